@@ -95,7 +95,7 @@ bool sparling_reinitialises(const struct sparling_config *config)
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
-static int case_sweep_densities(const struct sparling_config *config, double *density)
+static int follow_schedule(const struct sparling_config *config, double *density)
 {
     int stages = 1;
     for (*density = config->density_start; *density * config->density_factor >= config->density_final; stages++)
@@ -106,17 +106,17 @@ static int case_sweep_densities(const struct sparling_config *config, double *de
 double sparling_last_density(const struct sparling_config *config)
 {
     double density;
-    (void)case_sweep_densities(config, &density);
+    (void)follow_schedule(config, &density);
     return density;
 }
 
 int sparling_stages(const struct sparling_config *config)
 {
     double density;
-    return case_sweep_densities(config, &density);
+    return follow_schedule(config, &density);
 }
 
-/* What the dilated head needs; the other one's fields have no effect. */
+/* Checks the fields of the dilated head; those of the transformer have no effect then. */
 static void check_dilated(const struct sparling_config *c, const struct method_faults *faults)
 {
     if (dilated_units((int)c->context) == 0)
@@ -132,12 +132,13 @@ static void check_head(const struct sparling_config *c, const struct method_faul
     if (c->channels % c->heads != 0)
         method_fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
     if (c->channels % 2 != 0)
-        method_fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f",
+        method_fault(faults, "channels",
+                     "must be even, because half of the position encoding is sines and half cosines; got %.0f",
                      (double)c->channels);
     if (c->positions == POSITIONS_GRID && c->channels % 4 != 0)
-        method_fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f", (double)c->channels);
+        method_fault(faults, "channels", "must be a multiple of 4 with positions grid; got %.0f", (double)c->channels);
     if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
-        method_fault(faults, "motif_scale", "rms needs embed_order pool-then-embed");
+        method_fault(faults, "motif_scale", "may be rms only with embed_order pool-then-embed");
     struct sparling_geometry map = sparling_geometry(c);
     if (map.grid_rows < 1 || map.grid_cols < 1)
         method_fault(faults, "pool", "must not exceed the %d x %d positions of the motif map; got %.0f", map.rows,
@@ -159,7 +160,7 @@ static bool same_value(const struct config_field *field, const void *a, const vo
     return true;
 }
 
-/* What another domain was told has no effect, and is not what the asker thinks. */
+/* A setting of another domain has no effect, so it is probably a mistake. */
 static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
 {
     const struct domain *own = domain_of(c);
@@ -173,8 +174,10 @@ static void check_domain(const struct sparling_config *c, const struct method_fa
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; all[i] != own && j < all[i]->field_count; j++)
             if (!same_value(&all[i]->fields[j], c, &defaults))
-                method_fault(faults, all[i]->fields[j].name, "belongs to the domain %s; this job's is %s", all[i]->name,
-                             own->name);
+                method_fault(
+                    faults, all[i]->fields[j].name,
+                    "belongs to the domain %s, but this job has domain %s; remove the field or change the domain",
+                    all[i]->name, own->name);
 }
 
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)
@@ -190,14 +193,16 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "perturb_samples", "must be 0 with a label at every position; got %.0f",
                      (double)c->perturb_samples);
     if (c->chance_shuffles > 0 && shape.rows > 1)
-        method_fault(faults, "chance_shuffles", "must be 0 where inputs are no sequences; got %.0f",
+        method_fault(faults, "chance_shuffles",
+                     "must be 0 in a domain of images, because only positions in sequences are shuffled; got %.0f",
                      (double)c->chance_shuffles);
     if (c->density_final > c->density_start)
         method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
                      c->density_final);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->sparsity != SPARSITY_IDENTITY)
-        method_fault(faults, "sparsity",
-                     "must be identity with objective single-motifs, which trains the scores themselves");
+        method_fault(
+            faults, "sparsity",
+            "must be identity with objective single-motifs, because that objective trains the scores themselves");
     if ((c->objective == OBJECTIVE_SINGLE_MOTIFS || c->single_samples > 0) && !domain_of(c)->single)
         method_fault(faults, c->objective == OBJECTIVE_SINGLE_MOTIFS ? "objective" : "single_samples",
                      "the domain %s has no samples of one motif", domain_of(c)->name);
@@ -205,14 +210,14 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "perturb_samples", "the domain %s has no perturbation experiment", domain_of(c)->name);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->single_samples == 0)
         method_fault(faults, "single_samples",
-                     "must be above 0 with objective single-motifs: it is all there is to measure");
+                     "must be above 0 with objective single-motifs, because the single-motif error is its only result");
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->channels_motif < domain_shape(c).symbols)
         method_fault(faults, "motifs",
                      "must be at least the %d symbols of the domain with objective single-motifs; got %.0f",
                      domain_shape(c).symbols, (double)c->channels_motif);
     if (c->accumulate_motifs > 0 && c->accumulate_elements > 0)
         method_fault(faults, "accumulate_elements",
-                     "must be 0 beside accumulate_motifs (%g), which says the same in motifs; got %.0f",
+                     "must be 0 if accumulate_motifs is set (%g), because both set the same limit; got %.0f",
                      c->accumulate_motifs, (double)c->accumulate_elements);
     if (c->target_min > c->target_max)
         method_fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);

@@ -1,7 +1,8 @@
 /* Configuration of the SPARLING method: the struct, its table, its presets and its costs.
  *
- * Every number of the paper's section 5.1 (and of the authors' code where the two differ) is a field,
- * with the code's value as default. So `{}` is the paper's DigitCircle run; presets override. */
+ * Every number in section 5.1 of the paper is a field. Where the authors' code differs from the paper, the default is
+ * the code's value. The empty configuration `{}` is the DigitCircle run of the paper; presets override single fields.
+ * All functions here are pure; any thread may call them. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_CONFIG_H
 #define MOTIF_CORE_METHODS_SPARLING_CONFIG_H
 
@@ -40,7 +41,7 @@ enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 struct sparling_config {
     int64_t seed, seeds, threads;
 
-    /* Domain, and what each of them can be told. */
+    /* Domain, and the fields of each domain. */
     int domain, objective;
 #define SPARLING_MEMBER(name, NAME) struct name##_config name;
     SPARLING_DOMAINS(SPARLING_MEMBER)
@@ -62,7 +63,7 @@ struct sparling_config {
     int64_t minimal_spacing, plateau_validations;
     double plateau_gain, plateau_density;
 
-    /* Channels that begin anew. */
+    /* Reinitialised channels. */
     double reinitialise_below;
     int64_t reinitialise_samples;
 
@@ -85,8 +86,7 @@ struct sparling_config {
     int64_t chance_shuffles, chance_samples;
 };
 
-/* Lines of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses): counted one after
- * another */
+/* Counts the rows of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define INTEGER(...) +1
 #define NAMED_INTEGER(...) +1
 #define REAL_IN(...) +1
@@ -108,23 +108,22 @@ enum {
 #undef SPARLING_COUNT
 #undef DOMAINS
 
-/* Every preset: its name, its settings in presets.c, what it is. */
+/* Every preset: its name, the name of its settings in presets.c, its description. */
 #define SPARLING_PRESET_LIST(P)                                                                                        \
-    P("digitcircle-quick", quick, "five digits in a 64-pixel picture: a full run with its evaluation in minutes")      \
-    P("digitcircle", digitcircle, "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores")    \
-    P("digitcircle-paper", paper, "the paper's network and schedule, 46 million parameters: days on a CPU")            \
-    P("latex-ocr", latex_ocr, "short noisy formulas read as LaTeX, with a network for two CPU cores")                  \
+    P("digitcircle-quick", quick, "Five digits in a 64-pixel image: a full run with its evaluation in minutes.")       \
+    P("digitcircle", digitcircle, "The paper's images (100 pixels, ten digits) with a network for two CPU cores.")     \
+    P("digitcircle-paper", paper, "The paper's network and schedule, 46 million parameters: days on a CPU.")           \
+    P("latex-ocr", latex_ocr, "Short noisy formulas read as LaTeX, with a network for two CPU cores.")                 \
     P("latex-ocr-paper", latex_ocr_paper,                                                                              \
-      "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU")                      \
+      "Noisy formulas read as LaTeX with the paper's network and schedule: a month or more on a CPU.")                 \
     P("audio-sequence", audio,                                                                                         \
-      "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio")                  \
+      "Spoken digits in 6-second clips with a network for two CPU cores; run 'motifd dataset audio' first.")           \
     P("audio-sequence-paper", audio_paper,                                                                             \
-      "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU")              \
-    P("splicing", splicing, "planted motifs of six proteins that make splice sites, with networks for two CPU cores")  \
+      "Spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU.")             \
+    P("splicing", splicing, "Planted motifs of six proteins that make splice sites, with networks for two CPU cores.") \
     P("splicing-paper", splicing_paper,                                                                                \
-      "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU")                \
-    P("dataset", own,                                                                                                  \
-      "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores")
+      "The paper's networks, windows of 15,000 bases and schedule on planted motifs: months on a CPU.")                \
+    P("dataset", own, "Your own images, sequences or recordings (PUT /v1/datasets), with a network for two CPU cores.")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };
 #undef SPARLING_ONE
@@ -132,48 +131,50 @@ extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
-enum { SPARLING_UNITS = 64 }; /* residual units of g, at most */
+enum { SPARLING_UNITS = 64 }; /* most residual units of g, narrow ones included */
 
-/* Faults that concern several fields. */
+/* Reports faults that concern several fields, and settings of other domains. */
 void sparling_check(const void *config, const struct method_faults *faults);
+/* Parameters, multiply-adds, memory and likely samples of a run. Always STATUS_OK. */
 enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err);
 
 /* Trainable parameters of g, of the batch norm before the sparse layer, and of h. */
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
-/* Multiply-adds of the dilated head at one position. */
+/* Multiply-adds of the dilated head for one position. */
 double sparling_dilated_macs(const struct sparling_config *config);
-/* Multiply-adds of one forward pass over one input with `tokens` target tokens (paper-size: 6.716e9 for 8). */
+/* Multiply-adds of a forward pass over one input with `tokens` target tokens (6.716e9 for the paper's network and 8
+ * tokens). */
 double sparling_macs(const struct sparling_config *config, int tokens);
 
-/* Tokens: START, END, then the domain's. */
+/* Numbers of tokens: START, END, then the domain's. */
 enum { TOKEN_START = 0, TOKEN_END = 1, TOKEN_FIRST = 2 };
 int sparling_vocabulary(const struct sparling_config *config);
-/* Tokens that decoding takes at most. */
+/* Largest number of tokens that decoding produces. */
 int sparling_decode_steps(const struct sparling_config *config);
 
-/* How g and h cut a map: a sequence (one row) has kernels and pooling windows of one row. */
+/* Sizes of maps, kernels and windows. For a sequence (one row), kernels and pooling windows have one row. */
 struct sparling_geometry {
     int rows, cols;         /* of the motif map */
-    int kernel_h, kernel_w; /* of g's residual units */
+    int kernel_h, kernel_w; /* kernels of g's residual units */
     int max_pool_h, max_pool_w;
     int grid_rows, grid_cols; /* of the pooled map */
-    int reach;                /* receptive fields of two positions overlap within this many positions */
+    int reach;                /* the windows of two positions overlap up to this distance */
 };
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
-/* Whether the configuration has thresholds that follow the density. */
+/* Whether the bottleneck has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);
-/* Whether thresholds wait for several batches (accumulate_motifs, accumulate_elements), and whether channels that are
- * worth nothing begin anew (reinitialise_below): both mean "where it applies", so that a preset that sets them goes
- * with every bottleneck, head and domain. */
+/* Whether thresholds collect several batches (accumulate_motifs, accumulate_elements), and whether unused channels are
+ * reinitialised (reinitialise_below). Both are false where the configuration has no such thresholds or head, so a
+ * preset that sets these fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
-/* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
+/* The lowest density of the schedule: the last density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
-/* Densities of the schedule, the first and the last among them. */
+/* Number of densities in the schedule, the first and the last included. */
 int sparling_stages(const struct sparling_config *config);
-/* Of the samples of a training, those before the last density: about as many as at it. */
+/* Share of the training samples before the last density: about as many as at the last density. */
 #define SPARLING_ANNEALING 0.5
 
 #endif

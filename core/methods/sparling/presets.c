@@ -1,14 +1,15 @@
-/* Presets: what differs from the defaults, which are the paper's DigitCircle run. */
+/* The presets: settings that differ from the defaults, which are the paper's DigitCircle run. */
 #include "core/methods/sparling/config.h"
 
 /* The paper's network, schedule and evaluation (section 5.1 with the authors' code). */
 static const struct config_setting paper[] = {{NULL, NULL}};
 
-/* What both reduced recipes share. Pictures with few digits come first: a digit alone is found within some thousand
- * samples, one among others in tens of thousands or never. Batch norm has no gain, which would let a channel that
- * found nothing yet shrink to nothing. Motif values reach the head at strength 1, or they drown the positions and
- * the order of the digits is never learned. Stages end by time until the last density is reached: what the targets of
- * accuracy wait for, the order, is learned on sharp maps alone. */
+/* Settings that the reduced presets share. Images with few digits come first: the network finds a single digit within a
+ * few thousand samples, but one digit among several only after tens of thousands, or never. Batch norm has no gain,
+ * because a gain could shrink a channel that has found nothing yet to zero. Motif values are scaled to strength 1 for
+ * the head; otherwise they are much larger than the position encoding, and the head never learns the order of the
+ * digits. Before the last density, stages end by time (plateau rule), because the head learns the order only on sparse
+ * maps, so the accuracy target would wait for it. */
 #define RECIPE                                                                                                         \
     {"width", "16"}, {"channels", "64"}, {"heads", "4"}, {"head_norm", "pre"}, {"positions", "grid"},                  \
         {"embed_order", "pool-then-embed"}, {"attend", "active"}, {"motif_scale", "rms"}, {"batch_norm", "plain"},     \
@@ -19,8 +20,8 @@ static const struct config_setting paper[] = {{NULL, NULL}};
         "validation_samples", "500"                                                                                    \
     }
 
-/* Thresholds of the two below interpolate between neighbouring values: a batch of 8 has four motifs of a channel, and
- * the k-th value, rounded up to five, would let through a quarter too many. */
+/* Thresholds of the next two presets interpolate between neighbouring values. A batch of 8 has four motifs of a
+ * channel, and the k-th value, rounded up to five, would let a quarter too many pass. */
 
 /* The paper's domain with a network that two CPU cores can train. */
 static const struct config_setting digitcircle[] = {RECIPE,
@@ -40,7 +41,7 @@ static const struct config_setting digitcircle[] = {RECIPE,
                                                     {"checkpoint_every", "20000"},
                                                     {NULL, NULL}};
 
-/* A smaller circle: the whole line in minutes. */
+/* A smaller image: the whole run takes minutes. */
 static const struct config_setting quick[] = {RECIPE,
                                               {"quantile", "interpolated"},
                                               {"image_size", "64"},
@@ -67,9 +68,9 @@ static const struct config_setting quick[] = {RECIPE,
                                               {"stage_samples", "500"},
                                               {NULL, NULL}};
 
-/* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Cells of 4 pixels tell
- * scripts apart. Windows of 13 pixels are as high as a digit: with 17, motifs lie beside small characters and still see
- * them. */
+/* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
+ * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
+ * with 17 pixels, a motif may be beside a small character and still see all of it. */
 static const struct config_setting latex_ocr[] = {RECIPE,
                                                   {"domain", "latex"},
                                                   {"latex_rows", "52"},
@@ -97,8 +98,8 @@ static const struct config_setting latex_ocr[] = {RECIPE,
                                                   {"checkpoint_every", "20000"},
                                                   {NULL, NULL}};
 
-/* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that
- * wait until a channel expects ten motifs. */
+/* LaTeX-OCR as published: windows of 65 pixels (16 units), 32 motifs, no gain in the batch norm, and thresholds that
+ * collect batches until a channel expects ten motifs. */
 static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
                                                         {"units", "16"},
                                                         {"motifs", "32"},
@@ -110,8 +111,8 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
                                                         {NULL, NULL}};
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
- * long as a word: with longer ones a motif may lie beside its word and still see all of it. At the last density a batch
- * expects two motifs a channel: the k-th value would let through half as many again. */
+ * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density a
+ * batch has two expected motifs of a channel, and the k-th value would let half as many again pass. */
 static const struct config_setting audio[] = {RECIPE,
                                               {"domain", "audio"},
                                               {"audio_scale", "units"},
@@ -138,8 +139,8 @@ static const struct config_setting audio[] = {RECIPE,
                                               {"motif_samples", "5000"},
                                               {NULL, NULL}};
 
-/* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding takes
- * three tokens more than the longest label, and the head's vocabulary is the one of LaTeX-OCR. */
+/* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding may
+ * produce three tokens more than the longest label, and the head has the vocabulary of LaTeX-OCR. */
 static const struct config_setting audio_paper[] = {{"domain", "audio"},
                                                     {"audio_tokens", "26"},
                                                     {"width", "64"},
@@ -154,8 +155,8 @@ static const struct config_setting audio_paper[] = {{"domain", "audio"},
                                                     {"decode_extra", "3"},
                                                     {NULL, NULL}};
 
-/* Splicing with planted motifs: the rule is learned on dense maps, and then the maps become sparse. A protein's motifs
- * are alike in number to a core's, so that one density fits all channels. */
+/* Splicing with planted motifs: the head learns the rule on dense maps, and then the maps become sparse. All proteins
+ * and site cores have about the same number of motifs, so one density fits all channels. */
 static const struct config_setting splicing[] = {{"domain", "splicing"},
                                                  {"splicing_length", "600"},
                                                  {"motifs", "8"},
@@ -190,8 +191,8 @@ static const struct config_setting splicing[] = {{"domain", "splicing"},
                                                  {"chance_samples", "1000"},
                                                  {NULL, NULL}};
 
-/* The paper's networks, windows, batch and schedule (Appendix L with the authors' code). Its data are not to be had
- * here: the sequences are planted ones of that size. */
+/* The networks, windows, batch size and schedule of the paper (Appendix L and the authors' code) on planted sequences
+ * of the same size, because the paper's data cannot be redistributed. */
 static const struct config_setting splicing_paper[] = {{"domain", "splicing"},
                                                        {"splicing_length", "5000"},
                                                        {"splicing_flank", "5000"},
@@ -213,7 +214,7 @@ static const struct config_setting splicing_paper[] = {{"domain", "splicing"},
                                                        {"chance_samples", "1000"},
                                                        {NULL, NULL}};
 
-/* Data of one's own: the recipe with cells of 4 pixels, sizes and densities from the data. */
+/* Uploaded data: the shared settings with pooling windows of 4 pixels; sizes and densities follow from the data. */
 static const struct config_setting own[] = {RECIPE,
                                             {"domain", "dataset"},
                                             {"dataset_fit", "true"},

@@ -1,3 +1,4 @@
+/* The list of domains, and functions that work for every domain (domain.h). */
 #include "core/methods/sparling/domains/domain.h"
 
 #include <stdio.h>
@@ -93,7 +94,7 @@ void domain_truths_destroy(struct domain_truth *truths)
     free(truths);
 }
 
-/* How the array is laid out: with channels first, last, or not at all. */
+/* Whether an array has the sizes of an input. *last: its channels come last. */
 static bool fits(const struct domain_shape *s, const struct method_input *input, bool *last)
 {
     const int64_t *d = input->dim;
@@ -111,7 +112,7 @@ static bool fits(const struct domain_shape *s, const struct method_input *input,
     return s->rows == 1 && rank == 2 && d[0] == s->cols && d[1] == s->channels;
 }
 
-/* A sequence with channels first may end early. */
+/* Whether an array is a sequence with channels first that is shorter than an input. */
 static bool shorter(const struct domain_shape *s, const struct method_input *input)
 {
     const int64_t *d = input->dim;
@@ -125,7 +126,7 @@ static enum status outside(double low, double high, const char *what, size_t at,
                      what, at, value);
 }
 
-/* Zeros behind its end. */
+/* Fills the planes from a shorter sequence, with zeros after its end. */
 static enum status pad(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                        const char *what, float *planes, struct error *err)
 {
@@ -147,7 +148,7 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
     bool last = false;
     if (!shorter(shape, input) && !fits(shape, input, &last))
         return error_set(err, STATUS_INVALID, "/array",
-                         "must have %d rows, %d columns and %d channel%s (a picture of %d x %d)", shape->rows,
+                         "must have %d rows, %d columns and %d channel%s (an input of %d x %d)", shape->rows,
                          shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols);
     if (shorter(shape, input))
         return pad(shape, input, low, high, what, planes, err);

@@ -1,3 +1,4 @@
+/* Spoken words as a domain of SPARLING (domain.h): clips become mel spectrograms, labels are the words in order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,8 @@
 
 enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
-static const float UNIT_DB = 20,
-                   UNIT_ZERO_DB = -40; /* of audio_scale units: the noise is near 0, loud speech near 3.5 */
-static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* white, and how far black is from it */
+static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;      /* audio_scale units: noise is near 0, loud speech near 3.5 */
+static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* level of white, and the range from white to black */
 
 struct domain_state {
     struct audio_config config;
@@ -97,15 +97,16 @@ static enum status load(struct domain_state *s, const char *data, struct error *
     enum status status = dataset_folder(data, s->config.dataset, folder, &cause);
     if (status == STATUS_NOT_FOUND)
         return error_set(err, status, "/config/audio_dataset", "%s%s", cause.message,
-                         strcmp(s->config.dataset, "spoken-digits") == 0 ? ": motifd dataset audio makes it" : "");
+                         strcmp(s->config.dataset, "spoken-digits") == 0 ? "; run 'motifd dataset audio' to make it"
+                                                                         : "");
     if (!status)
         status = audio_corpus_load(folder, AUDIO_RATE, &s->corpus, &cause);
     if (status)
         return error_set(err, status, "/config/audio_dataset", "%s", cause.message);
     int classes = audio_corpus_classes(s->corpus);
     if (classes != s->config.classes)
-        return error_set(err, STATUS_INVALID, "/config/audio_classes", "must be %d, the words in %s; got %d", classes,
-                         s->config.dataset, (int)s->config.classes);
+        return error_set(err, STATUS_INVALID, "/config/audio_classes", "must be %d, the number of words in %s; got %d",
+                         classes, s->config.dataset, (int)s->config.classes);
     struct fault fault = {err};
     struct audio_sequence sequence = sequence_of(s, AUDIO_TRAINING_SPEAKERS);
     return audio_sequence_check(&sequence, &fault, first_fault) == 0 ? STATUS_OK : STATUS_INVALID;
@@ -169,7 +170,7 @@ static enum status to_planes(const struct domain_state *s, const float *audio, i
     return STATUS_OK;
 }
 
-/* Few words first, as domain_digitcircle.c says. */
+/* The curriculum begins with few words (see lesson() in domain_digitcircle.c). */
 static struct audio_sequence sequence_for(const struct domain_state *s, const struct domain_request *request)
 {
     bool test = request->set == DOMAIN_EXAMPLE || (request->set == DOMAIN_SAMPLE && request->seed == -2);
@@ -207,7 +208,7 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     return STATUS_OK;
 }
 
-/* A clip of three seconds with a word in its middle. */
+/* Draws a clip of three seconds with one word in the middle. */
 static enum status single(const struct domain_state *s, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err)
 {
@@ -237,7 +238,7 @@ static const char *word(const struct domain_state *s, int symbol)
     return symbol >= 0 && symbol < audio_corpus_classes(s->corpus) ? audio_corpus_class(s->corpus, symbol) : NULL;
 }
 
-/* A clip of 8 kHz (silence follows where it is shorter), or a spectrogram in decibels. */
+/* Accepts a clip at 8 kHz (zeros follow a shorter one), or a spectrogram in decibels. */
 static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                            struct error *err)
 {
@@ -250,7 +251,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     }
     int64_t count = input->dim[0];
     if (count > s->samples)
-        return error_set(err, STATUS_INVALID, "/array", "must have at most %d samples, %g s of 8 kHz; got %lld",
+        return error_set(err, STATUS_INVALID, "/array", "must have at most %d samples (%g s at 8 kHz); got %lld",
                          s->samples, s->config.seconds, (long long)count);
     float *audio = calloc((size_t)s->samples, sizeof *audio);
     if (!audio)
@@ -268,7 +269,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     return status;
 }
 
-/* Low tones at the bottom. */
+/* The picture has low frequencies at the bottom. */
 static void grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t frames = (size_t)s->frames;
@@ -281,7 +282,7 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
 
 const struct domain audio_domain = {
     .name = "audio",
-    .meaning = "spoken words one after another in a clip, heard as a mel spectrogram and read in their order",
+    .meaning = "Spoken words in a clip, given as a mel spectrogram and read in order.",
     .majority = true,
     .drawing = DOMAIN_FREE,
     .fields = fields,

@@ -1,6 +1,8 @@
-/* AudioMNISTSequence (core/data/audio/audio_sequence.h) as a domain of SPARLING: a mel spectrogram is a sequence whose
- * bands are its channels. Tests (seed -2) and examples hear the new speakers of a data set, every other seed the
- * training speakers: so an evaluation with seed -1 gives the figures of the voices that were trained on. */
+/* Configuration of the domain AudioMNISTSequence; core/data/audio/audio_sequence.h draws its clips.
+ *
+ * The input is a mel spectrogram: a sequence whose channels are the bands. The test set (seed -2) and the examples use
+ * the new speakers of a data set, all other seeds the training speakers. An evaluation with seed -1 therefore measures
+ * errors on the voices that were trained on. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_AUDIO_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_AUDIO_H
 

@@ -1,3 +1,4 @@
+/* Uploaded data as a domain of SPARLING (domain.h; domain_dataset.h describes splits and sizes). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
-static const double CHUNK = 1.5; /* as domain_audio.c */
+static const double CHUNK = 1.5; /* as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
-                   SHOWN_TO = 3.5F; /* in pictures: from the noise to loud speech */
+                   SHOWN_TO = 3.5F; /* range of pictures: from noise to loud speech */
 
 const char *const dataset_split_names[] = {"samples", "groups", NULL};
 static const struct config_field fields[] = {DATASET_FIELDS};
@@ -22,13 +23,13 @@ static const struct config_field fields[] = {DATASET_FIELDS};
 struct domain_state {
     struct collection c;
     struct domain_shape shape;
-    struct audio_spectrum *spectrum; /* of recordings */
-    int samples;                     /* of a recording, with what is added to it */
-    float zero, unit;                /* a value is fed as (value - zero) / unit */
-    float low, high;                 /* of the picture */
+    struct audio_spectrum *spectrum; /* of recordings, else NULL */
+    int samples;                     /* of a recording, padding included */
+    float zero, unit;                /* the network reads (value - zero) / unit */
+    float low, high;                 /* values of white and black in pictures */
     int64_t *part[PARTS_OF_SET],
-        count[PARTS_OF_SET]; /* sample numbers; of training in the order of their labels' lengths */
-    int64_t *up_to;          /* [longest + 1] training samples whose label is no longer */
+        count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
+    int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;
 };
@@ -40,7 +41,7 @@ static int hop_of(int64_t mels)
     return (int)(2 * CHUNK * AUDIO_RATE / (double)mels) / 2;
 }
 
-/* Before a data set has been looked up any size will do. */
+/* Before the data set is read, small placeholder sizes stand in for the unknown ones. */
 static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
 {
     const struct dataset_config *c = &config->dataset;
@@ -66,10 +67,11 @@ static void check(const struct sparling_config *config, const struct method_faul
     if (c->name[0] != '\0' && !dataset_name_good(c->name))
         method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
     if (c->test + c->validation >= 1)
-        method_fault(faults, "dataset_test", "must leave something to train on: with dataset_validation (%g) it is %g",
+        method_fault(faults, "dataset_test",
+                     "must leave a training part: with dataset_validation (%g), the sum %g must be below 1",
                      c->validation, c->test + c->validation);
     if (c->longest > DOMAIN_LABEL && !c->positions)
-        method_fault(faults, "dataset_name", "has labels of up to %.0f tokens; at most %d can be learned",
+        method_fault(faults, "dataset_name", "has labels of up to %.0f tokens; SPARLING reads at most %d",
                      (double)c->longest, DOMAIN_LABEL);
 }
 
@@ -99,18 +101,18 @@ static int64_t most_boxes(const struct collection *c)
 
 static double mean_label(const struct collection *c)
 {
-    double tokens = 0; /* of a class at every position, those that are not the common one */
+    double tokens = 0; /* with a class at every position: positions outside the common class */
     for (int64_t i = 0; i < c->label_start[c->count]; i++)
         tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
     return fmax(tokens / (double)c->count, 0.1);
 }
 
-/* The course of digitcircle-quick, from ten motifs a token to one. */
+/* The schedule of digitcircle-quick, from ten motifs for each token to one. */
 static void fit(struct sparling_config *config, double mean)
 {
     enum { STAGES = 8 };
     const struct dataset_config *c = &config->dataset;
-    int first = c->positions ? 1 : 0; /* class 0 is what is not a motif */
+    int first = c->positions ? 1 : 0; /* class 0 is not a motif */
     config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
     double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     one = fmin(one, 0.05);
@@ -121,7 +123,7 @@ static void fit(struct sparling_config *config, double mean)
     config->reinitialise_below = c->positions ? 0 : one * 1.5;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------- */
+/* ---- split ------------------------------------------------------------------------------------------------- */
 
 static double uniform(int64_t seed, uint64_t of)
 {
@@ -153,14 +155,14 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* No sample is measured twice. */
+/* Limits the sample counts so that no sample is measured twice. */
 static void fit_samples(struct sparling_config *config, const struct collection *c)
 {
     int64_t count[PARTS_OF_SET] = {0};
     for (int64_t i = 0; i < c->count; i++)
         count[part_of(c, &config->dataset, i)]++;
     if (count[PART_TESTED] == 0 || count[PART_VALIDATE] == 0)
-        return; /* is a fault when it is opened */
+        return; /* open_dataset() reports it */
     config->validation_samples = least(config->validation_samples, count[PART_VALIDATE]);
     config->test_samples = least(config->test_samples, count[PART_TESTED]);
     config->motif_samples = least(config->motif_samples, count[PART_TESTED]);
@@ -171,12 +173,13 @@ static enum status fits(const struct collection *c, struct error *err)
 {
     const char *at = "/config/dataset_name";
     if (c->kind == COLLECTION_TABLE)
-        return error_set(err, STATUS_INVALID, at,
-                         "is a table: SPARLING learns from images, sequences and recordings; factors from tables");
+        return error_set(
+            err, STATUS_INVALID, at,
+            "is a table; SPARLING learns from images, sequences and recordings, use the kind factors for tables");
     if (c->target == TARGET_NONE)
         return error_set(err, STATUS_INVALID, at, "has no labels to learn from");
     if (c->vocabulary.count < 2 || c->vocabulary.count > 4096)
-        return error_set(err, STATUS_INVALID, at, "has %d names for labels; 2 to 4096 can be learned",
+        return error_set(err, STATUS_INVALID, at, "has a vocabulary of %d names; it must have 2 to 4096",
                          c->vocabulary.count);
     return STATUS_OK;
 }
@@ -210,9 +213,9 @@ static enum status resolve(struct sparling_config *config, const char *data, str
     return status;
 }
 
-/* ---- dealing out ------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------- */
 
-/* Files are often in the order of their labels; the first samples of a part must be like the rest. */
+/* Files are often sorted by label, so each part is shuffled: its first samples must resemble the rest. */
 static void shuffle(int64_t *part, int64_t count, int64_t seed)
 {
     struct philox from = philox_stream((uint64_t)seed, STREAM_SHUFFLE, 0);
@@ -223,7 +226,7 @@ static void shuffle(int64_t *part, int64_t count, int64_t seed)
     }
 }
 
-/* Training samples with short labels first, for lessons. */
+/* Sorts training samples by the length of their labels, for the curriculum. */
 static enum status sort_by_length(struct domain_state *s, struct error *err)
 {
     const struct collection *c = &s->c;
@@ -244,12 +247,13 @@ static enum status sort_by_length(struct domain_state *s, struct error *err)
     return STATUS_OK;
 }
 
-static enum status deal(struct domain_state *s, const struct dataset_config *d, struct error *err)
+static enum status split(struct domain_state *s, const struct dataset_config *d, struct error *err)
 {
     static const char *const names[] = {"training", "validation", "test"};
     const struct collection *c = &s->c;
     if ((d->split == SPLIT_GROUPS || d->test_group[0] != '\0') && !c->group)
-        return error_set(err, STATUS_INVALID, "/config/dataset_split", "needs groups, which this data set has not");
+        return error_set(err, STATUS_INVALID, "/config/dataset_split",
+                         "needs groups, which this data set does not have");
     s->up_to = calloc((size_t)c->longest + 2, sizeof *s->up_to);
     for (int p = 0; p < PARTS_OF_SET; p++)
         s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
@@ -289,7 +293,7 @@ static void measure(struct domain_state *s)
     bool plain = low >= 0 && high <= 1;
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
     s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
-    /* In pictures ink is what is rarer. */
+    /* In pictures, the rarer end of the range is ink. */
     s->low = s->spectrum
                  ? SHOWN_FROM
                  : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
@@ -316,7 +320,7 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
     return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
 }
 
-/* Sequences that are shorter end in the middle of the scale. */
+/* Values after the end of a shorter sequence are 0. */
 static enum status to_planes(const struct domain_state *s, int64_t sample, float *planes, struct error *err)
 {
     const struct collection *c = &s->c;
@@ -377,7 +381,7 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
     const struct collection *c = &s->c;
     if (d->hash[0] == '\0')
         return error_set(err, STATUS_INVALID, "/config/dataset_hash",
-                         "is not known: the data set has not been looked up");
+                         "is not filled in; submit the job while the data set exists");
     if (strcmp(d->hash, hash) != 0)
         return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
                          "belongs to other data than data set %s holds now", d->name);
@@ -387,7 +391,7 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
                 d->channels == (c->kind == COLLECTION_RECORDINGS ? d->mels : c->channels) &&
                 d->positions == (c->target == TARGET_POSITIONS) && d->longest >= (d->positions ? cols : c->longest);
     return same ? STATUS_OK
-                : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the job says");
+                : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the fields of the job");
 }
 
 static enum status open_dataset(const struct sparling_config *config, const char *data, struct domain_state **state,
@@ -406,14 +410,15 @@ static enum status open_dataset(const struct sparling_config *config, const char
     if (!status)
         status = agree(s, config, hash, err);
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {
-        int hop = hop_of(d->mels), least = 2 * hop + 2; /* the spectrum's window must fit */
+        int hop = hop_of(d->mels), least = 2 * hop + 2; /* the window of the spectrum must fit */
         s->samples = (s->shape.cols - 1) * hop > least ? (s->shape.cols - 1) * hop : least;
         status = audio_spectrum_create(AUDIO_RATE, (int)d->mels, CHUNK, &s->spectrum, err);
     }
     if (!status && s->spectrum && audio_spectrum_frames(s->spectrum, s->samples) != s->shape.cols)
-        status = error_set(err, STATUS_INVALID, "/config/dataset_name", "has recordings that are too short");
+        status = error_set(err, STATUS_INVALID, "/config/dataset_name",
+                           "has recordings that are too short for a spectrogram");
     if (!status)
-        status = deal(s, d, err);
+        status = split(s, d, err);
     if (status) {
         close_dataset(s);
         return status;
@@ -424,7 +429,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     return STATUS_OK;
 }
 
-/* Short labels first, as domain_digitcircle.c says. */
+/* The curriculum begins with short labels (see lesson() in domain_digitcircle.c). */
 static int64_t choose(const struct domain_state *s, const struct domain_request *request)
 {
     bool training = request->set != DOMAIN_EXAMPLE && request->seed != -1 && request->seed != -2;
@@ -463,7 +468,7 @@ static const char *name(const struct domain_state *s, int number)
     return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
 }
 
-/* An array as the data set's own, or of recordings samples at AUDIO_RATE. */
+/* Accepts an array like the data set's own; for recordings also samples at AUDIO_RATE. */
 static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                            struct error *err)
 {
@@ -475,7 +480,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     return status;
 }
 
-/* The first channel of an image; of a sequence all of them, below each other. */
+/* Shows the first channel of an image, or all channels of a sequence below each other. */
 static void grey(const struct domain_state *s, const float *planes, float *out)
 {
     size_t cols = (size_t)s->shape.cols, rows = (size_t)s->shape.picture_rows, channels = (size_t)s->shape.channels;
@@ -489,7 +494,7 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
 
 const struct domain dataset_domain = {
     .name = "dataset",
-    .meaning = "samples of a data set of your own",
+    .meaning = "Samples of an uploaded data set.",
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,

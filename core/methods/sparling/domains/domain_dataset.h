@@ -1,12 +1,12 @@
-/* A data set of the user's own (core/data/uploads/collection.h) as a domain of SPARLING: images, multichannel grids,
- * sequences, and recordings as mel spectrograms; the label is a class, a sequence, a set in ascending order, or a class
- * at every position.
+/* Configuration of the domain dataset: uploaded data (core/data/uploads/collection.h) as samples of SPARLING. Inputs
+ * are images, multichannel grids, sequences, or recordings as mel spectrograms. A label is a class, a sequence, a set
+ * in ascending order, or a class at every position.
  *
- * Sizes are fields, so that they are known without the data: they are read when a job is submitted, together with the
- * hash that the job is bound to. Samples are split into training, validation (seed -1) and test (seed -2, and the
- * examples) by a function of the split's seed and the sample's number, or its group's name. Training draws with
- * replacement; the other two go through their sets once shuffled, round and round. Values outside [0, 1] are
- * standardised. */
+ * The sizes are fields, so that a configuration has known sizes without its data. They are filled in when the job is
+ * submitted, together with the hash that binds the job to the data. Samples are split into training, validation (seed
+ * -1) and test (seed -2 and the examples) by a function of the split's seed and the number of the sample or the name of
+ * its group. Training draws with replacement; validation and test go through their parts in a fixed shuffled order.
+ * Values outside [0, 1] are standardised. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 

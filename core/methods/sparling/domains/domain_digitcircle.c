@@ -1,3 +1,4 @@
+/* DigitCircle as a domain of SPARLING (domain.h): digits on a circle, read counter-clockwise from the smallest. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -63,8 +64,8 @@ static void close_circle(struct domain_state *state)
     free(state);
 }
 
-/* Few digits first: with 0 or 1 in a picture, whether a digit is there is all there is to tell, and pictures without
- * any keep one digit from being known by the absence of all others. */
+/* The curriculum begins with zero or one digit in an image, where the label only says which digit is present. Images
+ * without digits prevent the network from recognising a digit by the absence of all others. */
 static struct digitcircle lesson(const struct domain_state *state, const struct domain_request *request)
 {
     struct digitcircle circle = state->circle;
@@ -81,7 +82,7 @@ static enum status sample(const struct domain_state *state, const struct domain_
     (void)err;
     struct digitcircle circle = lesson(state, request);
     struct digitcircle_truth drawn;
-    if (request->set == DOMAIN_EXAMPLE) /* raw generator seeds (facts §3.3) */
+    if (request->set == DOMAIN_EXAMPLE) /* the index is the seed of the generator, as in the authors' code */
         digitcircle_draw(&circle, (uint32_t)request->index, planes, &drawn);
     else
         digitcircle_sample(&circle, request->seed, request->index, planes, &drawn);
@@ -115,7 +116,7 @@ static enum status single(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
-/* A digit that is not there yet; the smallest of them is read first. */
+/* Replaces a digit by one that the image does not contain. The label then starts at the smallest digit. */
 static bool replace(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after)
 {
@@ -136,7 +137,7 @@ static bool replace(const struct domain_state *state, const struct domain_truth 
     return true;
 }
 
-/* As published: over 1000 pictures (facts §8.4). */
+/* Mean over 1000 images, as in the authors' code. */
 static double mean_symbols(const struct domain_state *state)
 {
     struct digitcircle clean = digitcircle_without_noise(state->circle);
@@ -161,7 +162,7 @@ static enum status prepare(const struct domain_state *state, const struct method
 
 const struct domain digitcircle_domain = {
     .name = "digitcircle",
-    .meaning = "digits on a circle in a noisy binary picture, read counter-clockwise from the smallest",
+    .meaning = "Digits on a circle in a noisy binary image, read counter-clockwise from the smallest.",
     .drawing = DOMAIN_DISTINCT,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],

@@ -1,4 +1,4 @@
-/* DigitCircle (core/data/digitcircle/digitcircle.h) as a domain of SPARLING. */
+/* Configuration of the domain DigitCircle; core/data/digitcircle/digitcircle.h draws its images. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DIGITCIRCLE_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DIGITCIRCLE_H
 
@@ -35,7 +35,7 @@ struct digitcircle_config {
     DIGITCIRCLE_REAL(post_noise, "0.05", 0, 1, RESEARCH, "Share of all pixels that are flipped over the digits.")
 /* clang-format on */
 
-/* The generator that a configuration describes. */
+/* The generator for a configuration. */
 struct digitcircle digitcircle_of(const struct digitcircle_config *config);
 
 #endif

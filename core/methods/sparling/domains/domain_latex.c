@@ -1,3 +1,4 @@
+/* LaTeX-OCR as a domain of SPARLING (domain.h): noisy images of formulas, read as LaTeX source. */
 #include <stdlib.h>
 
 #include "core/data/latex/latex_single.h"
@@ -6,7 +7,7 @@
 struct domain_state {
     struct latex latex;
     struct latex_font *font;
-    struct latex_crops *crops; /* NULL where no single characters are asked for */
+    struct latex_crops *crops; /* NULL unless single-character samples are requested */
     int64_t curriculum;
 };
 
@@ -51,7 +52,7 @@ static void check(const struct sparling_config *config, const struct method_faul
 {
     const struct latex_config *c = &config->latex;
     if (c->min_tokens > c->max_tokens)
-        method_fault(faults, "latex_min_tokens", "must not be above latex_max_tokens (%.0f); got %.0f",
+        method_fault(faults, "latex_min_tokens", "must not exceed latex_max_tokens (%.0f); got %.0f",
                      (double)c->max_tokens, (double)c->min_tokens);
 }
 
@@ -83,7 +84,7 @@ static enum status open_latex(const struct sparling_config *config, const char *
     return STATUS_OK;
 }
 
-/* Short formulas first: with one character in a picture, or none, which one it is is all there is to tell. */
+/* The curriculum begins with zero or one character in an image, where the label only says which one is present. */
 static struct latex lesson(const struct domain_state *state, const struct domain_request *request)
 {
     struct latex latex = state->latex;
@@ -94,7 +95,7 @@ static struct latex lesson(const struct domain_state *state, const struct domain
     return latex;
 }
 
-/* The published motif errors are of the test set (facts §4.5), so its samples are the examples. */
+/* The authors' code computes motif errors on the test set, so the examples are its samples. */
 static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err)
 {
@@ -126,7 +127,7 @@ static enum status single(const struct domain_state *state, const struct domain_
                           struct domain_truth *truth, struct error *err)
 {
     if (!state->crops)
-        return error_set(err, STATUS_INTERNAL, NULL, "single characters were not asked for when the domain was opened");
+        return error_set(err, STATUS_INTERNAL, NULL, "the domain was opened without single-character samples");
     int class = latex_single(&state->latex, state->crops, request->seed, request->index, planes);
     if (truth) {
         truth->length = 1;
@@ -136,7 +137,7 @@ static enum status single(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
-/* As published: over 200 formulas. */
+/* Mean over 200 formulas, as in the authors' code. */
 static double mean_symbols(const struct domain_state *state)
 {
     return latex_mean_characters(&state->latex, 200);
@@ -148,7 +149,7 @@ static const char *symbol_name(const struct domain_state *state, int symbol)
     return symbol >= 0 && symbol < LATEX_CLASSES ? latex_class_name(symbol) : NULL;
 }
 
-/* As LaTeX source: a label's tokens one after another are the formula. */
+/* Tokens are LaTeX source: the tokens of a label one after another are the formula. */
 static const char *token_name(const struct domain_state *state, int token)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void grey(const struct domain_state *state, const float *planes, float *g
 
 const struct domain latex_domain = {
     .name = "latex",
-    .meaning = "noisy pictures of formulas in TeX's layout, read as LaTeX source",
+    .meaning = "Noisy images of formulas in TeX's layout, read as LaTeX source.",
     .majority = true,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],

@@ -1,4 +1,4 @@
-/* LaTeX-OCR (core/data/latex/latex.h) as a domain of SPARLING. */
+/* Configuration of the domain LaTeX-OCR; core/data/latex/latex.h draws its images. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_LATEX_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_LATEX_H
 
@@ -31,7 +31,7 @@ struct latex_config {
                   "Pixels by which a character's true box exceeds its ink on every side.")
 /* clang-format on */
 
-/* The pictures that a configuration describes. */
+/* The generator for a configuration. */
 struct latex latex_of(const struct latex_config *config);
 
 #endif

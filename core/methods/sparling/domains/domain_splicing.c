@@ -1,3 +1,4 @@
+/* Splice sites as a domain of SPARLING (domain.h), in planted sequences or in windows of real genes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,13 @@
 #include "core/data/splicing/splicing_planted.h"
 #include "core/methods/sparling/config.h"
 
-/* Examples are a set of their own, so that their indices collide with no other's. */
+/* Planted examples have a seed of their own, so that they differ from all training and test samples. */
 enum { EXAMPLE_SEED = -5 };
 
 struct domain_state {
-    struct splicing_planted planted; /* of real genes: the models, and sizes */
-    struct splicing_corpus *corpus;  /* NULL: planted */
-    int64_t seed, *order[2];         /* of the training set: of the run's seed, of -1 */
+    struct splicing_planted planted; /* with real genes: only the models and sizes */
+    struct splicing_corpus *corpus;  /* NULL: planted sequences */
+    int64_t seed, *order[2];         /* orders of the training set: for the run's seed, for seed -1 */
     int64_t curriculum;
     int boxes;
 };
@@ -35,7 +36,7 @@ static int whole_length(const struct splicing_config *c)
     return (int)(c->length + 2 * c->flank);
 }
 
-/* All that was planted, and room for what binds besides; what is beyond is dropped. */
+/* Room for the planted motifs and for positions that bind by chance; further boxes are dropped. */
 static int most_boxes(const struct splicing_config *c, int cols)
 {
     double besides = small_models(c) ? cols / 64.0 : 8 * c->share * cols * (double)c->proteins;
@@ -73,7 +74,8 @@ static void check(const struct sparling_config *config, const struct method_faul
     check_name("splicing_dataset", c->dataset, faults);
     check_name("splicing_motifs", c->motifs, faults);
     if (whole_length(c) > 40000)
-        method_fault(faults, "splicing_flank", "must leave the whole sequence at most 40000 bases long; got %.0f",
+        method_fault(faults, "splicing_flank",
+                     "must be small enough that the sequence with both flanks has at most 40000 bases; got %.0f",
                      (double)whole_length(c));
     if (small_models(c) && c->proteins > 8)
         method_fault(faults, "splicing_proteins", "must be at most 8 with the small models; got %.0f",
@@ -93,7 +95,8 @@ static enum status open_models(struct domain_state *s, const struct splicing_con
     return status ? error_set(err, status, "/config/splicing_motifs", "%s", cause.message) : STATUS_OK;
 }
 
-/* Proteins bind where their affinity is among the highest of the test set. */
+/* Sets each protein's threshold so that it binds at the share `splicing_share` of the test set with the highest
+ * affinity. */
 static enum status calibrate(struct domain_state *s, const struct splicing_config *c, struct error *err)
 {
     enum { MOST = 1000 }; /* windows */
@@ -134,7 +137,7 @@ static enum status open_corpus(struct domain_state *s, const struct sparling_con
     for (int i = 0; !status && i < 2; i++) {
         s->order[i] = malloc(windows * sizeof *s->order[i]);
         if (!s->order[i])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an order");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of the windows");
         status = splicing_corpus_order(s->corpus, i == 0 ? s->seed : -1, s->order[i], err);
     }
     return status ? status : calibrate(s, c, err);
@@ -165,7 +168,7 @@ static void add_models(const struct affinity_set *set, struct hash *hash)
     }
 }
 
-/* How many windows there are, and some of them from beginning to end: a file may hold gigabytes. */
+/* Adds the number of windows and an even selection of them. A file may have gigabytes, so not all are read. */
 static enum status add_windows(const struct splicing_corpus *corpus, bool test, size_t whole, struct hash *hash,
                                struct error *err)
 {
@@ -220,7 +223,7 @@ static enum status open_splicing(const struct sparling_config *config, const cha
     return STATUS_OK;
 }
 
-/* What is not labelled is -1: the flanks. */
+/* The flanks have no label (-1). */
 static void set_labels(const struct splicing_planted *p, const uint8_t *site, struct domain_truth *truth)
 {
     truth->length = p->length;
@@ -228,7 +231,7 @@ static void set_labels(const struct splicing_planted *p, const uint8_t *site, st
         truth->label[i] = i < p->flank || i >= p->length - p->flank ? -1 : site[i];
 }
 
-/* Motifs far apart first, so that a single protein decides about a site; then ever closer. */
+/* The curriculum begins with motifs far apart, so that one protein alone decides about a site. */
 static struct splicing_planted lesson(const struct domain_state *state, const struct domain_request *request)
 {
     const double widest = 4;
@@ -238,7 +241,7 @@ static struct splicing_planted lesson(const struct domain_state *state, const st
     return planted;
 }
 
-/* A window of real genes, with what binds there. */
+/* Reads a window of real genes and the motifs in it. */
 static enum status read_window(const struct domain_state *s, const struct domain_request *request, uint8_t *bases,
                                uint8_t *site, struct splicing_truth *motifs, struct error *err)
 {
@@ -247,7 +250,7 @@ static enum status read_window(const struct domain_state *s, const struct domain
     if (ordered)
         at = s->order[request->seed != s->seed][at];
     enum status status = splicing_corpus_read(s->corpus, !ordered, at, bases, site, err);
-    /* Nobody looks for the motifs of a lesson, and there are many models to go through. */
+    /* Training does not use the motifs, and computing the affinities of all proteins takes long. */
     if (motifs && request->set == DOMAIN_LESSON)
         motifs->count = 0;
     else if (!status && motifs)
@@ -277,7 +280,8 @@ static enum status sample(const struct domain_state *state, const struct domain_
     return status;
 }
 
-/* Over some examples; what binds by chance is in it. Scaled from what has boxes to the whole of the map. */
+/* Mean over some examples, motifs by chance included. Scaled from the positions that can have boxes to the whole map.
+ */
 static double mean_symbols(const struct domain_state *state)
 {
     enum { SEQUENCES = 100 };
@@ -315,7 +319,7 @@ static enum status prepare(const struct domain_state *state, const struct method
     return domain_planes(&shape, input, 0, 1, "one-hot A, C, G, T", planes, err);
 }
 
-/* Four stripes, from A above to T below. */
+/* Four stripes, from A at the top to T at the bottom. */
 static void grey(const struct domain_state *state, const float *planes, float *out)
 {
     enum { ROWS = 48 };
@@ -327,7 +331,7 @@ static void grey(const struct domain_state *state, const float *planes, float *o
 
 const struct domain splicing_domain = {
     .name = "splicing",
-    .meaning = "RNA, planted with motifs or of real genes, and at every base whether it is a splice site",
+    .meaning = "RNA with planted motifs or of real genes, labelled at every base as donor, acceptor or neither.",
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,

@@ -1,8 +1,10 @@
-/* Splicing as a domain of SPARLING: a class at every base. Either planted motifs
- * (core/data/splicing/splicing_planted.h), where labels and motifs are known, or real genes
- * (core/data/splicing/splicing_corpus.h), where motifs are what affinity models say: each protein binds at the same
- * share of the positions of the test set. Of real genes the run's seed orders the training set, and so does -1 for
- * validations (as published); -2 and the examples are the test set in its order. */
+/* Configuration of the domain splicing: a class (donor, acceptor, neither) at every base.
+ *
+ * Sequences are either planted (core/data/splicing/splicing_planted.h), where labels and motifs are known, or windows
+ * of real genes (core/data/splicing/splicing_corpus.h), where affinity models define the motifs: each protein binds at
+ * the same share of the positions of the test set. For real genes, the run's seed shuffles the training set for
+ * training and -1 shuffles it for validations, as in the paper; -2 and the examples are the test set in its own order.
+ */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_SPLICING_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_SPLICING_H
 

@@ -1,5 +1,5 @@
-/* Every domain of SPARLING: one line each (see domain.h). D(name, NAME): member `name` of struct sparling_config is a
- * struct name_config, its fields are NAME_FIELDS, its table is name_domain. */
+/* The list of SPARLING's domains (domain.h explains how to add one). For D(name, NAME), struct sparling_config has a
+ * member `name` of type struct name_config, NAME_FIELDS are its fields, and name_domain is its table. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAINS_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAINS_H
 

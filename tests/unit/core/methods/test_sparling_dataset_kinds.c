@@ -422,9 +422,9 @@ static void what_does_not_fit(void **state)
                                                      {{"dataset_positions", "true"}}, {{"dataset_longest", "0"}},
                                                      {{"dataset_cols", "7"}}};
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
-        refused("boxed", NULL, other[i], STATUS_INVALID, "has other sizes than the job says");
+        refused("boxed", NULL, other[i], STATUS_INVALID, "has other sizes than the fields of the job");
     refused("tones", NULL, SETTINGS({"dataset_mels", "32"}), STATUS_INVALID, "has other sizes");
-    refused("plain", NULL, SETTINGS({"dataset_hash", ""}), STATUS_INVALID, "has not been looked up");
+    refused("plain", NULL, SETTINGS({"dataset_hash", ""}), STATUS_INVALID, "is not filled in");
 }
 
 static void keep_fault(void *context, const char *field, const char *detail)
