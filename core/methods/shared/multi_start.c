@@ -86,7 +86,7 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
     return STATUS_OK;
 }
 
-/* A fit that can use the pool takes the place of all. */
+/* Replaces all fits by a copy of the best one that uses the pool. */
 static enum status keep(struct method_run *run, struct multi_start *multi_start, int best, struct error *err)
 {
     void *kept = NULL;

@@ -13,15 +13,15 @@
 enum { MULTI_START_MOST = 64 };
 
 struct multi_start_table {
-    /* A fit of the open case from start number `start`, whose arrays have names behind `prefix`. With `alone` it has
-     * a thread of its own (that of its caller), else it works on the run's pool. */
+    /* Creates a fit of the open case from start number `start`. prefix: before the names of its arrays. alone: it uses
+     * only the thread of its caller; otherwise it uses the run's pool. */
     enum status (*create)(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                           struct error *err);
     void (*destroy)(void *fit);
     enum status (*update)(void *fit, struct error *err);
-    enum status (*objective)(void *fit, double *objective, struct error *err); /* what starts are compared by */
-    void (*copy)(void *to, const void *from); /* weights, optimiser and position, from one of another start */
-    /* Entries of a snapshot in their roles, with names behind the prefix. */
+    enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one wins */
+    void (*copy)(void *to, const void *from); /* copies weights, optimiser and position */
+    /* Declares the arrays of a role as entries of a snapshot, with the prefix before their names. */
     enum status (*snapshot)(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                             struct error *err);
     struct params *(*params)(const void *fit);
@@ -29,11 +29,11 @@ struct multi_start_table {
 
 struct multi_start {
     const struct multi_start_table *table;
-    void *fit[MULTI_START_MOST]; /* fit[0] is the one that is kept in the end */
+    void *fit[MULTI_START_MOST]; /* fit[0] stays in the end */
     int count;
-    /* Saved, by the method's list of numbers. */
-    int64_t chosen;          /* the start that fit[0] is, -1 before that is decided */
-    double objective, worst; /* the least and the largest, when that was decided */
+    /* Saved through the method's list of numbers. */
+    int64_t chosen;          /* number of the start that was kept, -1 before the choice */
+    double objective, worst; /* lowest and highest objective at the choice */
 };
 
 /* Forgets which start was chosen. */
@@ -44,16 +44,16 @@ enum status multi_start_open(struct method_run *run, struct multi_start *multi_s
                              struct error *err);
 void multi_start_close(struct multi_start *multi_start);
 
-/* One update of each: of several at once on the pool, where each has a thread of its own; of a single one on the
- * caller's, which may use the pool itself; one after another where ranks share the rows of each. The first error in
- * their order is the one that comes back. */
+/* Does one update of each open fit. Several fits run on the pool, one thread each. A single fit, or fits whose rows are
+ * shared by several ranks, run one after another on the calling thread. Returns the error of the first fit that failed.
+ */
 enum status multi_start_update(struct method_run *run, struct multi_start *multi_start, struct error *err);
-/* The one with the least objective goes on, on the pool; of equal ones the first. After a failure all are still
- * there. */
+/* Keeps the fit with the lowest objective (the first of several) and destroys the others. After a failure all fits are
+ * still open. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
 /* Fraction of a case's work that is done. All restarts but one end at `screen` (0: at `all`); each open fit has done
- * `done` of `all`. The three share a unit, whatever it is. */
+ * `done` of `all`. All three have the same unit. */
 double multi_start_part(const struct multi_start *multi_start, int64_t restarts, double screen, double done,
                         double all);
 

@@ -1,14 +1,12 @@
-/* Analyses of a row beyond its errors, each a part of the evaluation.
+/* Parts of an evaluation beyond the motif and end-to-end errors.
  *
- * SINGLE   one symbol a sample: the class is the channel with the largest score before the ReLU, and a channel stands
- * for the symbol that it most often means (facts §8.9). BINNING  half of the samples calibrate, the other half are
- * decoded from the motif map as it is and from maps whose activations are replaced by the mean of their bin (Appendix
- * H; facts §8.5).
+ * SINGLE (Table 2 of the paper): each sample has one symbol. Its class is the channel with the largest score before the
+ * ReLU, and a channel stands for the symbol for which it wins most often.
+ * BINNING (Appendix H): the first half of the samples calibrates bins of activations. The other half is decoded from
+ * the motif map and from maps whose activations are replaced by the mean of their bin. PERTURB is in perturb.c.
  *
- * PERTURB  perturb.c.
- *
- * What they count is not saved: a run that is loaded in the middle of such a part begins the part again, which gives
- * the same numbers. */
+ * The counts are not saved. A run that is loaded in the middle of such a part repeats the part, with the same result.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +50,7 @@ enum status analysis_single(struct method_run *run, struct network *network, int
     return status;
 }
 
-/* 1 less the share of samples whose channel stands for their symbol. */
+/* 1 minus the share of samples whose channel stands for their symbol. */
 static double single_error(const struct method_run *run)
 {
     int channels = (int)run->config.channels_motif, symbols = run->single.shape.symbols;
@@ -117,7 +115,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
     for (size_t c = 0; c < channels; c++) {
         struct activations *list = &a->lists[c];
         if (list->count == 0)
-            continue; /* whatever it may do later goes on as it is */
+            continue; /* later activations of this channel stay unchanged */
         qsort(list->values, list->count, sizeof *list->values, ascending);
         for (int i = 0; i < BINNINGS; i++)
             binning_make(&a->bins[c * BINNINGS + (size_t)i], bins_of[i], list->values, list->count);
@@ -125,7 +123,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-/* Edit errors of what is read from a map; -1: as it is. */
+/* Adds the edit errors of the labels read from a binned map. binning -1: from the unchanged map. */
 static enum status read_binned(struct method_run *run, struct network *network, const struct batch *batch,
                                const struct map_shape *map, const float *planes, int binning, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* What a finished run leaves beside its result: four inputs with their motifs, its confusion matrix (confusion.c) and
+/* Publishes the artifacts of a finished run: four inputs with their motifs, the confusion matrix (confusion.c) and
  * charts (plots.c). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { EXAMPLES = 4 };
 
-/* The domain's first examples; of digitcircle two are the paper's Fig. 2. */
+/* The first examples of the domain. With DigitCircle, two of them are in Fig. 2 of the paper. */
 static enum status examples(struct method_run *run, struct error *err)
 {
     const struct open_domain *domain = &run->domain;
@@ -17,7 +17,7 @@ static enum status examples(struct method_run *run, struct error *err)
     int columns = domain->shape.cols > 2 * domain->shape.picture_rows ? 1 : 2;
     float *planes = calloc(EXAMPLES * inputs, sizeof *planes);
     struct domain_truth *truths = NULL;
-    struct annotation readings[EXAMPLES] = {0};
+    struct annotation annotations[EXAMPLES] = {0};
     struct picture *picture = NULL;
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for examples");
@@ -27,15 +27,15 @@ static enum status examples(struct method_run *run, struct error *err)
         struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
         status = domain_sample(domain, &request, input, &truths[i], err);
         if (!status)
-            status = annotation_make(&run->exec, run->network, domain, input, &truths[i], &readings[i], err);
+            status = annotation_make(&run->exec, run->network, domain, input, &truths[i], &annotations[i], err);
     }
     if (!status)
-        status = annotation_draw(readings, EXAMPLES, columns, &picture, err);
+        status = annotation_draw(annotations, EXAMPLES, columns, &picture, err);
     if (!status)
         status = publish_picture(&run->env, "motifs", picture, err);
     picture_destroy(picture);
     for (int i = 0; i < EXAMPLES; i++)
-        annotation_close(&readings[i]);
+        annotation_close(&annotations[i]);
     domain_truths_destroy(truths);
     free(planes);
     return status;

@@ -1,6 +1,6 @@
-/* Motif errors of chance (core/metrics/shuffled.h) over the first examples of a sequence domain, beside the run's own
- * with and without the symbols that are trivial to find, and those of the true motifs: where boxes overlap, the earlier
- * one takes what belongs to the later, so that even they have errors. */
+/* Motif errors of chance (core/metrics/shuffled.h) over the first examples of a sequence domain. For comparison: the
+ * errors of the model, with and without the symbols that are trivial to find, and the errors of the true motifs. The
+ * latter are above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static struct chance_row row_of(const struct shuffled_errors *errors)
     return row;
 }
 
-/* Errors of the collected motifs, or of the boxes' own points, without the symbols from `folded` on. */
+/* Errors of the collected motifs (perfect: of the centres of the boxes), without the symbols from `folded` on. */
 static enum status count_errors(const struct method_run *run, int folded, bool perfect, struct motif_report *report,
                                 struct error *err)
 {

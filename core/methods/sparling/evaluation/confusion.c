@@ -1,8 +1,8 @@
-/* The confusion matrix as a table and as pictures (SPARLING, Fig. 7 and Appendix G; facts §8.2).
+/* The confusion matrix as a table and as pictures (Fig. 7 and Appendix G of the paper).
  *
- * In a picture each row, that of false positives included, adds up to 1; columns follow the rows of their largest
- * shares, misses come last, and beside a row stands its share of all events. Where several channels mark one symbol
- * most often, a second picture adds them up and names them together. */
+ * In a picture each row, that of false positives included, adds up to 1. A column is near the row of its largest share,
+ * misses are the last column, and the left margin shows a row's share of all events. If several channels mark one
+ * symbol most often, a second picture adds their columns up under a common name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
 
 struct confusion_column {
-    int symbol;                /* the row of its largest share; symbols: none */
+    int symbol;                /* the row of its largest share; `symbols`: none */
     double share;              /* that share */
     int64_t *count;            /* [symbols + 1] */
     char name[CONFUSION_NAME]; /* "#3", "#19/#9" */
 };
 
 struct confusion {
-    int rows, cols; /* with that of misses */
+    int rows, cols; /* with the column of misses */
     struct confusion_column *column;
     int64_t *counts, *sum; /* of each row */
     int64_t all;
@@ -76,13 +76,13 @@ static void add_channel(struct confusion_column *column, const struct motif_erro
     snprintf(column->name + used, sizeof column->name - used, "%s#%d", used > 0 ? "/" : "", channel);
 }
 
-/* Channels to columns: each its own, or (merged) all that mark a symbol most often to one. */
+/* Assigns channels to columns: one each or, merged, one for all channels that mark the same symbol most often. */
 static void fill_columns(struct confusion *c, const struct motif_errors *errors, bool merged, const int *symbol_of)
 {
     for (int j = 0; j < errors->channels; j++) {
         int into = c->cols;
         for (int k = 0; merged && symbol_of[j] >= 0 && k < j; k++)
-            if (symbol_of[k] == symbol_of[j]) { /* the column that the first of them opened */
+            if (symbol_of[k] == symbol_of[j]) { /* the column of the first such channel */
                 for (into = 0; c->column[into].symbol != symbol_of[j]; into++)
                     ;
                 break;
@@ -162,7 +162,7 @@ static void draw_cell(struct picture *picture, int row, int col, int64_t count, 
                  1, picture_contrast(shade));
 }
 
-/* Names of merged columns are written one channel a line, those that do not fit left out. Returns the lines. */
+/* Writes the name of a merged column with one channel on a line, up to LABEL_ROWS lines. Returns the lines. */
 static int stacked(const char *name, char text[CONFUSION_NAME])
 {
     int lines = 1;
@@ -176,8 +176,7 @@ static int stacked(const char *name, char text[CONFUSION_NAME])
     return lines < LABEL_ROWS ? lines : LABEL_ROWS;
 }
 
-/* Where things stand: two columns of words at the left, two lines of them above, the names of channels, the cells, a
- * foot. */
+/* Layout: symbols and shares at the left, the heading and the channels at the top, then the matrix and a footer. */
 enum { EDGE = 8, LINE = PICTURE_GLYPH_ROWS + 2, SHARES = 48, FOOT_LINES = 2 };
 static const char *const headings[] = {"true", "events", "channels that marked it, % of the row"};
 static const char *const feet[FOOT_LINES] = {"row none: false positives; column none: misses",

@@ -1,8 +1,8 @@
-/* Evaluation in pieces (facts §8.1, §8.2): motif errors over pictures, then end-to-end errors over the
- * test set, for the run's own model and for the last checkpoint of each denser stage.
+/* Evaluation in pieces: motif errors over the examples, then end-to-end errors over the test set, for the run's own
+ * model and for the last checkpoint of each earlier density.
  *
- * Rows go from dense to sparse with the run's own model last, so that the counts left over are its
- * confusion matrix. A denser stage's weights are read into a second network without gradients. */
+ * Rows go from high to low density, and the run's own model is the last row, so that the counts at the end are its
+ * confusion matrix. The weights of an earlier density are read into a second network without gradients. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
                                    .binning = {NAN, NAN, NAN, NAN}};
 }
 
-/* A row begins. Of samples of one motif there is nothing else to measure. */
+/* Starts a row. With objective single-motifs, the single-motif error is the only part. */
 static void clear_counts(struct method_run *run)
 {
     struct evaluation *e = &run->evaluation;
@@ -76,13 +76,13 @@ double evaluation_accuracy(const struct method_run *run)
     double sum = 0;
     for (int c = 1; c < classes; c++) {
         double share = topk_share(&run->evaluation.topk[c - 1]);
-        sum += isnan(share) ? 0 : share; /* a class that does not occur is found nowhere */
+        sum += isnan(share) ? 0 : share; /* NaN: the class does not occur, which counts as 0 */
     }
     return sum / (classes - 1);
 }
 
-/* Puts a stage's checkpoint into the list; of one density the last wins. The run's own density is not
- * listed, but `own` learns which checkpoint holds it. */
+/* Adds the checkpoint of a stage to the rows. The last checkpoint of a density wins. The run's own density gets no row
+ * here; *own becomes the checkpoint that contains it. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
 {
     struct evaluation *e = &run->evaluation;
@@ -133,7 +133,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     return STATUS_OK;
 }
 
-/* Reads the checkpoint of a row into the second network. */
+/* Reads a checkpoint into the second network. */
 static enum status load_stage(struct method_run *run, int64_t seq, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
@@ -153,7 +153,7 @@ static enum status load_stage(struct method_run *run, int64_t seq, struct error 
             break;
     }
     if (!status && at == count)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "checkpoint %lld is gone", (long long)seq);
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "checkpoint %lld no longer exists", (long long)seq);
     if (!status)
         status = list->open(list->context, at, &reader, err);
     if (!status)
@@ -196,8 +196,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     case PART_BINNING:
         return run->direct ? 0 : 2 * run->config.binning_samples;
     case PART_PERTURB:
-        return run->direct ? 0 : 4 * run->config.perturb_samples; /* looked through at most */
-    case PART_CHANCE:                                             /* of the run's own model */
+        return run->direct ? 0 : 4 * run->config.perturb_samples; /* at most so many are tried */
+    case PART_CHANCE:                                             /* only for the run's own model */
         return run->config.chance_shuffles > 0 && run->evaluation.at == run->evaluation.rows - 1
                    ? run->config.chance_samples
                    : 0;
@@ -207,7 +207,7 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     return 0;
 }
 
-/* The next piece. Pieces of a binning end where calibration does. */
+/* The next piece. In the binning part, a piece ends where the calibration ends. */
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;
@@ -215,7 +215,7 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
     int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
     struct batch_request request = {
         .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
-    /* Motif errors of the test set, and calibrations, are taken over the domain's examples. */
+    /* Motif errors of the test set and calibrations use the examples of the domain. */
     if (calibrating || ((e->part == PART_MOTIFS || e->part == PART_CHANCE) && e->seed == TEST_SEED))
         request.set = DOMAIN_EXAMPLE;
     if (e->part == PART_BINNING && !calibrating) {
@@ -226,7 +226,7 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
     return request;
 }
 
-/* What lies where no box can stand does not count. */
+/* Clears the activations in the margins, where no box can be. */
 static void clear_margins(const struct domain_shape *shape, float *planes, size_t count)
 {
     size_t margin = (size_t)shape->margin, cols = (size_t)shape->cols;
@@ -236,7 +236,7 @@ static void clear_margins(const struct domain_shape *shape, float *planes, size_
     }
 }
 
-/* Not a validation, nor a denser stage. */
+/* Whether the final model is evaluated, and not a validation or an earlier density. */
 static bool own_row(const struct method_run *run)
 {
     return run->phase == PHASE_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;
@@ -316,7 +316,7 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
            channels = (double)run->config.channels_motif;
     double elements = positions * channels * (double)e->errors.samples;
     row->achieved = (double)e->errors.motifs / elements;
-    if (shape->boxes == 0) /* where the symbols are is not known */
+    if (shape->boxes == 0) /* the positions of the symbols are unknown */
         return STATUS_OK;
     row->fpe = boxes.fpe;
     row->proof = motif_errors_proof(&e->errors);
@@ -344,7 +344,7 @@ static enum status finish_test(struct method_run *run)
     return STATUS_OK;
 }
 
-/* The piece just done was the last of its part: on to the next part that has samples, row, or the end. */
+/* Ends a part: goes on to the next part that has samples, to the next row, or to the end. */
 static enum status finish_part(struct method_run *run, bool *done, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
@@ -419,7 +419,7 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     return last ? finish_part(run, done, err) : STATUS_OK;
 }
 
-/* Samples of the row up to a part. */
+/* Samples of the row in progress before a part. */
 static double samples_before(const struct method_run *run, int64_t part)
 {
     double sum = 0;
@@ -438,7 +438,7 @@ double evaluation_fraction(const struct method_run *run)
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows && e->part == PART_CHANCE) /* hardly any time */
+    if (e->at < e->rows && e->part == PART_CHANCE) /* takes hardly any time */
         finished = total;
     else if (e->at < e->rows)
         finished += (double)e->position + samples_before(run, e->part);
@@ -449,6 +449,6 @@ enum status run_minimal_density(const struct method_run *run, double *density, s
 {
     double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
     *density = run->domain.domain->mean_symbols(run->domain.state) / elements;
-    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to find the least density")
+    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compute the lowest density")
                            : STATUS_OK;
 }

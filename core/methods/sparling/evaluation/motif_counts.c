@@ -1,8 +1,9 @@
-/* What is known of motifs without knowing where the symbols are: how much each channel is used, whether there are as
- * many motifs as the labels have tokens, and whether motifs keep the distance that the Motif Identifiability Theorem
- * asks for (NON-OVERLAPPING: no input position is seen by two of them). Counted of the run's own model over the samples
- * of the motif errors, of maximal motifs (annotation.h); of a study also which motifs each seed's model finds in the
- * same samples. */
+/* Statistics of motifs that need no true boxes: the use of each channel, whether there are as many motifs as the labels
+ * have tokens, and whether motifs keep the distance that the Motif Identifiability Theorem requires (NON-OVERLAPPING:
+ * the footprints of two motifs share no input position).
+ *
+ * They count the maximal motifs (annotation.h) of the run's own model over the samples of the motif errors. A study
+ * also stores the motifs of each seed's model in the same samples, to compare the seeds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static int tokens_of(const struct domain_shape *shape, const struct domain_truth
     return tokens;
 }
 
-/* The share of a footprint of `side` that another, so far away, sees too. */
+/* Share of the footprint of a (side: its width) that the footprint of b covers. */
 static double shared(int side, bool line, const struct motif *a, const struct motif *b)
 {
     int rows = line ? 0 : abs(a->row - b->row), cols = abs(a->col - b->col);
@@ -34,7 +35,7 @@ static double shared(int side, bool line, const struct motif *a, const struct mo
     return line ? wide : wide * (double)(side - rows) / side;
 }
 
-/* Of each motif the largest share that a neighbour sees too. */
+/* Counts, for each motif, the largest share of its footprint that another motif's covers. */
 static void count_overlaps(struct method_run *run, const struct motif *motifs, int count)
 {
     struct motif_counts *c = &run->evaluation.motif_counts;
@@ -57,13 +58,13 @@ static void count_channels(struct method_run *run, const struct motif *motifs, i
 {
     struct motif_counts_channel *channels = run->evaluation.channels;
     for (int i = 0; i < count; i++) {
-        bool before = i > 0 && motifs[i - 1].channel == motifs[i].channel; /* they come channel by channel */
+        bool before = i > 0 && motifs[i - 1].channel == motifs[i].channel; /* motifs are sorted by channel */
         channels[motifs[i].channel].motifs++;
         channels[motifs[i].channel].inputs += !before;
     }
 }
 
-/* The sample's motifs as numbers from 1 up, then zeros; -1 where there are too many to keep. */
+/* Stores the motifs of a sample as numbers from 1 on, then zeros; -1 if there are too many. */
 static void keep(struct method_run *run, int64_t sample, const struct motif *motifs, int count)
 {
     struct study *s = &run->study;
@@ -86,7 +87,7 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
     struct arena *arena = run->exec.arena;
     int all = motif_scan(planes, (int)run->config.channels_motif, shape->rows, shape->cols, NULL, 0), count = 0;
     c->samples++;
-    if (all > READING_MOTIFS) {
+    if (all > ANNOTATION_MOTIFS) {
         c->dense++;
         keep(run, sample, NULL, STUDY_EACH + 1);
         return STATUS_OK;
@@ -144,6 +145,7 @@ void motif_counts_result(const struct method_run *run, const struct sink *out)
     sink_end_list(out);
     sink_integer(out, "unused", unused);
     sink_number(out, "least_use",
-                c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs : 0); /* 1: all are used alike */
+                c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs
+                              : 0); /* 1: all channels have the same number of motifs */
     sink_end_object(out);
 }

@@ -1,8 +1,8 @@
-/* The perturbation experiment (facts §8.10): take a sample that is read rightly, move the motifs of one symbol to the
- * channel of another, and see whether the label that is read follows.
+/* The perturbation experiment of the paper: take a sample that the model reads correctly, move the motifs of one symbol
+ * to the channel of another, and check whether the label follows.
  *
- * A symbol's channels are those that mark it most often in the confusion matrix of the row; together they must have
- * marked more than three quarters of it. Only motifs that no stronger one is near are kept. Which symbol becomes which
+ * The channels of a symbol are those that mark it most often in the confusion matrix of the row. Together they must
+ * mark more than three quarters of its occurrences. Only maximal motifs stay in the map. The choice of the two symbols
  * is a function of the sample's index. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { ATTEMPTS = 100, PERTURB_STREAM = 0x70657274 };
 
-/* symbol_of: [channels]. The channel that marks the symbol most often, -1 where its channels mark too little of it. */
+/* The channel that marks the symbol most often; -1 if its channels mark too few occurrences. symbol_of: [channels]. */
 static int channel_of(const struct motif_errors *errors, const int *symbol_of, int symbol)
 {
     const int64_t *row = errors->boxes + (ptrdiff_t)symbol * (errors->channels + 1);
@@ -34,7 +34,7 @@ struct change {
     struct domain_truth after;
 };
 
-/* Draws which symbol becomes which; false where nothing fits. */
+/* Draws the two symbols of the change. Returns false if no pair is possible. */
 static bool choose(const struct method_run *run, const struct domain_truth *truth, const int *symbol_of, int64_t index,
                    struct change *change)
 {
@@ -64,8 +64,8 @@ enum status perturb_move(struct method_run *run, const int *symbol_of, int from,
 {
     const struct domain_shape *s = &run->domain.shape;
     int channels = (int)run->config.channels_motif, count = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
-    if (count > READING_MOTIFS)
-        count = READING_MOTIFS;
+    if (count > ANNOTATION_MOTIFS)
+        count = ANNOTATION_MOTIFS;
     struct motif *found = arena_alloc(run->exec.arena, ((size_t)count + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(run->exec.arena, (size_t)count + 1, sizeof *motifs);
     if (!found || !motifs)
@@ -84,7 +84,7 @@ enum status perturb_move(struct method_run *run, const int *symbol_of, int from,
     return STATUS_OK;
 }
 
-/* One sample: counts it if it is read rightly and a change can be drawn. */
+/* Tries one sample. Counts it if the model reads it correctly and a change is possible. */
 static enum status try_sample(struct method_run *run, struct network *network, const int *symbol_of, int64_t index,
                               float *input, struct domain_truth *truths, struct error *err)
 {

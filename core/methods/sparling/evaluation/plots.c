@@ -1,10 +1,10 @@
-/* Charts of what an evaluation found. */
+/* Charts of an evaluation: errors against density, and the effect of bins. */
 #include <math.h>
 
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/run_int.h"
 
-/* As training goes, from dense to sparse, with the least possible where it is near. */
+/* The axis of densities, from high to low as in training. It includes the lowest useful density if that is near. */
 static struct chart_axis densities(const struct evaluation *e, double minimum)
 {
     const double most = e->row[0].density, last = e->row[e->rows - 1].density, margin = 1.1;
@@ -12,7 +12,7 @@ static struct chart_axis densities(const struct evaluation *e, double minimum)
     return (struct chart_axis){"density in percent", true, 100 * most * margin, 100 * least / margin, NULL};
 }
 
-/* Error against density (SPARLING, Fig. 4): a point a stage whose checkpoint was kept, densest left. */
+/* Error against density (Fig. 4 of the paper): a point for each stage whose checkpoint exists, highest density left. */
 enum status run_plot_densities(struct method_run *run, struct error *err)
 {
     const struct evaluation *e = &run->evaluation;
@@ -41,7 +41,7 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
     if (status)
         return status;
     minimum *= 100;
-    const struct chart_reference reference = {"one position a symbol", true, minimum, NAN, -1};
+    const struct chart_reference reference = {"one position for each symbol", true, minimum, NAN, -1};
     const struct chart_axis falling = densities(e, minimum / 100), percent = {"percent", false, 0, NAN, NULL};
     const struct chart_panel panels[] = {
         {"motif errors", falling, {"percent", false, 0, 100, NULL}, series, 3, &reference, 1, NULL},
@@ -50,7 +50,7 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
     return publish_chart(&run->env, "error-by-density", &chart, err);
 }
 
-/* The rise of the edit error when activations are told apart by so many values only (Appendix H, Fig. 8). */
+/* Rise of the edit error when activations have only so many values (Appendix H, Fig. 8). */
 enum status run_plot_binning(struct method_run *run, struct error *err)
 {
     static const char *const names[BINNINGS] = {"16 bins", "8 bins", "4 bins", "2 bins"};

@@ -1,4 +1,4 @@
-/* What the seeds of a study have in common (study.h): figures, agreement, the result and its picture. */
+/* Statistics over the seeds of a study (study.h): figures, agreement between seeds, the result and its chart. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ void study_keep(struct method_run *run)
     run->study.distribution.item_done = true;
 }
 
-/* ---- what they have in common ------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -61,7 +61,7 @@ static enum status summarise_figure(const struct study *s, int figure, struct su
     return status;
 }
 
-/* Seeds are chosen by what is known without true motifs: the best accuracy on the validation set. */
+/* The seed with the best validation accuracy: a choice that needs no true motifs. */
 static const struct study_row *selected(const struct study *s)
 {
     const struct study_row *best = &s->row[0];
@@ -71,9 +71,9 @@ static const struct study_row *selected(const struct study *s)
     return best;
 }
 
-/* ---- whether they find the same -------------------------------------------------------------------- */
+/* ---- agreement -------------------------------------------------------------------- */
 
-/* The motifs that a seed's model found in a sample; -1: too many to keep. */
+/* The motifs of a seed's model in a sample. Returns their number; -1: too many were found to store. */
 static int found_in(const struct method_run *run, int64_t seed, int64_t sample, struct motif *out)
 {
     const int64_t *from = run->study.motifs + (seed * STUDY_SAMPLES + sample) * STUDY_EACH;
@@ -89,7 +89,7 @@ static int found_in(const struct method_run *run, int64_t seed, int64_t sample, 
     return count;
 }
 
-/* *sparse false: a model marks too much of a sample. */
+/* Adds the samples of two seeds. *sparse becomes false if a model has too many motifs in a sample. */
 static void count_pair(const struct method_run *run, int64_t one, int64_t two, struct agreement *a, bool *sparse)
 {
     const struct evaluation *e = &run->evaluation;
@@ -104,7 +104,7 @@ static void count_pair(const struct method_run *run, int64_t one, int64_t two, s
     }
 }
 
-/* The channels' shares, those of the first seed in order. */
+/* Writes the agreement of two seeds, averaged over the channels of the first. */
 static enum status write_pair(const struct method_run *run, int64_t one, int64_t two, const struct sink *out,
                               struct error *err)
 {
@@ -138,7 +138,8 @@ static enum status write_pair(const struct method_run *run, int64_t one, int64_t
     return status;
 }
 
-/* Each pair of seeds, by the motifs of both in the same samples; a pair of which one is not sparse is left out. */
+/* Writes the agreement of each pair of seeds on the same samples. Pairs with a model that is not sparse are left out.
+ */
 static enum status write_agreement(const struct method_run *run, const struct sink *out, struct error *err)
 {
     enum status status = STATUS_OK;

@@ -1,10 +1,10 @@
-/* Seeds of a study as units that are dealt to ranks (core/methods/shared/work_distribution.h). */
+/* The seeds of a study as work items that are distributed over ranks (core/methods/shared/work_distribution.h). */
 #include <math.h>
 
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
 
-static void pending(const struct method_run *run, int64_t unit, struct work_item *out)
+static void pending(const struct method_run *run, int64_t item, struct work_item *out)
 {
     const struct sparling_config *c = &run->config;
     *out = (struct work_item){.training = 1,
@@ -35,25 +35,25 @@ static void prepare(struct method_run *run)
     run->study.next_seq = run_last_checkpoint(run);
 }
 
-static bool show(struct method_run *run, int64_t unit)
+static bool show(struct method_run *run, int64_t item)
 {
-    run->config.seed = run->study.first + unit;
+    run->config.seed = run->study.first + item;
     run->exec.seed = (uint64_t)run->config.seed;
     return true;
 }
 
-static enum status begin(struct method_run *run, int64_t unit, struct error *err)
+static enum status begin(struct method_run *run, int64_t item, struct error *err)
 {
     run->study.first_seq = run->study.next_seq;
-    show(run, unit);
+    show(run, item);
     return run_begin(run, err);
 }
 
-static size_t outcome(struct method_run *run, int64_t unit, int part, void **at)
+static size_t outcome(struct method_run *run, int64_t item, int part, void **at)
 {
     struct study *s = &run->study;
-    *at = part == 0 ? (void *)&s->row[unit] : (void *)(s->motifs + unit * STUDY_SAMPLES * STUDY_EACH);
-    return part == 0 ? sizeof s->row[unit] : part == 1 ? sizeof *s->motifs * STUDY_SAMPLES * STUDY_EACH : 0;
+    *at = part == 0 ? (void *)&s->row[item] : (void *)(s->motifs + item * STUDY_SAMPLES * STUDY_EACH);
+    return part == 0 ? sizeof s->row[item] : part == 1 ? sizeof *s->motifs * STUDY_SAMPLES * STUDY_EACH : 0;
 }
 
 static void in_step(struct method_run *run)
@@ -65,7 +65,7 @@ static bool done(const struct method_run *run)
     return run->phase == PHASE_DONE;
 }
 
-/* A checkpoint is what a run goes back to, so it never holds a broken weight. */
+/* A run continues from its checkpoints, so none may contain a weight that is not finite. */
 static enum status check(struct method_run *run, struct error *err)
 {
     return params_check(run->network->params, err);
@@ -88,13 +88,13 @@ static enum status share(struct method_run *run, struct snapshot *snapshot, stru
     return status;
 }
 
-/* A network and an optimiser of this seed. */
-static enum status ready(struct method_run *run, int64_t unit, const struct snapshot_reader *from, struct error *err)
+/* Prepares the network and the optimiser of a seed for loading. */
+static enum status ready(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err)
 {
     (void)from;
-    if (unit < 0)
+    if (item < 0)
         return STATUS_OK;
-    show(run, unit);
+    show(run, item);
     return run_begin(run, err);
 }
 

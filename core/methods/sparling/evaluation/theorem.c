@@ -1,9 +1,9 @@
-/* The Motif Identifiability Theorem (section 3, Appendix D) with this run's numbers in it: what k is, and what the
- * end-to-end error would have to be for k times it to say something about the motif error.
+/* The Motif Identifiability Theorem (section 3, Appendix D of the paper) with the numbers of this run: the constant k,
+ * and the bound k * epsilon on the motif error that the end-to-end error epsilon gives.
  *
- * Counted over the samples of the motif errors: how many motifs they have, and how often two are nearer than the
- * theorem allows. alpha comes from motifs on a line, as the authors compute it: twice as many places less one as a
- * sample has motifs at most, two apart (core/metrics/importance.h). */
+ * The samples of the motif errors give the number of motifs and how often two are closer than the theorem allows. alpha
+ * is computed for motifs on a line, as in the authors' code: with n motifs at most, the line has 2n - 1 places and
+ * motifs are at least two places apart (core/metrics/importance.h). */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"
@@ -45,7 +45,7 @@ enum status theorem_result(const struct method_run *run, const struct sink *out,
     struct importance alpha;
     double mean = 0, cell = positions_of_a_cell(run), wrong = 1 - row->exact, samples = (double)errors->samples;
     int symbols = run->domain.shape.symbols;
-    if (errors->samples == 0 || run->domain.shape.boxes == 0) /* the motif_counts says what is known without boxes */
+    if (errors->samples == 0 || run->domain.shape.boxes == 0) /* motif_counts has the statistics that need no boxes */
         return STATUS_OK;
     if (has_alpha(run)) {
         enum status status = alpha_of(run, &alpha, err);

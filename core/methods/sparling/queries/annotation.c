@@ -1,3 +1,6 @@
+/* Lists the motifs of a map, reads the label from it, and draws both over the input (annotation.h).
+ *
+ * Files of the evaluation use the same rules for maximal motifs as queries do. */
 #include "core/methods/sparling/queries/annotation.h"
 
 #include <math.h>
@@ -21,12 +24,12 @@ static int by_place(const void *a, const void *b)
 
 static bool near(const struct motif *a, const struct motif *b)
 {
-    return abs(a->row - b->row) <= READING_REACH && abs(a->col - b->col) <= READING_REACH;
+    return abs(a->row - b->row) <= ANNOTATION_REACH && abs(a->col - b->col) <= ANNOTATION_REACH;
 }
 
 int annotation_same(int reach)
 {
-    return reach / 2 > READING_REACH ? reach / 2 : READING_REACH;
+    return reach / 2 > ANNOTATION_REACH ? reach / 2 : ANNOTATION_REACH;
 }
 
 void annotation_mark(struct read_motif *motifs, int count)
@@ -45,12 +48,12 @@ void annotation_mark(struct read_motif *motifs, int count)
     }
 }
 
-/* The active elements of a planar map, the strongest if there are too many. */
+/* Lists the active elements of a planar map; only the strongest if there are too many. */
 static enum status list_motifs(const float *planes, struct annotation *annotation, struct error *err)
 {
     int rows = annotation->rows, cols = annotation->cols, channels = annotation->channels;
     annotation->total = motif_scan(planes, channels, rows, cols, NULL, 0);
-    annotation->count = annotation->total < READING_MOTIFS ? annotation->total : READING_MOTIFS;
+    annotation->count = annotation->total < ANNOTATION_MOTIFS ? annotation->total : ANNOTATION_MOTIFS;
     struct motif *all = calloc((size_t)annotation->total + 1, sizeof *all);
     annotation->motifs = calloc((size_t)annotation->count + 1, sizeof *annotation->motifs);
     if (!all || !annotation->motifs) {
@@ -69,7 +72,7 @@ static enum status list_motifs(const float *planes, struct annotation *annotatio
     return STATUS_OK;
 }
 
-/* Rows of classes, as a list of what is not the common one. */
+/* Lists the positions at which a class other than the common one has a probability above 1/2. */
 static enum status list_sites(struct exec *e, const struct tensor *classes, struct annotation *annotation,
                               struct error *err)
 {
@@ -148,7 +151,7 @@ void annotation_close(struct annotation *annotation)
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
 
-/* What is true and what was read, a line each; START and END are no symbols of the domain. */
+/* Writes the true label and the label that was read, one line each, without START and END. */
 static void label_of(const struct annotation *annotation, char *out, size_t room)
 {
     int32_t symbols[DECODE_TOKENS];
@@ -167,7 +170,7 @@ static void label_of(const struct annotation *annotation, char *out, size_t room
         domain_label(annotation->domain, symbols, annotation->decoded.length, out + at, room - at);
 }
 
-/* Under a tile: ticks where labels truly are, and below them what was read, each class in a colour. */
+/* Draws ticks at the true labels under a tile and discs at the labels that were read, one colour for each class. */
 static void mark_sites(struct picture *picture, int row, int col, int scale, const struct annotation *annotation)
 {
     const struct domain_truth *truth = annotation->truth;
@@ -180,13 +183,13 @@ static void mark_sites(struct picture *picture, int row, int col, int scale, con
     }
 }
 
-/* A tile: its scale, and how many picture rows a row of the map has (a sequence: all of them). */
+/* A tile: its place, its scale, and the picture rows of a row of the map (for a sequence: all of them). */
 struct tile {
     int row, col, scale, high;
 };
 
-/* A channel's number on a plate of its colour, which is read on any ground; its lower left corner is at (row, col),
- * moved where it would leave the picture. */
+/* Draws a channel's number on a plate of its colour. The lower left corner is at (row, col), unless the plate would
+ * leave the picture. */
 static void mark_channel(struct picture *picture, int row, int col, int channel, int scale)
 {
     struct colour colour = picture_palette(channel);
@@ -237,12 +240,12 @@ static void draw_tile(struct picture *picture, const struct tile *tile, const st
     picture_text(picture, tile->row + annotation->rows * high + 4, tile->col, label, large ? 2 : 1, black);
 }
 
-enum status annotation_draw(const struct annotation *readings, int count, int columns, struct picture **out,
+enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err)
 {
     enum { GAP = 10, CAPTION = 42, SIDE = 360 };
-    const struct open_domain *domain = readings[0].domain;
-    int width = readings[0].cols, height = domain->shape.picture_rows,
+    const struct open_domain *domain = annotations[0].domain;
+    int width = annotations[0].cols, height = domain->shape.picture_rows,
         scale = width < SIDE ? (SIDE + width / 2) / width : 1;
     int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
     float *grey = domain->domain->grey ? malloc((size_t)height * (size_t)width * sizeof *grey) : NULL;
@@ -250,10 +253,10 @@ enum status annotation_draw(const struct annotation *readings, int count, int co
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     enum status status = picture_create(GAP + rows * down, GAP + columns * across, white, out, err);
     for (int i = 0; !status && i < count; i++) {
-        struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / readings[i].rows};
+        struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / annotations[i].rows};
         if (grey)
-            domain->domain->grey(domain->state, readings[i].input, grey);
-        draw_tile(*out, &tile, &readings[i], grey ? grey : readings[i].input);
+            domain->domain->grey(domain->state, annotations[i].input, grey);
+        draw_tile(*out, &tile, &annotations[i], grey ? grey : annotations[i].input);
     }
     free(grey);
     return status;

@@ -1,4 +1,5 @@
-/* What a network makes of one input: its motifs and the label it reads; and how to draw that. */
+/* The annotation of one input: the motifs that a network finds and the label that it reads, as data and as a picture.
+ */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_ANNOTATION_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_ANNOTATION_H
 
@@ -7,14 +8,14 @@
 #include "core/metrics/motif_errors.h"
 
 enum {
-    READING_MOTIFS = 4096, /* listed at most: the strongest */
-    READING_REACH = 5      /* pixels: a stronger motif this near, in both axes, hides one (facts §8.12) */
+    ANNOTATION_MOTIFS = 4096, /* most motifs in a list: the strongest ones */
+    ANNOTATION_REACH = 5      /* positions: a stronger motif this close along both axes hides one */
 };
 
 struct read_motif {
     struct motif at;
-    bool maximal; /* no stronger motif within READING_REACH; the first in scan order wins a tie */
-    bool starred; /* maximal, and a weaker one lies there */
+    bool maximal; /* no stronger motif within ANNOTATION_REACH; in a tie the first one in scan order is maximal */
+    bool starred; /* maximal, with a weaker motif within that distance */
 };
 
 struct annotation {
@@ -23,36 +24,37 @@ struct annotation {
     const float *input;               /* borrowed */
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */
-    int count, total;                 /* listed; active in the map */
-    struct decoded decoded;           /* nothing with labels at positions */
+    int count, total;                 /* in the list; in the map */
+    struct decoded decoded;           /* empty with a label at every position */
     struct read_site {
         int position, label; /* never 0, the common class */
         double probability;
-    } * sites; /* with labels at positions: where a class is more probable than not, in order */
+    } * sites; /* with a label at every position: positions where a class has a probability above 1/2 */
     int site_count;
 };
 
-/* Computes on the exec, which is begun here in evaluation. The domain, `input` and `truth` outlive the annotation. */
+/* Annotates an input, [channels][rows][cols]. The exec is begun here, in evaluation. domain, input and truth (NULL:
+ * unknown) must outlive the annotation, which annotation_close() frees. STATUS_NO_MEMORY. */
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
                             const float *input, const struct domain_truth *truth, struct annotation *annotation,
                             struct error *err);
-/* The same of a motif map that is there already; the exec has begun. */
+/* The same for a motif map that is already computed, on an exec that has begun. */
 enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
                               struct tensor *motifs, const float *input, const struct domain_truth *truth,
                               struct annotation *annotation, struct error *err);
-/* How far apart, in both axes, motifs of two models may be and mark the same: each in the other's footprint, which is 2
- * (reach / 2) + 1 positions wide. Where in it a model puts a motif is its own affair, and one end of a digit is as good
- * as the other. */
+/* Largest distance, along each axis, at which motifs of two models count as the same: each is in the footprint of the
+ * other, which is 2 (reach / 2) + 1 positions wide. A model may mark any place in the footprint of a symbol, for
+ * instance either end of a digit. */
 int annotation_same(int reach);
-/* Which of the motifs no stronger one is near, and whether a weaker one is. */
+/* Sets `maximal` and `starred` of all motifs. */
 void annotation_mark(struct read_motif *motifs, int count);
 void annotation_close(struct annotation *annotation);
 
-/* One tile an input, `columns` in a row: ink in grey, true boxes outlined, maximal motifs marked in the
- * colour of their channel, starred ones with a cross, and what was read below (of labels at positions: true ones as
- * ticks under the tile, those that were read as discs under these). In the picture of a sequence that has rows, each
- * channel's motifs have a height of their own. */
-enum status annotation_draw(const struct annotation *readings, int count, int columns, struct picture **out,
+/* Draws one tile for each input, `columns` in a row: ink in grey, true boxes outlined, maximal motifs in the colour of
+ * their channel, starred ones with a cross, and the label below. With a label at every position, ticks under the tile
+ * are the true labels and discs below them the labels that were read. In a picture of a sequence with several rows, the
+ * motifs of each channel have their own height. The caller destroys *out. STATUS_NO_MEMORY. */
+enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err);
 
 #endif

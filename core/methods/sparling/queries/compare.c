@@ -1,4 +1,4 @@
-/* Two models beside each other: motifs of both that lie near each other, and which channels go together by them. */
+/* Compares two models on the same inputs: motifs at nearly the same positions show which channels correspond. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "core/methods/sparling/queries/query_int.h"
 #include "core/metrics/agreement.h"
 
-/* The maximal motifs of a map, in the inquiry's arena. */
+/* Lists the maximal motifs of a map, in the arena of the inquiry. */
 static enum status list_maximal(struct inquiry *inquiry, int channels, const struct domain_shape *s, struct motif **out,
                                 int *count, struct error *err)
 {
@@ -15,9 +15,11 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     tensor_to_planes(inquiry->motifs, planes);
     int all = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
-    if (all > READING_MOTIFS)
-        return error_set(err, STATUS_CONFLICT, NULL,
-                         "a model marks more than %d places of an input: it is not sparse yet", (int)READING_MOTIFS);
+    if (all > ANNOTATION_MOTIFS)
+        return error_set(
+            err, STATUS_CONFLICT, NULL,
+            "a model has more than %d motifs in an input; compare models after more training, at a lower density",
+            (int)ANNOTATION_MOTIFS);
     struct motif *found = arena_alloc(&inquiry->space.arena, ((size_t)all + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(&inquiry->space.arena, (size_t)all + 1, sizeof *motifs);
     if (!found || !motifs)
@@ -110,7 +112,7 @@ enum status sparling_compare(const struct method_model *model, const struct meth
     struct agreement c;
     if (model->domain.domain != with->domain.domain || a->channels != b->channels || a->rows != b->rows ||
         a->cols != b->cols)
-        return error_set(err, STATUS_INVALID, "/with", "must be a job that takes the same inputs");
+        return error_set(err, STATUS_INVALID, "/with", "must be a job whose domain and input sizes are the same");
     enum status status = agreement_create((int)model->network->config.channels_motif,
                                           (int)with->network->config.channels_motif, &c, err);
     for (int64_t i = 0; !status && i < samples; i++)

@@ -1,3 +1,4 @@
+/* Checks and applies the edits of an intervention to a motif map (intervention.h). */
 #include "core/methods/sparling/queries/intervention.h"
 
 #include <math.h>
@@ -27,15 +28,15 @@ static enum status check(const struct map *map, const struct method_edit *edit, 
     if (edit->channel < 0 || edit->channel >= map->channels)
         return fault(index, "channel", err, "must be a channel of the motif map");
     if (!edit->everywhere && (edit->row < 0 || edit->row >= map->rows || edit->col < 0 || edit->col >= map->cols))
-        return fault(index, "position", err, "must lie in the motif map");
+        return fault(index, "position", err, "must be a position of the motif map");
     if (!edit->everywhere && !(*at(map, edit->channel, edit->row, edit->col) > 0))
-        return fault(index, "position", err, "must be that of a motif of this channel");
+        return fault(index, "position", err, "must be the position of a motif in this channel");
     if (edit->to_channel >= map->channels)
         return fault(index, "to/channel", err, "must be a channel of the motif map");
     if (edit->to_row >= map->rows || edit->to_col >= map->cols)
-        return fault(index, "to/position", err, "must lie in the motif map");
+        return fault(index, "to/position", err, "must be a position of the motif map");
     if (edit->everywhere && edit->to_row >= 0)
-        return fault(index, "to/position", err, "cannot be one for all motifs of a channel");
+        return fault(index, "to/position", err, "must be absent when the edit applies to all motifs of a channel");
     if (edit->to_value <= 0)
         return fault(index, "to/value", err, "must be above 0");
     return STATUS_OK;
@@ -56,7 +57,7 @@ static bool names(const struct method_edit *edit, int64_t channel, int64_t row, 
     return edit->channel == channel && (edit->everywhere || (edit->row == row && edit->col == col));
 }
 
-/* Takes what the edit names out of `map`, and puts what it makes of it, by its value in `before`, into `made`. */
+/* Removes the motifs of an edit from `map` and adds the changed motifs, with their values from `before`, to `made`. */
 static void move(const struct method_edit *edit, const struct map *before, const struct map *map,
                  const struct map *made)
 {

@@ -1,13 +1,14 @@
-/* Changes of a motif map between g and h, as a client asks for them. */
+/* Edits of a motif map between g and h. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_INTERVENTION_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_INTERVENTION_H
 
 #include "core/methods/method.h"
 #include "core/methods/sparling/queries/annotation.h"
 
-/* planes: [channels][rows][cols], the map of `reading`. First, with keep_maximal, only motifs that no stronger one is
- * near stay; then all edits at once: what they name is taken out, and what they make of it put in, the strongest where
- * two meet. STATUS_INVALID with a pointer below the input ("/edits/0/position"). */
+/* Applies the edits of `input` to `planes`, [channels][rows][cols], the map of `annotation`. With keep_maximal, motifs
+ * near a stronger one are removed first. All edits then apply to that map at once, so no edit sees the result of
+ * another. When two motifs arrive at one position, the stronger stays. STATUS_INVALID with a pointer into the input
+ * ("/edits/0/position"), STATUS_NO_MEMORY. */
 enum status intervention_apply(const struct annotation *annotation, const struct method_input *input, float *planes,
                                struct error *err);
 

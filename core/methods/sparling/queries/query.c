@@ -1,5 +1,5 @@
-/* A model is a network without gradients. Every query takes an arena and a single-thread pool of its own,
- * so any number of threads may ask at a time. */
+/* Answers queries about a model, which is a network without gradients. Each query has an arena and a single-thread pool
+ * of its own, so any number of threads may query a model at the same time. */
 #include "core/methods/sparling/queries/query.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ void sparling_close(struct method_model *model)
     free(model);
 }
 
-/* With the maps of g that idle workspaces hold: two a unit, and some more. */
+/* Includes the maps in idle workspaces: two for each residual unit, and a few more. */
 uint64_t sparling_model_bytes(const struct method_model *model)
 {
     const struct sparling_config *c = &model->network->config;
@@ -98,7 +98,7 @@ static enum status take_input(const struct method_model *model, const struct met
     return domain_sample(domain, &request, planes, truth, err);
 }
 
-/* One that another query has left, or a new one. */
+/* Takes an idle workspace, or creates one. */
 static enum status take_workspace(const struct method_model *model, struct workspace *out, struct error *err)
 {
     struct workspaces *all = model->workspaces;
@@ -172,7 +172,7 @@ static enum status inquire(const struct method_model *model, const struct method
                              &inquiry->annotation, err);
 }
 
-/* What h makes of the map once it has been changed. */
+/* Edits the motif map and annotates the result. */
 static enum status intervene(const struct method_model *model, const struct method_input *input,
                              struct inquiry *inquiry, struct error *err)
 {
@@ -251,7 +251,7 @@ static void write_site(const struct open_domain *domain, int position, int label
     sink_end_object(out);
 }
 
-/* Ends the list. */
+/* Writes the true classes outside the common one, and ends the list. */
 static void write_true_sites(const struct open_domain *domain, const struct domain_truth *truth, const struct sink *out)
 {
     for (int i = 0; i < truth->length; i++)
@@ -309,7 +309,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     const struct decoded *decoded = &annotation->decoded;
     int count = decoded->length + (decoded->ended ? 1 : 0);
     double product = 1;
-    if (annotation->domain->shape.positions) /* they are in the prediction */
+    if (annotation->domain->shape.positions) /* write_prediction() has written them */
         return;
     sink_begin_list(out, "tokens");
     for (int i = 0; i < count; i++) {
@@ -323,7 +323,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     sink_number(out, "probability", product);
 }
 
-/* The input behind a seed, which the asker has not seen: row-major, channels last if there are several. */
+/* Writes the input of a sample, row-major, with channels last if there are several. */
 static void write_input(const struct annotation *annotation, const struct sink *out)
 {
     const struct domain_shape *shape = &annotation->domain->shape;
@@ -384,7 +384,8 @@ enum status sparling_query(const struct method_model *model, const char *query, 
 {
     struct inquiry inquiry;
     if (!is(query, "motifs") && !is(query, "predict") && !is(query, "interventions"))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "this method has no query of that name");
+        return error_set(err, STATUS_NOT_FOUND, NULL,
+                         "sparling has no query of this name; it has motifs, predict and interventions");
     enum status status = inquire(model, input, &inquiry, err);
     if (!status && is(query, "interventions"))
         status = intervene(model, input, &inquiry, err);
@@ -394,7 +395,7 @@ enum status sparling_query(const struct method_model *model, const char *query, 
     return status;
 }
 
-/* Planes [channels][rows][cols] as [rows][cols][channels], a row at a time. line: [cols][channels]. */
+/* Appends planes [channels][rows][cols] as [rows][cols][channels], row by row. line: scratch [cols][channels]. */
 static void append_rows(const float *planes, const struct domain_shape *shape, int channels, float *line,
                         struct buf *values)
 {
@@ -408,13 +409,13 @@ static void append_rows(const float *planes, const struct domain_shape *shape, i
     }
 }
 
-/* The motif map as it is: [rows][cols][channels]. */
+/* The whole motif map: [rows][cols][channels]. */
 enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
                            struct buf *values, int *rank, int64_t dim[4], struct error *err)
 {
     struct inquiry inquiry;
     if (!is(query, "motifs"))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "this query gives no array");
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query has no answer as an array; only motifs has one");
     enum status status = inquiry_begin(model, input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
@@ -439,7 +440,7 @@ enum status sparling_draw(const struct method_model *model, const char *query, c
 {
     struct inquiry inquiry;
     if (!is(query, "motifs"))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "this query draws nothing");
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query has no picture; only motifs has one");
     enum status status = inquire(model, input, &inquiry, err);
     if (!status)
         status = annotation_draw(&inquiry.annotation, 1, 1, out, err);

@@ -1,4 +1,4 @@
-/* Asking a checkpoint: the model functions behind core/methods/method.h (see there). */
+/* Queries of a SPARLING model: members of struct method, documented in core/methods/method.h. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_H
 

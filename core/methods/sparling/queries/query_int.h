@@ -1,4 +1,4 @@
-/* What the queries of a model share: private to query.c, compare.c and survey.c. */
+/* What all queries of a model use; private to this folder. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_INT_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_QUERY_INT_H
 
@@ -8,11 +8,11 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/annotation.h"
 
-/* What computing takes, kept for the next query: pages of a new arena cost as much as a small network does. */
+/* Arenas and pools that are reused between queries, because a new arena takes as long as a small network. */
 enum { WORKSPACES = 2 };
 struct workspace {
     struct arena arena;
-    struct thread_pool *pool; /* of one thread */
+    struct thread_pool *pool; /* one thread */
 };
 struct workspaces {
     pthread_mutex_t lock;
@@ -27,9 +27,9 @@ struct method_model {
     struct workspaces *workspaces;
 };
 
-/* One reading with everything it needs, and after an intervention a second one. */
+/* A query in progress: an input, its motif map and its annotation, and the annotation after an intervention. */
 struct inquiry {
-    const struct method_model *model; /* that the workspace goes back to; NULL: there is none yet */
+    const struct method_model *model; /* owner of the workspace; NULL: no workspace taken yet */
     struct workspace space;
     struct exec exec;
     float *planes;
@@ -38,12 +38,13 @@ struct inquiry {
     struct annotation annotation, after;
 };
 
-/* Reads the input and computes its motif map; inquiry_close() in any case. */
+/* Reads the input and computes its motif map. The caller calls inquiry_close() also after a failure. STATUS_INVALID
+ * with a pointer into the input, STATUS_NO_MEMORY. */
 enum status inquiry_begin(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
                           struct error *err);
-/* A workspace and an exec. */
+/* Takes a workspace and prepares an exec. */
 enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err);
-/* inquiry_ready(), then the motif map of the planes that are there. */
+/* Calls inquiry_ready() and computes the motif map of inquiry->planes. */
 enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err);
 void inquiry_close(struct inquiry *inquiry);
 

@@ -1,5 +1,7 @@
-/* Maps are computed a few samples at a time and looked through once: of each channel only counts, a histogram and the
- * strongest places are kept, so that memory does not grow with the samples. Crops are drawn again from the domain. */
+/* Computes the statistics of top_activations.h.
+ *
+ * Maps are computed a few samples at a time and scanned once. Only counts, a histogram and the strongest places of each
+ * channel are kept, so memory does not grow with the number of samples. Pictures draw the inputs again. */
 #include "core/methods/sparling/queries/top_activations.h"
 
 #include <stdlib.h>
@@ -9,16 +11,16 @@
 
 /* ---- counting -------------------------------------------------------------------------------------- */
 
-/* Bins are joined in pairs until the value fits. */
+/* Joins bins in pairs until the value fits. */
 static void widen(struct top_activations_channel *c, double value)
 {
     if (c->range <= 0)
         for (c->range = 1.0 / 1024; c->range <= value;)
             c->range *= 2;
     while (c->range <= value) {
-        for (int i = 0; i < SURVEY_BINS / 2; i++)
+        for (int i = 0; i < TOP_ACTIVATIONS_BINS / 2; i++)
             c->bin[i] = c->bin[2 * i] + c->bin[2 * i + 1];
-        memset(c->bin + SURVEY_BINS / 2, 0, SURVEY_BINS / 2 * sizeof *c->bin);
+        memset(c->bin + TOP_ACTIVATIONS_BINS / 2, 0, TOP_ACTIVATIONS_BINS / 2 * sizeof *c->bin);
         c->range *= 2;
     }
 }
@@ -26,13 +28,13 @@ static void widen(struct top_activations_channel *c, double value)
 static void add_value(struct top_activations_channel *c, float value)
 {
     widen(c, (double)value);
-    c->bin[(int)((double)value / c->range * SURVEY_BINS)]++;
+    c->bin[(int)((double)value / c->range * TOP_ACTIVATIONS_BINS)]++;
     c->active++;
     c->sum += (double)value;
     c->most = value > c->most ? value : c->most;
 }
 
-/* A set that is smaller than what was asked for comes round again. */
+/* A set with fewer samples than requested repeats, so an input may come again. */
 static bool listed(const struct top_activations_channel *c, const struct motif *at)
 {
     for (int i = 0; i < c->count; i++) {
@@ -63,7 +65,7 @@ static int symbol_at(const struct domain_truth *truth, const struct motif *at)
     return -1;
 }
 
-/* found: all active elements of one sample, channel by channel. */
+/* Adds one sample. found: all active elements, sorted by channel. */
 static void count_sample(struct top_activations *s, const struct motif *found, int count,
                          const struct domain_truth *truth, int64_t sample)
 {
@@ -99,11 +101,11 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     int all = motif_scan(planes, s->channels, shape->rows, shape->cols, NULL, 0);
     struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
     struct read_motif *motifs = NULL;
-    s->sparse = s->sparse && all <= READING_MOTIFS;
+    s->sparse = s->sparse && all <= ANNOTATION_MOTIFS;
     if (s->sparse)
         motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
     if (!found || (s->sparse && !motifs))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
     count_sample(s, found, all, truth, sample);
     if (!motifs)
@@ -117,18 +119,18 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
 
 /* ---- samples --------------------------------------------------------------------------------------- */
 
-enum status top_activations_sample(const struct top_activations *survey, int64_t index, float *planes,
+enum status top_activations_sample(const struct top_activations *statistics, int64_t index, float *planes,
                                    struct domain_truth *truth, struct error *err)
 {
     static const int64_t seeds[] = {
         [METHOD_SET_EXAMPLES] = 0, [METHOD_SET_TEST] = TEST_SEED, [METHOD_SET_VALIDATION] = VALIDATION_SEED};
-    const struct method_model *model = survey->model;
+    const struct method_model *model = statistics->model;
     struct domain_request request = {.set = DOMAIN_SAMPLE, .index = index};
-    if (survey->asked.set == METHOD_SET_EXAMPLES)
+    if (statistics->asked.set == METHOD_SET_EXAMPLES)
         request.set = DOMAIN_EXAMPLE;
     else
         request.seed =
-            survey->asked.set == METHOD_SET_TRAINING ? model->network->config.seed : seeds[survey->asked.set];
+            statistics->asked.set == METHOD_SET_TRAINING ? model->network->config.seed : seeds[statistics->asked.set];
     return domain_sample(&model->domain, &request, planes, truth, err);
 }
 
@@ -148,7 +150,7 @@ static enum status add_batch(struct top_activations *s, struct inquiry *inquiry,
     status = exec_status(&inquiry->exec, err);
     float *planes = status ? NULL : arena_alloc(&inquiry->space.arena, (size_t)count * map * sizeof *planes);
     if (!status && !planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     if (!status)
         tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < count; i++)
@@ -163,16 +165,17 @@ static enum status make_room(struct top_activations *s, struct error *err)
         s->channel[i].top = calloc((size_t)s->asked.top, sizeof *s->channel[i].top);
         s->channel[i].symbol = calloc((size_t)s->symbols + 1, sizeof *s->channel[i].symbol);
         if (!s->channel[i].top || !s->channel[i].symbol)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     }
-    return s->channel ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
+    return s->channel ? STATUS_OK
+                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
 }
 
 enum status top_activations_take(const struct method_model *model, const struct method_channel_query *asked,
                                  struct top_activations *out, struct error *err)
 {
     const struct domain_shape *shape = &model->domain.shape;
-    struct inquiry inquiry = {.planes = malloc(SURVEY_BATCH * domain_inputs(shape) * sizeof(float))};
+    struct inquiry inquiry = {.planes = malloc(TOP_ACTIVATIONS_BATCH * domain_inputs(shape) * sizeof(float))};
     *out = (struct top_activations){.model = model,
                                     .asked = *asked,
                                     .channels = (int)model->network->config.channels_motif,
@@ -184,36 +187,36 @@ enum status top_activations_take(const struct method_model *model, const struct 
     if (!status && asked->feature >= out->channels)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
     if (!status && !inquiry.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     if (!status)
-        status = domain_truths_create(shape, SURVEY_BATCH, &inquiry.truth, err);
+        status = domain_truths_create(shape, TOP_ACTIVATIONS_BATCH, &inquiry.truth, err);
     if (!status)
         status = inquiry_ready(model, &inquiry, err);
-    for (int64_t i = 0; !status && i < asked->samples; i += SURVEY_BATCH) {
+    for (int64_t i = 0; !status && i < asked->samples; i += TOP_ACTIVATIONS_BATCH) {
         int64_t left = asked->samples - i;
         status = add_batch(out, &inquiry, inquiry.truth, asked->first + i,
-                           (int)(left < SURVEY_BATCH ? left : SURVEY_BATCH), err);
+                           (int)(left < TOP_ACTIVATIONS_BATCH ? left : TOP_ACTIVATIONS_BATCH), err);
     }
     inquiry_close(&inquiry);
     return status;
 }
 
-void top_activations_close(struct top_activations *survey)
+void top_activations_close(struct top_activations *statistics)
 {
-    for (int i = 0; survey->channel && i < survey->channels; i++) {
-        free(survey->channel[i].top);
-        free(survey->channel[i].symbol);
+    for (int i = 0; statistics->channel && i < statistics->channels; i++) {
+        free(statistics->channel[i].top);
+        free(statistics->channel[i].symbol);
     }
-    free(survey->channel);
-    survey->channel = NULL;
+    free(statistics->channel);
+    statistics->channel = NULL;
 }
 
-int top_activations_symbol(const struct top_activations *survey, const struct top_activations_channel *channel,
+int top_activations_symbol(const struct top_activations *statistics, const struct top_activations_channel *channel,
                            int64_t *count)
 {
     int best = -1;
     *count = 0;
-    for (int i = 0; survey->truth && survey->sparse && i < survey->symbols; i++)
+    for (int i = 0; statistics->truth && statistics->sparse && i < statistics->symbols; i++)
         if (channel->symbol[i] > *count) {
             best = i;
             *count = channel->symbol[i];
@@ -241,17 +244,17 @@ static void write_histogram(const struct top_activations_channel *c, const struc
 {
     sink_begin_object(out, "histogram");
     sink_begin_list(out, "edges");
-    for (int i = 0; i <= SURVEY_BINS; i++)
-        sink_number(out, NULL, c->range * i / SURVEY_BINS);
+    for (int i = 0; i <= TOP_ACTIVATIONS_BINS; i++)
+        sink_number(out, NULL, c->range * i / TOP_ACTIVATIONS_BINS);
     sink_end_list(out);
     sink_begin_list(out, "counts");
-    for (int i = 0; i < SURVEY_BINS; i++)
+    for (int i = 0; i < TOP_ACTIVATIONS_BINS; i++)
         sink_integer(out, NULL, c->bin[i]);
     sink_end_list(out);
     sink_end_object(out);
 }
 
-/* The symbols under a channel's motifs, in the domain's order; those in no box last, without a name. */
+/* Writes the symbols under a channel's motifs in the domain's order, and last, without a name, the motifs in no box. */
 static void write_symbols(const struct top_activations *s, const struct top_activations_channel *c,
                           const struct sink *out)
 {

@@ -1,4 +1,4 @@
-/* Crops of inputs around the motifs that are strongest: all that g sees of the input at that place. */
+/* Draws the top activations: crops of inputs around the strongest motifs, as large as the window of g. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@ enum {
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, outside = {222, 230, 242}, frame = {40, 140, 40},
                            faint = {130, 130, 130};
 
-/* How crops are laid out: in squares of the input as it is drawn. */
+/* The layout of a crop. */
 struct cut {
-    int rows, cols; /* of a crop, in values of the picture of an input */
-    int height;     /* rows of the picture of an input */
-    int high;       /* of them a row of the map */
-    int tall, wide; /* pixels a value */
+    int rows, cols; /* of a crop, in values of the grey picture of an input */
+    int height;     /* rows of the grey picture of an input */
+    int high;       /* rows of that picture for each row of the map */
+    int tall, wide; /* pixels for each value */
     float *planes, *grey;
     struct domain_truth *truth;
 };
@@ -38,7 +38,7 @@ static void cut_close(struct cut *cut)
     domain_truths_destroy(cut->truth);
 }
 
-/* Of an image both ways are the same; a sequence may be stretched along its time. */
+/* Pixels for each value along one axis. A sequence may have another scale along its time. */
 static int pixels(int values)
 {
     return TILE / values > 1 ? TILE / values : 1;
@@ -72,7 +72,7 @@ static enum status cut_open(const struct top_activations *s, struct cut *cut, st
     return domain_truths_create(shape, 1, &cut->truth, err);
 }
 
-/* The part of [0, size) that a crop of `count` from `first` on shows. */
+/* The part of [0, size) that a crop of `count` values from `first` on shows. */
 static void clip(int first, int count, int size, int *from, int *length)
 {
     int end = first + count < size ? first + count : size;
@@ -163,17 +163,17 @@ static void draw_histogram(struct picture *picture, const struct top_activations
 {
     char text[64];
     int64_t most = 1;
-    for (int i = 0; i < SURVEY_BINS; i++)
+    for (int i = 0; i < TOP_ACTIVATIONS_BINS; i++)
         most = c->bin[i] > most ? c->bin[i] : most;
-    for (int i = 0; i < SURVEY_BINS; i++) {
+    for (int i = 0; i < TOP_ACTIVATIONS_BINS; i++) {
         int high = (int)lround((double)c->bin[i] / (double)most * BARS);
         high = c->bin[i] > 0 && high == 0 ? 1 : high;
         picture_fill(picture, row + BARS - high, col + i * bar + 1, high, bar - 2, picture_palette(0));
     }
-    picture_fill(picture, row + BARS, col, 1, SURVEY_BINS * bar, black);
+    picture_fill(picture, row + BARS, col, 1, TOP_ACTIVATIONS_BINS * bar, black);
     for (int i = 0; i <= 4; i++) {
         snprintf(text, sizeof text, "%.4g", c->range * i / 4);
-        int at = col + i * SURVEY_BINS / 4 * bar, wide = picture_text_width(text, 1);
+        int at = col + i * TOP_ACTIVATIONS_BINS / 4 * bar, wide = picture_text_width(text, 1);
         picture_fill(picture, row + BARS, at, 4, 1, black);
         picture_text(picture, row + BARS + 7, i == 0 ? at : i == 4 ? at - wide : at - wide / 2, text, 1, black);
     }
@@ -189,10 +189,10 @@ static enum status draw_one(const struct top_activations *s, struct cut *cut, st
     int across = pitch(cut), down = crop_rows(cut) + CAPTION + GAP, columns = (GAP + 8 * (TILE + GAP)) / across;
     columns = columns < 1 ? 1 : columns;
     int rows = (c->count + columns - 1) / columns, width = GAP + columns * across,
-        bar = (width - 2 * GAP) / SURVEY_BINS;
+        bar = (width - 2 * GAP) / TOP_ACTIVATIONS_BINS;
     char text[160], about[96];
     bar = bar < 4 ? 4 : bar > BAR ? BAR : bar;
-    width = width < 2 * GAP + SURVEY_BINS * bar ? 2 * GAP + SURVEY_BINS * bar : width;
+    width = width < 2 * GAP + TOP_ACTIVATIONS_BINS * bar ? 2 * GAP + TOP_ACTIVATIONS_BINS * bar : width;
     width = width < TEXT_MOST * 2 * PICTURE_ADVANCE ? TEXT_MOST * 2 * PICTURE_ADVANCE : width;
     enum status status = picture_create(HEAD + rows * down + 3 * GAP + BARS + 2 * GAP, width, white, out, err);
     if (status)
@@ -244,13 +244,15 @@ static enum status draw_all(const struct top_activations *s, struct cut *cut, st
     return status;
 }
 
-static enum status top_activations_draw(const struct top_activations *survey, struct picture **out, struct error *err)
+static enum status top_activations_draw(const struct top_activations *statistics, struct picture **out,
+                                        struct error *err)
 {
     struct cut cut;
     *out = NULL;
-    enum status status = cut_open(survey, &cut, err);
+    enum status status = cut_open(statistics, &cut, err);
     if (!status)
-        status = survey->asked.feature < 0 ? draw_all(survey, &cut, out, err) : draw_one(survey, &cut, out, err);
+        status =
+            statistics->asked.feature < 0 ? draw_all(statistics, &cut, out, err) : draw_one(statistics, &cut, out, err);
     cut_close(&cut);
     if (status) {
         picture_destroy(*out);

@@ -289,7 +289,7 @@ static void reading_lists_and_marks_motifs(void **state)
     struct tensor *motifs = network_motifs(&s.exec, s.network, image, 1, 1);
     double active = network_density(motifs) * 4 * 48 * 48;
     assert_near(active, annotation.total, 0.01);
-    assert_true(annotation.total > 0 && annotation.count <= READING_MOTIFS);
+    assert_true(annotation.total > 0 && annotation.count <= ANNOTATION_MOTIFS);
     int maximal = 0;
     for (int i = 0; i < annotation.count; i++) {
         const struct read_motif *a = &annotation.motifs[i];
