@@ -96,6 +96,7 @@ enum storage_check {
     STORAGE_CHECK_UNREADABLE, /* a read failed or there was not enough memory */
     STORAGE_CHECKS
 };
+/* "none", "running", ... for documents and the log. */
 const char *storage_check_name(enum storage_check check);
 
 struct storage_stats {
@@ -115,6 +116,7 @@ struct storage_stats {
     int64_t metric_points_dropped; /* metric points that were dropped because their step was too small
                                       (storage_metric_append) */
 };
+/* Reads the statistics. Takes milliseconds, whatever the number of jobs. */
 enum status storage_stats_read(struct storage *storage, struct storage_stats *out, struct error *err);
 
 /* ---- jobs -------------------------------------------------------------------------------------- */
@@ -207,7 +209,7 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
                                 enum requested_state *requested, struct error *err);
 
 /* Sets the first job of the queue to running: the one with the highest priority, and among equal priorities the
- * oldest. NOT_FOUND: the queue is empty. */
+ * oldest. Skips jobs that would exceed owner_threads. NOT_FOUND: the queue contains no such job. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
 /* Does the same, for the queued jobs of one task only. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);

@@ -73,6 +73,7 @@ struct writer {
     atomic_llong points_dropped;
 };
 
+/* Starts the writing thread. */
 enum status writer_start(struct storage *storage, struct error *err);
 void writer_stop(struct storage *storage); /* commits all queued commands, then ends the thread */
 
@@ -95,7 +96,7 @@ void retry_keep(struct storage *storage, struct command **list, bool full);
 /* Empties the retry queue and returns its commands as a list. */
 struct command *retry_release(struct storage *storage);
 
-/* Tells the writing thread that rows were doomed or a hold has ended. */
+/* Notifies the writing thread that rows were doomed or a hold has ended. */
 void writer_want_sweep(struct storage *storage);
 
 /* ---- readers (reader.c) -------------------------------------------------------------------------- */
@@ -110,6 +111,7 @@ struct readers {
 
 /* Opens one connection with the settings of the pool. */
 enum status reader_open(struct storage *storage, struct db *db, struct error *err);
+/* Open and close all connections of the pool. */
 enum status readers_open(struct storage *storage, int count, struct error *err);
 void readers_close(struct storage *storage);
 /* Takes a free connection from the pool; waits for one if necessary and never fails. A thread must not take two at a
@@ -135,6 +137,8 @@ struct holds {
     struct hold *first;
 };
 
+/* Begin and end the hold of a reader on a checkpoint. hold_release() returns true if it was the last hold; the caller
+ * then calls writer_want_sweep(). */
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err);
 bool hold_release(struct storage *storage, int64_t checkpoint);
 /* Removes a bounded number of rows; *more is true if rows are left. */
@@ -213,6 +217,7 @@ enum status job_number(struct db *db, const char *id, int64_t *number, struct er
  * texts become "" where the table does not allow NULL. `last_seq` is the number of the job's last checkpoint. */
 enum status job_insert(struct db *db, const char *id, const struct storage_job *job, int64_t last_seq, int64_t *number,
                        struct error *err);
+/* Adds an event with the current time, in a transaction. */
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: adds an event of type "progress"; a job keeps the newest PROGRESS_EVENTS of them. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);

@@ -25,6 +25,7 @@ struct distributed_run {
     char failure[512]; /* the beginning of the error document of a failed run */
 };
 
+/* Returns the coordinator for this rank's run_job(); it points to `distributed`. */
 struct coordinator distributed_coordinator(struct distributed_run *distributed);
 
 /* Broadcasts the job that rank 0 received. `status` and `err` are rank 0's if it failed to receive one; they are

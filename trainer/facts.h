@@ -16,6 +16,7 @@ struct facts {
     int64_t started_at; /* milliseconds since 1970 */
 };
 
+/* Reads the facts. Call it once, before other threads start. */
 void facts_fill(struct facts *facts, const struct kernels *kernels);
 
 /* Returns the resident memory in bytes; 0: unknown. */

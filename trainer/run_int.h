@@ -42,6 +42,7 @@ struct job_run {
     int64_t saved_step;      /* step of that checkpoint; -1: none */
 };
 
+/* Logs a line through the coordinator. */
 void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -21,10 +21,10 @@
 #define LAZY_BYTES_MAX ((size_t)8 << 20) /* upper limit of the memory of waiting lazy commands */
 #define LAZY_MS 900     /* age at which lazy commands are committed; with the commit itself, less than a second */
 #define WAL_PORTION 128 /* frames after which the log is copied back: one MiB */
-#define WAL_LARGE (WAL_PORTION * 32) /* frames at which the check thread is interrupted */
+#define WAL_LARGE (WAL_PORTION * 32) /* frames at which the writer waits for readers, so that the log can restart */
 #define PAGE_BYTES 8192              /* approximate size of a frame */
 #define QUIET_MS 2000                /* time without commands after which the log is truncated */
-#define RESTART_WAIT_MS 20
+#define RESTART_WAIT_MS 20           /* upper limit of that wait */
 
 /* ---- called by other threads ------------------------------------------------------------------------- */
 
@@ -354,7 +354,7 @@ static struct command *take_main(struct writer *w)
     w->lazy_due = 0;
     for (struct command *c = w->head; c != NULL; c = c->next)
         if (c->manner == MANNER_LAZY) {
-            w->lazy_due = clock_monotonic_ms(); /* commit them next: they are older than what was taken */
+            w->lazy_due = clock_monotonic_ms(); /* due at once: they wait already */
             break;
         }
     return list;

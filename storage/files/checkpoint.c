@@ -173,7 +173,7 @@ struct commit {
 };
 
 /* Applies the retention rule of storage.h. Of checkpoints with equal accuracy, the latest counts as best, because its
- * density is the smallest. */
+ * annealing has progressed furthest. */
 static enum status retain(struct db *db, int64_t job, struct error *err)
 {
     sqlite3_stmt *stmt;

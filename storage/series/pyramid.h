@@ -19,6 +19,7 @@ struct summary {
     struct storage_point last;
 };
 
+/* Make an empty summary, and add a point to it. Points must be added in step order. */
 void summary_clear(struct summary *summary);
 void summary_add(struct summary *summary, struct storage_point point);
 void summary_join(struct summary *summary, const struct summary *next); /* `next` summarises later points */
@@ -40,6 +41,7 @@ struct pyramid_reader {
     int64_t series;
     struct pyramid_row rows[PYRAMID_LEVELS]; /* the last row that was read of each level */
 };
+/* Prepares to read the summaries of one series; `db` is borrowed. */
 void pyramid_reader_init(struct pyramid_reader *reader, struct db *db, int64_t series);
 /* Adds the summaries of the blocks [from, to), which are all sealed, to `into`. CORRUPT: a summary is missing. */
 enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to, struct summary *into,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every event exactly once, over broken connections and a daemon that is killed.
+"""Tests that a reader receives every event exactly once, although connections break and the daemon is killed.
 
-Readers follow all jobs, each breaking its connection off after a random number of events (the daemon notices or not),
-while jobs run and the daemon is killed (SIGKILL) at random moments and started again. At the end what each reader has
-must be the rows of the database: none missing, none twice, none in another order, each with its own content.
+Several readers follow the events of all jobs. Each reader closes its connection after a random number of events and
+connects again. Meanwhile jobs run, and the daemon is killed (SIGKILL) at random moments and started again. At the end,
+each reader must have exactly the rows of the database, in the same order and with the same content.
 
 usage: crash_events.py MOTIFD [DISCONNECTS [KILLS [SEED]]]        by default 40 and 3; prints the seed"""
 import os

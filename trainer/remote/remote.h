@@ -26,6 +26,7 @@ struct remote_options {               /* borrowed until remote_close() */
 /* Registers with the daemon and receives the job, whose texts are allocated in `arena`. */
 enum status remote_open(const struct remote_options *options, struct arena *arena, struct remote **remote,
                         struct storage_job *job, struct error *err);
+/* Returns the coordinator for run_job(); it points to `remote`. */
 struct coordinator remote_coordinator(struct remote *remote);
 /* True if the daemon has recorded the end of the run. */
 bool remote_ended(struct remote *remote);

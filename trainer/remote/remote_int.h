@@ -78,6 +78,7 @@ void message_free(struct message *message); /* NULL is allowed */
  * that refuses the request is an error that quotes the daemon. `http` belongs to the calling thread. */
 enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
                         struct http_answer *answer, struct error *err);
+/* Sends one message and waits until the daemon has stored it. */
 enum status message_send(struct remote *remote, const struct message *message, struct error *err);
 /* Parses the body of an answer as JSON; NULL if it is not JSON. The caller frees the result. */
 cJSON *message_json(const struct http_answer *answer);
