@@ -27,9 +27,9 @@ enum status db_open(struct db *db, const char *path, int flags, const char *vfs,
 
 void db_close(struct db *db)
 {
-    for (int i = 0; i < db->kept_count; i++)
-        sqlite3_finalize(db->kept[i].stmt);
-    db->kept_count = 0;
+    for (int i = 0; i < db->statement_count; i++)
+        sqlite3_finalize(db->statements[i].stmt);
+    db->statement_count = 0;
     sqlite3_close(db->handle);
     db->handle = NULL;
 }
@@ -94,18 +94,18 @@ enum status db_exec(struct db *db, const char *sql, struct error *err)
 
 static enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt, struct error *err)
 {
-    for (int i = 0; i < db->kept_count; i++)
-        if (db->kept[i].sql == sql) {
-            *stmt = db->kept[i].stmt;
+    for (int i = 0; i < db->statement_count; i++)
+        if (db->statements[i].sql == sql) {
+            *stmt = db->statements[i].stmt;
             return STATUS_OK;
         }
-    if (db->kept_count == DB_STATEMENTS)
+    if (db->statement_count == DB_STATEMENTS)
         return error_set(err, STATUS_INTERNAL, NULL, "too many different statements for one connection");
     int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
     if (code != SQLITE_OK)
         return db_fail(db, code, err);
-    db->kept[db->kept_count].sql = sql;
-    db->kept[db->kept_count++].stmt = *stmt;
+    db->statements[db->statement_count].sql = sql;
+    db->statements[db->statement_count++].stmt = *stmt;
     return STATUS_OK;
 }
 

@@ -21,8 +21,8 @@ struct db {
     struct {
         const char *sql;
         sqlite3_stmt *stmt;
-    } kept[DB_STATEMENTS];
-    int kept_count;
+    } statements[DB_STATEMENTS];
+    int statement_count;
     const struct log_hook *log; /* borrowed */
     int last_code;              /* SQLite's extended code of the last failure; SQLITE_OK: none */
     int64_t stamp;              /* time of the newest row; see db_stamp() */

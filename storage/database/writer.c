@@ -515,10 +515,10 @@ static void commit_main(struct storage *storage, struct command *list)
 {
     struct writer *w = &storage->writer;
     double start = clock_seconds();
-    bool asked = false;
+    bool flush = false;
     for (const struct command *c = list; c != NULL; c = c->next)
-        asked |= c->run == NULL;
-    if (w->retry_queue != NULL && (asked || clock_monotonic_ms() >= w->retry_due))
+        flush |= c->run == NULL;
+    if (w->retry_queue != NULL && (flush || clock_monotonic_ms() >= w->retry_due))
         commit_retries(storage);
     if (w->retry_queue != NULL)
         retry_keep(storage, &list, false);

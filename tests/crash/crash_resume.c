@@ -256,13 +256,13 @@ static void inspect(void)
     }
     (void)snprintf(to, sizeof to, "%s/copy", test.daemon.folder);
     if (sqlite3_open(to, &db) != SQLITE_OK) {
-        die("the copy does not open");
+        die("cannot open the copy");
     }
     expect_text(db, "PRAGMA integrity_check", "ok", "the database is damaged");
     expect_text(db, "SELECT count(*) - count(DISTINCT name) FROM job WHERE name LIKE 'client-%'", "0",
                 "a job was stored twice");
     if (sqlite3_prepare_v2(db, "SELECT id FROM job WHERE name = ?", -1, &find, NULL) != SQLITE_OK) {
-        die("the copy cannot be asked");
+        die("cannot query the copy");
     }
     (void)pthread_mutex_lock(&test.lock);
     for (size_t i = 0; i < test.count; i++) {

@@ -9,8 +9,8 @@
 #define ROUNDS 12
 #define WORKERS 3
 
-struct said {  /* one report; smaller than PIPE_BUF, so the pipe writes it atomically */
-    char what; /* 'j': submitted, 'c': checkpoint, 'd': deleted, 's': succeeded */
+struct report { /* one report; smaller than PIPE_BUF, so the pipe writes it atomically */
+    char what;  /* 'j': submitted, 'c': checkpoint, 'd': deleted, 's': succeeded */
     char id[STORAGE_ID];
     int64_t number; /* 'c': its number; 'j': index of the key */
     int64_t samples;
@@ -20,15 +20,15 @@ static struct storage *store;
 static int out;
 static int the_round;
 
-static void say(char what, const char *id, int64_t number, int64_t samples)
+static void send_report(char what, const char *id, int64_t number, int64_t samples)
 {
-    struct said said;
-    memset(&said, 0, sizeof said);
-    said.what = what;
-    (void)snprintf(said.id, sizeof said.id, "%s", id);
-    said.number = number;
-    said.samples = samples;
-    if (write(out, &said, sizeof said) != (ssize_t)sizeof said)
+    struct report report;
+    memset(&report, 0, sizeof report);
+    report.what = what;
+    (void)snprintf(report.id, sizeof report.id, "%s", id);
+    report.number = number;
+    report.samples = samples;
+    if (write(out, &report, sizeof report) != (ssize_t)sizeof report)
         _exit(3);
 }
 
@@ -43,7 +43,7 @@ static void *submitter(void *argument)
         enum storage_submit_outcome outcome;
         if (storage_job_submit(store, &in, id, &outcome, NULL) != STATUS_OK || outcome != STORAGE_CREATED)
             _exit(4);
-        say('j', id, i, 0);
+        send_report('j', id, i, 0);
         if (i % 5 == 0) { /* a client that did not receive the answer and repeats the request */
             if (storage_job_submit(store, &in, again, &outcome, NULL) != STATUS_OK || outcome != STORAGE_REPLAYED ||
                 strcmp(id, again) != 0)
@@ -81,15 +81,15 @@ static void *executor(void *argument)
                 storage_checkpoint_write(writer, bytes, sizeof bytes, NULL) != STATUS_OK ||
                 storage_checkpoint_commit(writer, &seq, NULL) != STATUS_OK)
                 _exit(7);
-            say('c', id, seq, samples);
+            send_report('c', id, seq, samples);
         }
         if (storage_job_leave(store, id, JOB_EVENT_SUCCEED, "{\"fpe\":0}", NULL, NULL, NULL) != STATUS_OK)
             _exit(8);
-        say('s', id, 0, 0);
+        send_report('s', id, 0, 0);
         if (run % 3 == 0) {
             if (storage_job_delete(store, id, NULL) != STATUS_OK)
                 _exit(9);
-            say('d', id, 0, 0);
+            send_report('d', id, 0, 0);
         }
     }
     return argument;
@@ -110,38 +110,38 @@ static void child(struct fixture *f)
 /* ---- the parent -------------------------------------------------------------------------------------- */
 
 struct log {
-    struct said *said;
+    struct report *report;
     size_t count, capacity;
 };
 
 static void drain(struct log *log, int in)
 {
-    struct said said;
-    while (read(in, &said, sizeof said) == (ssize_t)sizeof said) {
+    struct report report;
+    while (read(in, &report, sizeof report) == (ssize_t)sizeof report) {
         if (log->count == log->capacity) {
             log->capacity = log->capacity * 2 + 256;
-            log->said = realloc(log->said, log->capacity * sizeof *log->said);
-            assert_non_null(log->said);
+            log->report = realloc(log->report, log->capacity * sizeof *log->report);
+            assert_non_null(log->report);
         }
-        log->said[log->count++] = said;
+        log->report[log->count++] = report;
     }
 }
 
 static bool said_later(const struct log *log, size_t from, char what, const char *id)
 {
     for (size_t i = from; i < log->count; i++)
-        if (log->said[i].what == what && strcmp(log->said[i].id, id) == 0)
+        if (log->report[i].what == what && strcmp(log->report[i].id, id) == 0)
             return true;
     return false;
 }
 
-static void check_checkpoint(struct fixture *f, const struct said *said)
+static void check_checkpoint(struct fixture *f, const struct report *report)
 {
-    struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = said->number};
+    struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = report->number};
     struct storage_checkpoint_reader *reader;
     struct storage_checkpoint info;
-    OK(storage_checkpoint_open(f->storage, said->id, pick, &reader, &info, &f->err));
-    assert_int_equal(info.samples, said->samples);
+    OK(storage_checkpoint_open(f->storage, report->id, pick, &reader, &info, &f->err));
+    assert_int_equal(info.samples, report->samples);
     assert_int_equal(info.bytes, 1400000);
     OK(storage_checkpoint_verify(reader, &f->err));
     storage_checkpoint_close(reader);
@@ -149,9 +149,9 @@ static void check_checkpoint(struct fixture *f, const struct said *said)
     struct storage_series *series;
     size_t count;
     struct storage_metric_query query = {.since = INT64_MIN};
-    OK(storage_metric_read(f->storage, said->id, &query, &f->arena, &series, &count, &f->err));
+    OK(storage_metric_read(f->storage, report->id, &query, &f->arena, &series, &count, &f->err));
     assert_int_equal(count, 1);
-    assert_true(series[0].count >= (size_t)said->samples);
+    assert_true(series[0].count >= (size_t)report->samples);
     for (size_t i = 0; i < series[0].count; i++)
         assert_int_equal(series[0].points[i].step, i + 1);
 }
@@ -160,23 +160,23 @@ static void check_checkpoint(struct fixture *f, const struct said *said)
 static void check(struct fixture *f, const struct log *log, size_t from)
 {
     for (size_t i = 0; i < log->count; i++) {
-        const struct said *said = &log->said[i];
+        const struct report *report = &log->report[i];
         struct storage_job job;
-        enum status status = storage_job_get(f->storage, said->id, &f->arena, &job, NULL);
-        if (said->what == 'd') {
+        enum status status = storage_job_get(f->storage, report->id, &f->arena, &job, NULL);
+        if (report->what == 'd') {
             assert_int_equal(status, STATUS_NOT_FOUND);
             continue;
         }
         if (status == STATUS_NOT_FOUND) { /* deleted, and killed before the report of the deletion: then its success was
                                              reported */
-            assert_true(said_later(log, 0, 's', said->id));
+            assert_true(said_later(log, 0, 's', report->id));
             continue;
         }
         assert_int_equal(status, STATUS_OK);
-        if (said->what == 's')
+        if (report->what == 's')
             assert_int_equal(job.state, JOB_SUCCEEDED);
-        if (said->what == 'c' && i >= from)
-            check_checkpoint(f, said);
+        if (report->what == 'c' && i >= from)
+            check_checkpoint(f, report);
     }
     assert_int_equal(
         file_integer(f, "SELECT count(*) FROM (SELECT key FROM idempotency GROUP BY job HAVING count(*) > 1)"), 0);
@@ -225,11 +225,11 @@ static void acknowledged_changes_survive_a_kill(void **state)
     }
     int kinds[256] = {0};
     for (size_t i = 0; i < log.count; i++)
-        kinds[(unsigned char)log.said[i].what]++;
+        kinds[(unsigned char)log.report[i].what]++;
     print_message("acknowledged: %d jobs, %d checkpoints, %d results, %d removals\n", kinds['j'], kinds['c'],
                   kinds['s'], kinds['d']);
     assert_true(kinds['j'] > ROUNDS && kinds['c'] > 0);
-    free(log.said);
+    free(log.report);
 }
 
 int main(void)

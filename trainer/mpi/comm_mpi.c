@@ -149,7 +149,7 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
 }
 
 /* All parts of this rank's share have arrived: adds them and sends the sums to all ranks. */
-static int give(struct mpi_comm *c, struct sum *s)
+static int send_sums(struct mpi_comm *c, struct sum *s)
 {
     const void *from[COMM_MOST];
     int ranks = c->comm.size;
@@ -183,7 +183,7 @@ static enum status wait_all(struct comm *comm, struct error *err)
     for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++) {
         code = MPI_Wait(&c->sum[i].request, MPI_STATUS_IGNORE);
         if (code == MPI_SUCCESS)
-            code = give(c, &c->sum[i]);
+            code = send_sums(c, &c->sum[i]);
         c->sum[i].state = GOING;
     }
     for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)

@@ -499,7 +499,7 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
     }
     remote->options = *options;
     remote->tail = &remote->head;
-    remote->heard = run_now();
+    remote->last_answer = run_now();
     (void)pthread_mutex_init(&remote->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

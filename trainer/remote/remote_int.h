@@ -57,7 +57,7 @@ struct remote {
     int64_t sequence;
     bool closing;
     struct error failure; /* the daemon refused a message: the run fails */
-    double heard;         /* monotonic seconds of the daemon's last answer */
+    double last_answer;   /* monotonic seconds of the daemon's last answer */
     atomic_bool lost, yield, ended;
     struct message *saving; /* used by the run's thread: the checkpoint that is being written */
 };

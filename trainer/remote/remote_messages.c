@@ -74,14 +74,14 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
         bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
         if (answered && !is_temporary(answer->status)) {
             (void)pthread_mutex_lock(&remote->lock);
-            remote->heard = run_now();
+            remote->last_answer = run_now();
             (void)pthread_mutex_unlock(&remote->lock);
             if (answer->status == 401 || answer->status == 409) {
                 return give_up(remote, "another trainer has taken over, or the run was ended", err);
             }
             return answer->status < 300 ? STATUS_OK : refused(answer, err);
         }
-        if (!within_patience(remote, &remote->heard)) {
+        if (!within_patience(remote, &remote->last_answer)) {
             return give_up(remote, "the daemon does not answer", err);
         }
         http_answer_close(answer);

@@ -132,13 +132,13 @@ static void *send_all(void *context)
 {
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
-    struct timespec beat = in_ms(HEARTBEAT_MS);
+    struct timespec deadline = in_ms(HEARTBEAT_MS);
     while (!remote->closing && !atomic_load(&remote->lost)) {
         if (remote->head != NULL) {
             send_head(remote);
-        } else if (pthread_cond_timedwait(&remote->work, &remote->lock, &beat) != 0) {
+        } else if (pthread_cond_timedwait(&remote->work, &remote->lock, &deadline) != 0) {
             (void)remote_flush(remote, NULL);
-            beat = in_ms(HEARTBEAT_MS);
+            deadline = in_ms(HEARTBEAT_MS);
         }
     }
     (void)pthread_cond_broadcast(&remote->change);

@@ -5,24 +5,24 @@
 
 #include "tests/unit/storage/fault_vfs.h"
 
-#define SAID (1 << 17)
+#define ANSWER_MAX (1 << 17)
 
 int complaints;
 struct sweep_made made;
 
 /* ---- answers --------------------------------------------------------------------------------------------- */
 
-static char said[SAID];
-static size_t said_bytes;
+static char answer[ANSWER_MAX];
+static size_t answer_bytes;
 
-void say(const char *format, ...)
+void answer_add(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int more = vsnprintf(said + said_bytes, sizeof said - said_bytes, format, args);
+    int more = vsnprintf(answer + answer_bytes, sizeof answer - answer_bytes, format, args);
     va_end(args);
-    assert_true(more >= 0 && said_bytes + (size_t)more < sizeof said);
-    said_bytes += (size_t)more;
+    assert_true(more >= 0 && answer_bytes + (size_t)more < sizeof answer);
+    answer_bytes += (size_t)more;
 }
 
 /* ---- the store that all tries start with ------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static const char *const tables[] = {
 static char *dump(const struct fixture *f)
 {
     sqlite3 *db;
-    said_bytes = 0;
+    answer_bytes = 0;
     assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
@@ -91,13 +91,13 @@ static char *dump(const struct fixture *f)
             fail_msg("%s: %s", tables[t], sqlite3_errmsg(db));
         while (sqlite3_step(stmt) == SQLITE_ROW) {
             for (int c = 0; c < sqlite3_column_count(stmt); c++)
-                say("%.3000s|", (const char *)sqlite3_column_text(stmt, c));
-            say("\n");
+                answer_add("%.3000s|", (const char *)sqlite3_column_text(stmt, c));
+            answer_add("\n");
         }
         sqlite3_finalize(stmt);
     }
     sqlite3_close(db);
-    return strdup(said);
+    return strdup(answer);
 }
 
 int sweep_setup(void **state)
@@ -134,8 +134,8 @@ static struct fixture *opened(const struct sweep_call *call, const struct sweep_
 
 static enum status ask(struct fixture *f, const struct sweep_call *call)
 {
-    said_bytes = 0;
-    said[0] = '\0';
+    answer_bytes = 0;
+    answer[0] = '\0';
     error_clear(&f->err);
     arena_reset(&f->arena);
     return call->make(f);
@@ -148,7 +148,7 @@ static enum status ask_faulty(struct fixture *f, const struct sweep_call *call, 
     kind->arm(place, forever);
     enum status status = ask(f, call);
     *happened = kind->disarm();
-    if (status != STATUS_OK && (!*happened || !kind->said(status, f->err.message)))
+    if (status != STATUS_OK && (!*happened || !kind->reports_fault(status, f->err.message)))
         complain("%s, %s %d: %s: %s\n", call->name, kind->name, place, status_name(status), f->err.message);
     return status;
 }
@@ -158,16 +158,17 @@ int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, boo
     int walked = 0;
     struct fixture *f = opened(call, kind);
     OK(ask(f, call));
-    char *right = strdup(said);
+    char *right = strdup(answer);
     fixture_remove(f);
     for (int place = 0, happened = 1; happened; place += stride) {
         f = opened(call, kind);
         enum status status = ask_faulty(f, call, kind, place, forever, &happened);
         walked += happened;
-        if (status == STATUS_OK && strcmp(said, right) != 0)
-            complain("%s, %s %d: another answer: %.300s\nand not %.300s\n", call->name, kind->name, place, said, right);
+        if (status == STATUS_OK && strcmp(answer, right) != 0)
+            complain("%s, %s %d: another answer: %.300s\nand not %.300s\n", call->name, kind->name, place, answer,
+                     right);
         status = ask(f, call);
-        if (status != STATUS_OK || strcmp(said, right) != 0)
+        if (status != STATUS_OK || strcmp(answer, right) != 0)
             complain("%s again after %s %d: %s: %s\n", call->name, kind->name, place, status_name(status),
                      f->err.message);
         fixture_remove(f);
@@ -237,7 +238,7 @@ int sweep_opening(const struct sweep_kind *kind, bool forever, int stride)
         happened = kind->disarm();
         walked += happened;
         if (status != STATUS_OK &&
-            (!happened || !kind->said(status, f->err.message) || strstr(f->err.message, f->folder) != NULL))
+            (!happened || !kind->reports_fault(status, f->err.message) || strstr(f->err.message, f->folder) != NULL))
             complain("opening, %s %d: %s: %s\n", kind->name, place, status_name(status), f->err.message);
         fixture_reopen(f);
         fixture_close(f);

@@ -14,10 +14,11 @@
 struct sweep_kind {
     const char *name;
     void (*arm)(int place, bool forever);
-    bool (*disarm)(void);                                  /* true if the fault has happened */
-    bool (*said)(enum status status, const char *message); /* true if this message reports the fault correctly */
-    bool goes_on;                                          /* the store accepts writes after the fault */
-    bool syncs;                                            /* needs a store that syncs the disk */
+    bool (*disarm)(void); /* true if the fault has happened */
+    bool (*reports_fault)(enum status status,
+                          const char *message); /* true if this message reports the fault correctly */
+    bool goes_on;                               /* the store accepts writes after the fault */
+    bool syncs;                                 /* needs a store that syncs the disk */
 };
 
 enum state_before { AS_IT_IS, RUNNING, OFFERED, HELD };
@@ -56,6 +57,6 @@ void sweep_make(struct fixture *f);
 /* Brings the queued job into the state that a call needs. */
 void sweep_advance(struct fixture *f, enum state_before to);
 /* Appends to the text of a call's answer. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void answer_add(const char *format, ...);
 
 #endif

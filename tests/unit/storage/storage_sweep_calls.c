@@ -75,8 +75,8 @@ static enum status get_job(struct fixture *f)
     enum requested_state requested;
     enum status status = storage_job_get(f->storage, made.done, &f->arena, &j, &f->err);
     if (status == STATUS_OK)
-        say("%s %s %s %s %d %s %s %s %lld", j.id, j.kind, j.name, j.owner, (int)j.state, j.config, j.result, j.progress,
-            (long long)j.version);
+        answer_add("%s %s %s %s %d %s %s %s %lld", j.id, j.kind, j.name, j.owner, (int)j.state, j.config, j.result,
+                   j.progress, (long long)j.version);
     return status != STATUS_OK ? status : storage_job_requested(f->storage, made.paused, &requested, &f->err);
 }
 
@@ -88,7 +88,7 @@ static enum status submit_again(struct fixture *f)
     enum storage_submit_outcome outcome = STORAGE_CREATED;
     enum status status = storage_job_submit(f->storage, &in, id, &outcome, &f->err);
     if (status == STATUS_OK)
-        say("%s %d", id, (int)outcome);
+        answer_add("%s %d", id, (int)outcome);
     return status;
 }
 
@@ -105,8 +105,8 @@ static enum status list_jobs(struct fixture *f)
         bool more;
         status = storage_job_list(f->storage, &filters[i], &f->arena, &jobs, &count, &more, &f->err);
         for (size_t k = 0; status == STATUS_OK && k < count; k++)
-            say("%s %d,", jobs[k].id, (int)jobs[k].state);
-        say("%d\n", more);
+            answer_add("%s %d,", jobs[k].id, (int)jobs[k].state);
+        answer_add("%d\n", more);
     }
     return status;
 }
@@ -115,7 +115,7 @@ static enum status owner_bytes(struct fixture *f)
 {
     int64_t bytes;
     enum status status = storage_owner_bytes(f->storage, "anna", &bytes, &f->err);
-    say("%lld", (long long)bytes);
+    answer_add("%lld", (long long)bytes);
     return status;
 }
 
@@ -134,9 +134,9 @@ static enum status read_metrics(struct fixture *f)
         size_t count;
         status = storage_metric_read(f->storage, made.done, &queries[q], &f->arena, &series, &count, &f->err);
         for (size_t s = 0; status == STATUS_OK && s < count; s++) {
-            say("%s %lld:", series[s].name, (long long)series[s].total);
+            answer_add("%s %lld:", series[s].name, (long long)series[s].total);
             for (size_t p = 0; p < series[s].count; p++)
-                say(" %lld %g", (long long)series[s].points[p].step, series[s].points[p].value);
+                answer_add(" %lld %g", (long long)series[s].points[p].step, series[s].points[p].value);
         }
     }
     return status;
@@ -151,11 +151,11 @@ static enum status read_events(struct fixture *f)
         size_t count;
         status = storage_event_read(f->storage, all ? NULL : made.done, 2, 100, &f->arena, &events, &count, &f->err);
         for (size_t i = 0; status == STATUS_OK && i < count; i++)
-            say("%lld %s %s %s\n", (long long)events[i].id, events[i].job, events[i].type, events[i].data);
+            answer_add("%lld %s %s %s\n", (long long)events[i].id, events[i].job, events[i].type, events[i].data);
     }
     if (status == STATUS_OK)
         status = storage_event_newest(f->storage, &newest, &f->err);
-    say("%lld", (long long)newest);
+    answer_add("%lld", (long long)newest);
     return status;
 }
 
@@ -170,12 +170,12 @@ static enum status find_checkpoints(struct fixture *f)
     enum status status = STATUS_OK;
     for (int i = 0; i < 4 && status == STATUS_OK; i++) {
         status = storage_checkpoint_find(f->storage, made.done, picks[i], &found, &f->err);
-        say("%lld ", status == STATUS_OK ? (long long)found.seq : 0);
+        answer_add("%lld ", status == STATUS_OK ? (long long)found.seq : 0);
     }
     if (status == STATUS_OK)
         status = storage_checkpoint_list(f->storage, made.done, &f->arena, &list, &count, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        say("%lld %d,", (long long)list[i].seq, list[i].pinned);
+        answer_add("%lld %d,", (long long)list[i].seq, list[i].pinned);
     return status;
 }
 
@@ -185,7 +185,7 @@ static enum status look_into(struct fixture *f, struct storage_checkpoint_reader
     unsigned char bytes[100];
     enum status status = storage_checkpoint_read(reader, 1000, bytes, sizeof bytes, &f->err);
     if (status == STATUS_OK)
-        say("%lld %d %d", (long long)info->bytes, bytes[0], bytes[99]);
+        answer_add("%lld %d %d", (long long)info->bytes, bytes[0], bytes[99]);
     return status;
 }
 
@@ -200,7 +200,7 @@ static enum status list_chain(struct fixture *f)
     size_t count;
     enum status status = storage_chain_list(f->storage, made.done, &f->arena, &links, &count, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        say("%lld %d %s,", (long long)links[i].seq, links[i].kept, links[i].maker);
+        answer_add("%lld %d %s,", (long long)links[i].seq, links[i].kept, links[i].maker);
     return status;
 }
 
@@ -211,11 +211,11 @@ static enum status read_artifacts(struct fixture *f)
     const void *bytes;
     enum status status = storage_artifact_list(f->storage, made.done, &f->arena, &list, &count, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        say("%s %s,", list[i].name, list[i].media_type);
+        answer_add("%s %s,", list[i].name, list[i].media_type);
     if (status == STATUS_OK)
         status = storage_artifact_get(f->storage, made.done, "map.png", &f->arena, &one, &bytes, &f->err);
     if (status == STATUS_OK)
-        say("%.*s", (int)one.bytes, (const char *)bytes);
+        answer_add("%.*s", (int)one.bytes, (const char *)bytes);
     return status;
 }
 
@@ -227,7 +227,7 @@ static enum status read_tokens(struct fixture *f)
     if (status == STATUS_OK)
         status = storage_token_list(f->storage, &f->arena, &list, &count, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        say("%s %d %s,", list[i].name, list[i].scope, one.name);
+        answer_add("%s %d %s,", list[i].name, list[i].scope, one.name);
     return status;
 }
 
@@ -237,7 +237,7 @@ static enum status read_audit(struct fixture *f)
     size_t count;
     enum status status = storage_audit_list(f->storage, INT64_MAX, 10, &f->arena, &list, &count, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        say("%s %s %s %d %s,", list[i].who, list[i].method, list[i].target, list[i].status, list[i].made);
+        answer_add("%s %s %s %d %s,", list[i].who, list[i].method, list[i].target, list[i].status, list[i].made);
     return status;
 }
 
@@ -246,8 +246,8 @@ static enum status read_stats(struct fixture *f)
     struct storage_stats s;
     enum status status = storage_stats_read(f->storage, &s, &f->err);
     if (status == STATUS_OK)
-        say("%lld %lld %lld %lld", (long long)s.jobs[JOB_SUCCEEDED], (long long)s.jobs[JOB_QUEUED],
-            (long long)s.checkpoints, (long long)s.checkpoint_bytes);
+        answer_add("%lld %lld %lld %lld", (long long)s.jobs[JOB_SUCCEEDED], (long long)s.jobs[JOB_QUEUED],
+                   (long long)s.checkpoints, (long long)s.checkpoint_bytes);
     return status;
 }
 
@@ -256,7 +256,7 @@ static enum status read_lease(struct fixture *f)
     struct storage_lease lease;
     enum status status = storage_lease_get(f->storage, made.queued, &f->arena, &lease, &f->err);
     if (status == STATUS_OK)
-        say("%s %d %lld %s", lease.job, (int)lease.state, (long long)lease.epoch, lease.executor);
+        answer_add("%s %d %lld %s", lease.job, (int)lease.state, (long long)lease.epoch, lease.executor);
     if (status == STATUS_OK)
         status = storage_lease_find(f->storage, lease_hash, &f->arena, &lease, &f->err);
     return status;
@@ -270,7 +270,7 @@ static enum status copy_store(struct fixture *f)
     (void)snprintf(to, sizeof to, "%s/copy.db", f->folder);
     struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
     enum status status = storage_copy(&options, &report, &f->err);
-    say("%lld %lld", (long long)report.jobs, (long long)report.checkpoints);
+    answer_add("%lld %lld", (long long)report.jobs, (long long)report.checkpoints);
     struct stat facts;
     if ((stat(to, &facts) == 0) != (status == STATUS_OK))
         complain("a copy that %s, and the file is %s\n", status == STATUS_OK ? "was made" : "failed",

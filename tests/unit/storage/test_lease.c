@@ -148,15 +148,15 @@ static void tries_count_until_next_checkpoint(void **state)
     static const struct {
         bool save;
         int tries;
-    } course[] = {{false, 1}, {false, 2}, {true, 1}, {false, 2}, {false, 3}, {true, 1}, {true, 1}, {false, 2}};
-    for (size_t i = 0; i < sizeof course / sizeof course[0]; i++) {
-        if (course[i].save) {
+    } steps[] = {{false, 1}, {false, 2}, {true, 1}, {false, 2}, {false, 3}, {true, 1}, {true, 1}, {false, 2}};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (steps[i].save) {
             save(f, id, (int64_t)i + 1);
         }
         assert_int_equal(
             storage_lease_grant(f->storage, id, i % 2 == 0 ? first_hash : second_hash, "process", &tries, &f->err),
             STATUS_OK);
-        assert_int_equal(tries, course[i].tries);
+        assert_int_equal(tries, steps[i].tries);
         assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
         assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
     }

@@ -333,9 +333,9 @@ static void failed_call_while_opening_is_reported(void **state)
 
 static void remember(void *context, enum log_level level, const char *text)
 {
-    char *said = context;
+    char *logged = context;
     if (level >= LOG_LEVEL_WARN)
-        (void)snprintf(said, 200, "%s", text);
+        (void)snprintf(logged, 200, "%s", text);
 }
 
 /* A remote file system is refused unless the operator allows it, because the write-ahead log needs shared memory. */
@@ -343,8 +343,8 @@ static void network_file_system_is_refused(void **state)
 {
     enum { NFS = 0x6969, FUSE = 0x65735546 };
     struct fixture *f = *state;
-    char said[200] = "";
-    f->options.log = (struct log_hook){said, remember};
+    char logged[200] = "";
+    f->options.log = (struct log_hook){logged, remember};
     fault_file_system(NFS, false);
     REFUSED(STATUS_INVALID, storage_open(&f->options, &f->storage, &f->err));
     assert_non_null(strstr(f->err.message, "network file system (NFS)"));
@@ -352,12 +352,12 @@ static void network_file_system_is_refused(void **state)
     assert_int_not_equal(access(f->path, F_OK), 0); /* no file was created */
     f->options.allow_network_fs = true;
     fixture_open(f);
-    assert_non_null(strstr(said, "is on NFS"));
+    assert_non_null(strstr(logged, "is on NFS"));
     fixture_close(f);
     f->options.allow_network_fs = false;
     fault_file_system(FUSE, false);
     fixture_open(f); /* only a warning */
-    assert_non_null(strstr(said, "is on FUSE"));
+    assert_non_null(strstr(logged, "is on FUSE"));
     OK(storage_writable(f->storage, &f->err));
     fault_file_system(0, true);
     REFUSED(STATUS_UNAVAILABLE, storage_writable(f->storage, &f->err));

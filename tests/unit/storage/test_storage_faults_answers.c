@@ -16,15 +16,15 @@ static void arm_allocation(int place, bool forever)
     (forever ? fault_from : fault_after)(place);
 }
 
-static bool said(enum status status, const char *message)
+static bool reports_fault(enum status status, const char *message)
 {
     return status == STATUS_NO_MEMORY;
 }
 
 enum { ANSWER, ALLOCATION, KINDS };
 static const struct sweep_kind kinds[KINDS] = {
-    {"answer of SQLite", arm_answer, fault_sqlite_happened, said, true, false},
-    {"allocation of the program", arm_allocation, fault_happened, said, true, false},
+    {"answer of SQLite", arm_answer, fault_sqlite_happened, reports_fault, true, false},
+    {"allocation of the program", arm_allocation, fault_happened, reports_fault, true, false},
 };
 
 static void every(int (*sweep)(const struct sweep_call *, const struct sweep_kind *, bool, int),

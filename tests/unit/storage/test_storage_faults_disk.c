@@ -39,17 +39,17 @@ static bool disarm(void)
     return fault_failures() > failures_before;
 }
 
-static bool said(enum status status, const char *message)
+static bool reports_fault(enum status status, const char *message)
 {
     return status == STATUS_IO;
 }
 
 enum { READ, FULL, WRITE, SYNC, KINDS };
 static const struct sweep_kind kinds[KINDS] = {
-    {"read", arm_read, disarm, said, false, false},
-    {"full disk at write", arm_full, disarm, said, true, false},
-    {"write", arm_write, disarm, said, false, false},
-    {"sync", arm_sync, disarm, said, false, true},
+    {"read", arm_read, disarm, reports_fault, false, false},
+    {"full disk at write", arm_full, disarm, reports_fault, true, false},
+    {"write", arm_write, disarm, reports_fault, false, false},
+    {"sync", arm_sync, disarm, reports_fault, false, true},
 };
 
 static void show(const int walked[KINDS])

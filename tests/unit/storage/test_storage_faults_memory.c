@@ -10,13 +10,13 @@ static void arm(int place, bool forever)
 }
 
 /* SQLite's own check reports a page for which it had no memory as a page that could not be read. */
-static bool said(enum status status, const char *message)
+static bool reports_fault(enum status status, const char *message)
 {
     return status == STATUS_NO_MEMORY ||
            (status == STATUS_IO && strstr(message, "the second check found it sound") != NULL);
 }
 
-static const struct sweep_kind allocation = {"allocation", arm, fault_happened, said, true, false};
+static const struct sweep_kind allocation = {"allocation", arm, fault_happened, reports_fault, true, false};
 
 static void reads_report_every_fault(void **state)
 {

@@ -181,7 +181,7 @@ static enum status get_lease(struct fixture *f)
     struct storage_lease lease;
     return storage_lease_get(f->storage, made.held, &f->arena, &lease, &f->err);
 }
-static enum status speak(struct fixture *f)
+static enum status send_message(struct fixture *f)
 {
     return storage_lease_message(f->storage, made.held, 2, 1, &f->err);
 }
@@ -259,7 +259,7 @@ static const struct {
     {"UPDATE job SET id = '04ZZZZZZZZZZZZZZZZZZZZZZZZ' WHERE state = 'running'", submit_one,
      STATUS_OK}, /* far in the future */
     {"UPDATE lease SET state = 'odd'", get_lease, STATUS_CORRUPT},
-    {"UPDATE lease SET state = 'odd'", speak, STATUS_CORRUPT},
+    {"UPDATE lease SET state = 'odd'", send_message, STATUS_CORRUPT},
     {"INSERT INTO tally VALUES ('odd', 3, 4)", stats, STATUS_OK},
     {"UPDATE block SET points = x''", read_metrics, STATUS_CORRUPT},
     {"UPDATE block SET points = x'0102'", read_metrics, STATUS_CORRUPT},

@@ -134,7 +134,7 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
 {
     struct distributed_run c = {.f = f, .data = calloc(bytes + 1, 1), .count = count};
     pthread_t thread;
-    void *said;
+    void *result;
     submit(f, "sparling", 0, c.id);
     OK(storage_flush(f->storage, &f->err));
     memset(c.data, 'x', bytes);
@@ -149,8 +149,8 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
         same = now >= most && now == before ? same + 1 : 0;
     }
     assert_int_equal(sem_post(&c.go), 0);
-    assert_int_equal(pthread_join(thread, &said), 0);
-    assert_null(said);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
     assert_true(now >= most && now <= 2 * most); /* the thread may have taken some before it was blocked */
     OK(storage_flush(f->storage, &f->err));
     fault_sqlite_before(NULL, NULL, NULL);

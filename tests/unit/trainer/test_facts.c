@@ -113,7 +113,7 @@ static void facts_match_the_machine(void **state)
 }
 
 /* Reads a number in kB from a line of a file in /proc. */
-static int64_t said(const char *path, const char *name)
+static int64_t read_kb(const char *path, const char *name)
 {
     char line[256];
     int64_t value = -1;
@@ -129,14 +129,14 @@ static int64_t said(const char *path, const char *name)
 static void memory_facts_match_proc(void **state)
 {
     const size_t more = (size_t)64 << 20;
-    int64_t before = (int64_t)facts_memory(), resident = said("/proc/self/status", "VmRSS:");
+    int64_t before = (int64_t)facts_memory(), resident = read_kb("/proc/self/status", "VmRSS:");
     assert_true(llabs((long long)(before - resident)) < 16 << 20);
     char *bytes = malloc(more);
     assert_non_null(bytes);
     memset(bytes, 1, more);
     assert_true((int64_t)facts_memory() - before > (int64_t)more / 2);
     free(bytes);
-    int64_t most = facts_memory_most(), machine = said("/proc/meminfo", "MemTotal:");
+    int64_t most = facts_memory_most(), machine = read_kb("/proc/meminfo", "MemTotal:");
     assert_true(most > before && most <= machine + (1 << 20));
     /* The first file cannot be read, then neither of the next two: the remaining source is used. */
     fault_call_after(0, EACCES, false);
