@@ -1,5 +1,6 @@
 /* What methods there are: the tables of the core, as documents. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,22 +14,25 @@ static const char *type_name(enum field_type type)
     return names[type];
 }
 
-static void field_value(const struct sink *out, const char *key, const struct config_field *field, const void *config)
+/* The values of the clause of `applies` about the field that chooses the data, as a list; empty when the field has an
+ * effect whatever the data are. */
+static void write_domains(const struct sink *out, const char *applies)
 {
-    switch (field->type) {
-    case FIELD_INT:
-        sink_integer(out, key, (int64_t)config_number(field, config));
-        break;
-    case FIELD_REAL:
-        sink_number(out, key, config_number(field, config));
-        break;
-    case FIELD_BOOL:
-        sink_boolean(out, key, config_bool(field, config));
-        break;
-    default:
-        sink_text(out, key, config_text(field, config));
-        break;
+    sink_begin_list(out, "domains");
+    for (const char *clause = applies; clause != NULL && *clause != '\0';) {
+        size_t length = strcspn(clause, " "), name = strcspn(clause, "=");
+        bool of_data =
+            (name == 6 && strncmp(clause, "domain", 6) == 0) || (name == 4 && strncmp(clause, "data", 4) == 0);
+        for (size_t at = name + 1; of_data && at < length;) {
+            size_t bytes = strcspn(clause + at, "| ");
+            char value[64];
+            (void)snprintf(value, sizeof value, "%.*s", (int)bytes, clause + at);
+            sink_text(out, NULL, value);
+            at += bytes + 1;
+        }
+        clause += length + (clause[length] == ' ');
     }
+    sink_end_list(out);
 }
 
 static void write_field(const struct sink *out, const struct config_field *field, const void *defaults)
@@ -37,7 +41,7 @@ static void write_field(const struct sink *out, const struct config_field *field
     sink_begin_object(out, NULL);
     sink_text(out, "name", field->name);
     sink_text(out, "type", type_name(field->type));
-    field_value(out, "default", field, defaults);
+    config_field_sink(field, defaults, "default", out);
     if (field->type == FIELD_INT || field->type == FIELD_REAL) {
         sink_number(out, "min", field->min);
         sink_number(out, "max", field->max);
@@ -55,6 +59,10 @@ static void write_field(const struct sink *out, const struct config_field *field
     sink_text(out, "allowed", allowed);
     sink_text(out, "unit", field->unit);
     sink_text(out, "meaning", field->meaning);
+    sink_text(out, "group", config_group_name(field->group));
+    sink_text(out, "level", config_level_name(field->level));
+    write_domains(out, field->applies);
+    sink_text(out, "applies", field->applies);
     sink_end_object(out);
 }
 
@@ -73,7 +81,7 @@ static enum status write_preset(const struct sink *out, const struct method *met
     for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
         const struct config_field *field = config_find(&method->config, s->field);
         if (field != NULL) {
-            field_value(out, field->name, field, config);
+            config_field_sink(field, config, field->name, out);
         }
     }
     sink_end_object(out);

@@ -45,7 +45,10 @@ const struct openapi_schema openapi_schemas[] = {
     {"Health", "status text", NULL, false},
     {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},
     {"Task", NULL, "{'enum':['train','evaluate']}", false},
-    {"Wish", NULL, "{'description':'asked of a running job and not done yet','enum':['pause','cancel']}", false},
+    {"RequestedState", NULL,
+     "{'description':'The state that a client requested and that the running job has not reached yet.',"
+     "'enum':['paused','cancelled']}",
+     false},
     {"CheckpointPick", NULL,
      "{'description':'latest, best, a sequence number, or density:NUMBER',"
      "'oneOf':[{'type':'integer','minimum':1},{'type':'string'}]}",
@@ -56,7 +59,8 @@ const struct openapi_schema openapi_schemas[] = {
      "density number?, target_accuracy number?, accuracy number?, stage text?",
      NULL, false},
     {"Job",
-     "id text, kind text, preset text?, name text?, owner text?, task Task, state State, wish Wish?, priority integer, "
+     "id text, kind text, preset text?, name text?, owner text?, task Task, state State, requested_state "
+     "RequestedState?, priority integer, "
      "threads integer, executor text?, ranks integer, config object, from From?, evaluation object?, progress "
      "Progress, result object?, "
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
@@ -201,7 +205,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"Value", NULL, "{'type':['number','boolean','string']}", false},
     {"Field",
      "name text, type text, default Value, *min number?, *max number?, *min_open flag, *max_open flag, "
-     "*choices [text], allowed text, unit text, meaning text",
+     "*choices [text], allowed text, unit text, meaning text, group text, level text, domains [text], applies text?",
      NULL, false},
     {"Preset", "name text, meaning text, settings {Value}, config {Value}", NULL, false},
     {"Metric", "name text, unit text, meaning text", NULL, false},

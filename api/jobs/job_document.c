@@ -7,6 +7,7 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/checkpoint_pick.h"
+#include "api/json/config_json.h"
 #include "storage/storage.h"
 
 void stored_json(struct json_sink *json, const char *key, const char *text)
@@ -110,9 +111,40 @@ static void source(const struct sink *out, const char *key, const struct storage
     sink_end_object(out);
 }
 
+/* The fields that apply, from the stored configuration, which holds all. A kind or a field that this build does not
+ * have is shown as it was stored. */
+static void config_document(struct exchange *x, const struct storage_job *job)
+{
+    const struct method *method = api_method(x->api, job->kind);
+    struct api_faults faults = {.count = 0};
+    struct error err;
+    void *config = NULL;
+    error_clear(&err);
+    if (method == NULL) {
+        stored_json(&x->json, "config", job->config);
+        return;
+    }
+    cJSON *root = NULL;
+    enum status status = json_parse(job->config, strlen(job->config), &root, &err);
+    if (status == STATUS_OK) {
+        status = config_start(method, NULL, &config, &err);
+    }
+    if (status == STATUS_OK) {
+        config_read_object(method, root, "", config, &faults);
+        status = faults.count > 0 ? STATUS_INVALID : config_show(method, config, "config", x->out, &err);
+    }
+    if (status == STATUS_NO_MEMORY) {
+        x->response->body.failed = true;
+    } else if (status != STATUS_OK) {
+        stored_json(&x->json, "config", job->config);
+    }
+    cJSON_Delete(root);
+    free(config);
+}
+
 void job_document(struct exchange *x, const char *key, const struct storage_job *job)
 {
-    static const char *const wishes[REQUESTED_STATES] = {NULL, "pause", "cancel"};
+    static const char *const requested[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
     const struct sink *out = x->out;
     sink_begin_object(out, key);
     sink_text(out, "id", job->id);
@@ -122,12 +154,12 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_text(out, "owner", job->owner[0] != '\0' ? job->owner : NULL);
     sink_text(out, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
     sink_text(out, "state", job_state_name(job->state));
-    sink_text(out, "wish", wishes[job->requested]);
+    sink_text(out, "requested_state", requested[job->requested]);
     sink_integer(out, "priority", job->priority);
     sink_integer(out, "threads", job->threads);
     sink_text(out, "executor", job->executor[0] != '\0' ? job->executor : NULL);
     sink_integer(out, "ranks", job->ranks);
-    stored_json(&x->json, "config", job->config);
+    config_document(x, job);
     source(out, "from", job);
     stored_json(&x->json, "evaluation", job->params);
     progress_document(&x->json, job->progress);

@@ -224,23 +224,26 @@ static void settle_threads(struct reading *r)
     }
     int64_t inside = (int64_t)config_number(field, r->spec->config);
     int64_t max = r->rules->threads_max > 0 ? r->rules->threads_max : 256;
+    char pointer[128];
+    config_pointer(&r->spec->method->config, r->config, "/config", "threads", pointer);
     if (inside > max) {
-        api_faults_add(r->faults, "/config/threads", "must be at most %lld on this daemon; got %lld", (long long)max,
+        api_faults_add(r->faults, pointer, "must be at most %lld on this daemon; got %lld", (long long)max,
                        (long long)inside);
     }
     if (!r->has_threads) {
         r->spec->threads = (int)inside;
-    } else if (cJSON_GetObjectItemCaseSensitive(r->config, "threads") != NULL && inside != r->spec->threads) {
-        api_faults_add(r->faults, "/threads", "contradicts /config/threads, which is %lld", (long long)inside);
+    } else if (config_member(field, r->config) != NULL && inside != r->spec->threads) {
+        api_faults_add(r->faults, "/threads", "contradicts %s, which is %lld", pointer, (long long)inside);
     } else {
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
     }
 }
 
 /* What data sets say. A fault of ours (no memory, a file that cannot be read now) is none of the job's. */
-static enum status resolve(const struct api_job_rules *rules, struct api_job_spec *spec, struct api_faults *faults,
-                           struct error *err)
+static enum status resolve(const struct reading *r, struct error *err)
 {
+    const struct api_job_rules *rules = r->rules;
+    struct api_job_spec *spec = r->spec;
     struct error cause;
     error_clear(&cause);
     if (rules->data == NULL || spec->method->resolve == NULL) {
@@ -251,7 +254,11 @@ static enum status resolve(const struct api_job_rules *rules, struct api_job_spe
         return error_set(err, status, NULL, "%s", cause.message);
     }
     if (status != STATUS_OK) {
-        api_faults_add(faults, cause.pointer[0] != '\0' ? cause.pointer : "/config", "%s", cause.message);
+        char pointer[128] = "/config";
+        if (strncmp(cause.pointer, "/config/", 8) == 0) {
+            config_pointer(&spec->method->config, r->config, "/config", cause.pointer + 8, pointer);
+        }
+        api_faults_add(r->faults, pointer, "%s", cause.message);
     }
     return STATUS_OK;
 }
@@ -290,11 +297,11 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         }
         config_read_object(spec->method, r.config, "/config", spec->config, faults);
         settle_threads(&r);
-        status = resolve(rules, spec, faults, err);
+        status = resolve(&r, err);
         if (status != STATUS_OK) {
             return status;
         }
-        config_check(spec->method, spec->config, "/config", faults);
+        config_check(spec->method, r.config, spec->config, "/config", faults);
     }
     if (faults->count + faults->more > 0) {
         api_job_spec_close(spec);

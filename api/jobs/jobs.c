@@ -164,7 +164,12 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     sink_text(out, "name", spec->name[0] != '\0' ? spec->name : NULL);
     sink_integer(out, "priority", spec->priority);
     sink_integer(out, "threads", spec->threads);
-    config_sink(&spec->method->config, spec->config, "config", out);
+    struct error err;
+    error_clear(&err);
+    if (config_show(spec->method, spec->config, "config", out, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
     sink_integer(out, "parameters", estimate.parameters);
     sink_integer(out, "samples", estimate.samples);
     sink_number(out, "flops_per_sample", estimate.flops_per_sample);

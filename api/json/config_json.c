@@ -20,6 +20,8 @@ static void set_field(const struct config_field *field, const cJSON *value, void
         status = config_set_number(field, config, value->valuedouble, &err);
     } else if (field->type == FIELD_BOOL && cJSON_IsBool(value)) {
         status = config_set_bool(field, config, cJSON_IsTrue(value), &err);
+    } else if (field->type == FIELD_BOOL && cJSON_IsString(value)) {
+        status = config_parse(field, config, value->valuestring, &err);
     } else if ((field->type == FIELD_CHOICE || field->type == FIELD_TEXT) && cJSON_IsString(value)) {
         status = config_set_text(field, config, value->valuestring, &err);
     } else {
@@ -33,7 +35,46 @@ static void set_field(const struct config_field *field, const cJSON *value, void
     }
 }
 
+/* The group that a member of a configuration stands for, or FIELD_GROUPS. A field may have the name of a group
+ * ("data"), so an object is the group and any other value is the field. */
+static enum field_group group_of_member(const cJSON *member)
+{
+    int group = 0;
+    while (group < FIELD_GROUPS && strcmp(config_group_name((enum field_group)group), member->string) != 0) {
+        group++;
+    }
+    return cJSON_IsObject(member) ? (enum field_group)group : FIELD_GROUPS;
+}
+
+/* The value of a field that a group holds, or NULL. */
+static const cJSON *grouped_value(const struct config_field *field, const cJSON *object)
+{
+    const cJSON *group = cJSON_GetObjectItemCaseSensitive(object, config_group_name(field->group));
+    return cJSON_IsObject(group) ? cJSON_GetObjectItemCaseSensitive(group, field->name) : NULL;
+}
+
+const cJSON *config_member(const struct config_field *field, const cJSON *object)
+{
+    const cJSON *flat = cJSON_GetObjectItemCaseSensitive(object, field->name);
+    return flat != NULL && group_of_member(flat) == FIELD_GROUPS ? flat : grouped_value(field, object);
+}
+
+void config_pointer(const struct config_table *table, const cJSON *object, const char *prefix, const char *name,
+                    char out[128])
+{
+    const struct config_field *field = config_find(table, name);
+    char inside[128];
+    if (field != NULL && grouped_value(field, object) != NULL) {
+        fault_pointer(inside, prefix, config_group_name(field->group));
+        fault_pointer(out, inside, name);
+    } else {
+        fault_pointer(out, prefix, name);
+    }
+}
+
 struct check_context {
+    const struct config_table *table;
+    const cJSON *object;
     const char *prefix;
     struct api_faults *faults;
 };
@@ -42,8 +83,8 @@ static void add_check_fault(void *context, const char *field, const char *detail
 {
     struct check_context *check = context;
     char pointer[128];
-    fault_pointer(pointer, check->prefix, field);
-    /* A field that is wrong by itself need not be blamed twice. */
+    config_pointer(check->table, check->object, check->prefix, field, pointer);
+    /* A field whose own value is wrong gets no second fault. */
     for (size_t i = 0; i < check->faults->count; i++) {
         if (strcmp(check->faults->items[i].pointer, pointer) == 0) {
             return;
@@ -52,31 +93,71 @@ static void add_check_fault(void *context, const char *field, const char *detail
     api_faults_add(check->faults, pointer, "%s", detail);
 }
 
+static void unknown_field(const struct method *method, const char *name, const char *pointer, struct api_faults *faults)
+{
+    struct name_guess guess = {.given = name};
+    char what[80];
+    for (size_t i = 0; i < method->config.count; i++) {
+        name_guess_offer(&guess, method->config.fields[i].name);
+    }
+    for (int group = 0; group < FIELD_GROUPS; group++) {
+        if (strcmp(config_group_name((enum field_group)group), name) == 0) {
+            api_faults_add(faults, pointer, "is a group of fields: must be an object");
+            return;
+        }
+    }
+    (void)snprintf(what, sizeof what, "a field of %s", method->kind);
+    name_guess_fault(&guess, what, pointer, faults);
+}
+
+static void read_group(const struct method *method, const cJSON *object, const cJSON *members, enum field_group group,
+                       const char *prefix, void *config, struct api_faults *faults)
+{
+    JSON_EACH (item, members) {
+        char pointer[128];
+        fault_pointer(pointer, prefix, item->string);
+        const struct config_field *field = config_find(&method->config, item->string);
+        if (field == NULL) {
+            unknown_field(method, item->string, pointer, faults);
+            continue;
+        }
+        const cJSON *flat = cJSON_GetObjectItemCaseSensitive(object, field->name);
+        if (field->group != group) {
+            api_faults_add(faults, pointer, "the field %s belongs to the group %s, not to %s", field->name,
+                           config_group_name(field->group), config_group_name(group));
+        } else if (flat != NULL && group_of_member(flat) == FIELD_GROUPS) {
+            api_faults_add(faults, pointer,
+                           "the field %s is given twice: in the group %s and outside of it; give it once", field->name,
+                           config_group_name(group));
+        } else {
+            set_field(field, item, config, pointer, faults);
+        }
+    }
+}
+
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults)
 {
     JSON_EACH (item, object) {
         char pointer[128];
         fault_pointer(pointer, prefix, item->string);
+        enum field_group group = group_of_member(item);
         const struct config_field *field = config_find(&method->config, item->string);
-        if (field != NULL) {
+        if (group != FIELD_GROUPS) {
+            read_group(method, object, item, group, pointer, config, faults);
+        } else if (field != NULL) {
             set_field(field, item, config, pointer, faults);
-            continue;
+        } else {
+            unknown_field(method, item->string, pointer, faults);
         }
-        struct name_guess guess = {.given = item->string};
-        for (size_t i = 0; i < method->config.count; i++) {
-            name_guess_offer(&guess, method->config.fields[i].name);
-        }
-        char what[80];
-        (void)snprintf(what, sizeof what, "a field of %s", method->kind);
-        name_guess_fault(&guess, what, pointer, faults);
     }
 }
 
-void config_check(const struct method *method, const void *config, const char *prefix, struct api_faults *faults)
+void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
+                  struct api_faults *faults)
 {
     if (method->check != NULL) {
-        struct check_context check = {prefix, faults};
+        struct check_context check = {&method->config, object, prefix, faults};
         struct method_faults sink = {&check, add_check_fault};
         method->check(config, &sink);
     }
@@ -139,7 +220,7 @@ enum status api_config_parse(const struct method *method, const char *preset, co
     enum status status = config_start(method, named, config, err);
     if (status == STATUS_OK) {
         config_read_object(method, root, prefix, *config, faults);
-        config_check(method, *config, prefix, faults);
+        config_check(method, root, *config, prefix, faults);
         if (faults->count + faults->more > before) {
             free(*config);
             *config = NULL;
@@ -151,27 +232,59 @@ enum status api_config_parse(const struct method *method, const char *preset, co
     return status;
 }
 
+void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out)
+{
+    switch (field->type) {
+    case FIELD_INT:
+        sink_integer(out, key, (int64_t)config_number(field, config));
+        break;
+    case FIELD_REAL:
+        sink_number(out, key, config_number(field, config));
+        break;
+    case FIELD_BOOL:
+        sink_boolean(out, key, config_bool(field, config));
+        break;
+    default:
+        sink_text(out, key, config_text(field, config));
+        break;
+    }
+}
+
 void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out)
 {
     sink_begin_object(out, key);
     for (size_t i = 0; i < table->count; i++) {
-        const struct config_field *field = &table->fields[i];
-        switch (field->type) {
-        case FIELD_INT:
-            sink_integer(out, field->name, (int64_t)config_number(field, config));
-            break;
-        case FIELD_REAL:
-            sink_number(out, field->name, config_number(field, config));
-            break;
-        case FIELD_BOOL:
-            sink_boolean(out, field->name, config_bool(field, config));
-            break;
-        default:
-            sink_text(out, field->name, config_text(field, config));
-            break;
+        config_field_sink(&table->fields[i], config, table->fields[i].name, out);
+    }
+    sink_end_object(out);
+}
+
+/* Fields that the configuration changed come first (rank 0), then those that keep their default, by level. */
+static int display_rank(const struct config_field *field, const void *config, const void *defaults)
+{
+    return config_same(field, config, defaults) ? 1 + (int)field->level : 0;
+}
+
+enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
+                        struct error *err)
+{
+    void *defaults;
+    enum status status = config_start(method, NULL, &defaults, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    sink_begin_object(out, key);
+    for (int rank = 0; rank <= FIELD_LEVELS; rank++) {
+        for (size_t i = 0; i < method->config.count; i++) {
+            const struct config_field *field = &method->config.fields[i];
+            if (display_rank(field, config, defaults) == rank && config_applies(&method->config, field, config)) {
+                config_field_sink(field, config, field->name, out);
+            }
         }
     }
     sink_end_object(out);
+    free(defaults);
+    return STATUS_OK;
 }
 
 char *api_config_write(const struct config_table *table, const void *config)

@@ -22,15 +22,29 @@ const struct method_preset *method_preset(const struct method *method, const cha
 /* Defaults and a preset (or NULL) in malloc'ed memory, which the caller frees. */
 enum status config_start(const struct method *method, const struct method_preset *preset, void **config,
                          struct error *err);
-/* Sets the field that each member of `object` (NULL: none) names. */
+/* Sets the field that each member of `object` (NULL: none) names: {"FIELD": value} or {"GROUP": {"FIELD": value}}. A
+ * field in a wrong group and a field that is given both ways are faults. */
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults);
-/* Adds the faults that method->check() finds between fields; a field that already has a fault gets no second one. */
-void config_check(const struct method *method, const void *config, const char *prefix, struct api_faults *faults);
+/* Adds the faults that method->check() finds between fields; a field that already has a fault gets no second one.
+ * `object` is the one that was read (NULL: none): pointers lead to where it holds a field. */
+void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
+                  struct api_faults *faults);
+/* The value that `object` gives to a field, flat or in the field's group; NULL: none. */
+const cJSON *config_member(const struct config_field *field, const cJSON *object);
+/* The pointer to a field below `prefix`: in its group when `object` holds it there, else flat. */
+void config_pointer(const struct config_table *table, const cJSON *object, const char *prefix, const char *name,
+                    char out[128]);
 
 /* Every field, resolved, in the order of the table: malloc'ed JSON text, or NULL when memory is short. */
 char *api_config_write(const struct config_table *table, const void *config);
 /* The same as an object under `key`. */
 void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out);
+/* The value of one field. */
+void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out);
+/* The fields that apply to this configuration, for people to read: those that differ from their default first, then
+ * basic, advanced and research ones. STATUS_NO_MEMORY: nothing was written. */
+enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
+                        struct error *err);
 
 #endif

@@ -95,7 +95,7 @@ void config_describe(const struct config_field *field, char *out, size_t out_byt
         describe_range(field, "a number", out, out_bytes);
         break;
     case FIELD_BOOL:
-        (void)snprintf(out, out_bytes, "true or false");
+        (void)snprintf(out, out_bytes, "true, false, yes or no");
         break;
     case FIELD_CHOICE:
         (void)snprintf(out, out_bytes, "one of ");
@@ -205,8 +205,11 @@ enum status config_parse(const struct config_field *field, void *config, const c
         }
         break;
     case FIELD_BOOL:
-        if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-            return config_set_bool(field, config, text[0] == 't', err);
+        if (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0) {
+            return config_set_bool(field, config, true, err);
+        }
+        if (strcmp(text, "false") == 0 || strcmp(text, "no") == 0) {
+            return config_set_bool(field, config, false, err);
         }
         break;
     case FIELD_CHOICE:
@@ -280,25 +283,26 @@ bool config_applies(const struct config_table *table, const struct config_field 
     return true;
 }
 
+bool config_same(const struct config_field *field, const void *a, const void *b)
+{
+    switch (field->type) {
+    case FIELD_INT:
+    case FIELD_REAL:
+        return config_number(field, a) == config_number(field, b);
+    case FIELD_BOOL:
+        return config_bool(field, a) == config_bool(field, b);
+    default:
+        return strcmp(config_text(field, a), config_text(field, b)) == 0;
+    }
+}
+
 bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config)
 {
     struct error ignored;
     error_clear(&ignored);
     void *defaults = calloc(1, table->struct_bytes);
-    bool same = false;
-    if (defaults != NULL && config_parse(field, defaults, field->preset, &ignored) == STATUS_OK) {
-        switch (field->type) {
-        case FIELD_INT:
-        case FIELD_REAL:
-            same = config_number(field, defaults) == config_number(field, config);
-            break;
-        case FIELD_BOOL:
-            same = config_bool(field, defaults) == config_bool(field, config);
-            break;
-        default:
-            same = strcmp(config_text(field, defaults), config_text(field, config)) == 0;
-        }
-    }
+    bool same = defaults != NULL && config_parse(field, defaults, field->preset, &ignored) == STATUS_OK &&
+                config_same(field, defaults, config);
     free(defaults);
     return same;
 }

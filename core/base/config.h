@@ -79,7 +79,8 @@ enum status config_apply(const struct config_table *table, void *config, const s
 enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err);
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err);
 enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err);
-/* Sets a field of any type from text ("12", "1e-3", "true", "auto"), as in options, files and presets. */
+/* Sets a field of any type from text ("12", "1e-3", "true", "auto"), as in options, files and presets. A flag takes
+ * true, false, yes and no. */
 enum status config_parse(const struct config_field *field, void *config, const char *text, struct error *err);
 
 /* The value of a field of the type in the comment. Text belongs to `config` or is static. */
@@ -90,6 +91,8 @@ const char *config_text(const struct config_field *field, const void *config); /
 /* Whether the field's condition `applies` holds for this configuration. A clause about an unknown field or a number
  * never holds. */
 bool config_applies(const struct config_table *table, const struct config_field *field, const void *config);
+/* Whether two configurations give the field the same value. */
+bool config_same(const struct config_field *field, const void *a, const void *b);
 /* Whether the field has its default value in this configuration. */
 bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config);
 /* Static names: "data", "model", ...; "basic", "advanced", "research". */

@@ -10,7 +10,7 @@ export type State = "queued" | "running" | "paused" | "succeeded" | "failed" | "
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
-  wish: string | null; priority: number; threads: number; config: Record<string, Json>;
+  requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>;
   from: { job: string; checkpoint: number } | null; progress: Progress;
   result: Record<string, Json> | null; error: Record<string, Json> | null;
   created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;

@@ -13,19 +13,24 @@
 /* ---- the method ---- */
 
 static const char *const modes[] = {"plain", "strict", NULL};
+static const char *const domains[] = {"line", "plane", "space", NULL};
 static const struct config_field fields[] = {
     {"seed", FIELD_INT, offsetof(struct echo_config, seed), "7", 0, CONFIG_INT_MAX, false, false, NULL, "",
      "seed of all", GROUP_DATA, LEVEL_ADVANCED, NULL},
     {"threads", FIELD_INT, offsetof(struct echo_config, threads), "0", 0, 256, false, false, NULL, "threads", "threads",
      GROUP_DATA, LEVEL_ADVANCED, NULL},
     {"density", FIELD_REAL, offsetof(struct echo_config, density), "0.5", 0, 1, true, false, NULL, "", "how many pass",
-     GROUP_DATA, LEVEL_ADVANCED, NULL},
+     GROUP_SPARSITY, LEVEL_BASIC, NULL},
     {"mode", FIELD_CHOICE, offsetof(struct echo_config, mode), "plain", 0, 0, false, false, modes, "", "how it goes",
      GROUP_DATA, LEVEL_ADVANCED, NULL},
     {"verbose", FIELD_BOOL, offsetof(struct echo_config, verbose), "false", 0, 0, false, false, NULL, "", "says more",
      GROUP_DATA, LEVEL_ADVANCED, NULL},
     {"label", FIELD_TEXT, offsetof(struct echo_config, label), "none", 0, 0, false, false, NULL, "", "a name",
-     GROUP_DATA, LEVEL_ADVANCED, NULL},
+     GROUP_EVALUATION, LEVEL_RESEARCH, NULL},
+    {"domain", FIELD_CHOICE, offsetof(struct echo_config, domain), "line", 0, 0, false, false, domains, "",
+     "what samples are", GROUP_DATA, LEVEL_BASIC, NULL},
+    {"span", FIELD_INT, offsetof(struct echo_config, span), "3", 1, 9, false, false, NULL, "", "how far it reaches",
+     GROUP_MODEL, LEVEL_BASIC, "mode=plain|strict domain=plane|space"},
 };
 static const struct config_setting small[] = {{"density", "0.25"}, {"mode", "strict"}, {NULL, NULL}};
 static const struct config_setting large[] = {{"density", "0.75"}, {NULL, NULL}};

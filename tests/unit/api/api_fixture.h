@@ -23,8 +23,9 @@ extern const struct method echo_method;
 struct echo_config {
     int64_t seed, threads;
     double density;
-    int mode;
+    int mode, domain;
     bool verbose;
+    int64_t span;
     char label[CONFIG_TEXT];
 };
 extern atomic_int echo_opened, echo_closed; /* models */

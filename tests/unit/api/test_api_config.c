@@ -163,7 +163,7 @@ static void test_resolution(void **state)
     assert_int_equal(number_at(f, "/config/seed"), 7);         /* default */
     assert_int_equal(number_at(f, "/config/threads"), 3);      /* from beside it */
     assert_true(cJSON_IsTrue(at(f, "/config/verbose")));
-    assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 6);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 7);
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"threads\":5,\"seed\":9007199254740991,\"density\":0.1}}", id);
     assert_int_equal(number_at(f, "/threads"), 5);
     assert_true(number_at(f, "/config/seed") == 9007199254740991.0);
@@ -217,6 +217,112 @@ static void test_more_faults_than_are_kept(void **state)
     assert_int_equal(number_at(f, "/errors_left_out"), 100 - API_FAULTS_MAX);
 }
 
+/* The names of the members of /config, separated by spaces. */
+static const char *config_names(struct api_fixture *f)
+{
+    static char names[256];
+    names[0] = '\0';
+    JSON_EACH (item, at(f, "/config")) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? " " : "", item->string);
+    }
+    return names;
+}
+
+static void documents_show_fields_that_apply_changed_ones_first(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    const char *dry = "/v1/jobs?dry_run=1";
+    assert_int_equal(ask(f, "POST", dry, "{\"kind\":\"echo\"}"), 200);
+    assert_string_equal(config_names(f), "density domain seed threads mode verbose label");
+    assert_int_equal(ask(f, "POST", dry, "{\"kind\":\"echo\",\"config\":{\"domain\":\"plane\",\"label\":\"x\"}}"), 200);
+    assert_string_equal(config_names(f), "label domain density span seed threads mode verbose");
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"span\":5,\"verbose\":true}}",
+               id); /* span has no effect on a line */
+    assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
+    assert_string_equal(config_names(f), "verbose density domain seed threads mode label");
+    struct storage_job job;
+    struct arena arena;
+    arena_init(&arena, 4096, 0);
+    assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
+    assert_non_null(strstr(job.config, "\"span\":5")); /* what is stored is complete */
+    arena_close(&arena);
+}
+
+static void fields_may_be_given_by_group(void **state)
+{
+    static const struct bad cases[] = {
+        {"{\"kind\":\"echo\",\"config\":{\"sparsity\":{\"density\":3}}}", 422, "invalid", "/config/sparsity/density",
+         "in (0, 1]; got 3"},
+        {"{\"kind\":\"echo\",\"config\":{\"model\":{\"density\":0.5}}}", 422, "invalid", "/config/model/density",
+         "the field density belongs to the group sparsity, not to model"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":0.5,\"sparsity\":{\"density\":0.5}}}", 422, "invalid",
+         "/config/sparsity/density", "the field density is given twice: in the group sparsity"},
+        {"{\"kind\":\"echo\",\"config\":{\"sparsity\":{\"densty\":0.5}}}", 422, "invalid", "/config/sparsity/densty",
+         "did you mean 'density'"},
+        {"{\"kind\":\"echo\",\"config\":{\"sparsity\":0.5}}", 422, "invalid", "/config/sparsity",
+         "is a group of fields: must be an object"},
+        {"{\"kind\":\"echo\",\"config\":{\"data\":{\"mode\":\"strict\"},\"sparsity\":{\"density\":0.6}}}", 422,
+         "invalid", "/config/sparsity/density", "at most 0.5"},
+        {"{\"kind\":\"echo\",\"config\":{\"data\":{\"threads\":65}}}", 422, "invalid", "/config/data/threads",
+         "at most 64"},
+        {"{\"kind\":\"echo\",\"threads\":2,\"config\":{\"data\":{\"threads\":3}}}", 422, "invalid", "/threads",
+         "contradicts /config/data/threads"},
+    };
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)ask(f, "POST", "/v1/jobs", cases[i].body);
+        assert_problem(f, cases[i].status, cases[i].problem);
+        assert_fault(f, cases[i].pointer, cases[i].word);
+    }
+    submit_job(
+        f, "{\"kind\":\"echo\",\"config\":{\"sparsity\":{\"density\":0.25},\"data\":{\"threads\":5},\"seed\":9}}", id);
+    assert_true(number_at(f, "/config/density") == 0.25);
+    assert_int_equal(number_at(f, "/config/seed"), 9);
+    assert_int_equal(number_at(f, "/threads"), 5);
+}
+
+static void flags_take_yes_no_true_and_false_as_text(void **state)
+{
+    static const struct {
+        const char *value;
+        bool flag;
+    } cases[] = {{"\"yes\"", true}, {"\"true\"", true}, {"\"no\"", false}, {"\"false\"", false}, {"true", true}};
+    struct api_fixture *f = *state;
+    char body[128], id[STORAGE_ID];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)snprintf(body, sizeof body, "{\"kind\":\"echo\",\"config\":{\"verbose\":%s}}", cases[i].value);
+        submit_job(f, body, id);
+        assert_int_equal(cJSON_IsTrue(at(f, "/config/verbose")), cases[i].flag);
+    }
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"verbose\":\"on\"}}"), 422);
+    assert_fault(f, "/config/verbose", "must be true, false, yes or no; got \"on\"");
+}
+
+static void kinds_show_group_level_and_domains_of_a_field(void **state)
+{
+    struct api_fixture *f = *state;
+    assert_int_equal(ask(f, "GET", "/v1/kinds/echo", NULL), 200);
+    JSON_EACH (field, at(f, "/fields")) {
+        const char *name = cJSON_GetObjectItem(field, "name")->valuestring;
+        const cJSON *domains = cJSON_GetObjectItem(field, "domains");
+        if (strcmp(name, "span") == 0) {
+            assert_string_equal(cJSON_GetObjectItem(field, "group")->valuestring, "model");
+            assert_string_equal(cJSON_GetObjectItem(field, "level")->valuestring, "basic");
+            assert_int_equal(cJSON_GetArraySize(domains), 2);
+            assert_string_equal(cJSON_GetArrayItem(domains, 0)->valuestring, "plane");
+            assert_string_equal(cJSON_GetArrayItem(domains, 1)->valuestring, "space");
+            assert_string_equal(cJSON_GetObjectItem(field, "applies")->valuestring,
+                                "mode=plain|strict domain=plane|space");
+        } else {
+            assert_int_equal(cJSON_GetArraySize(domains), 0);
+            assert_true(cJSON_IsNull(cJSON_GetObjectItem(field, "applies")));
+        }
+    }
+}
+
 static void test_dry_run(void **state)
 {
     struct api_fixture *f = *state;
@@ -249,6 +355,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_resolution, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_config_round_trip, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_more_faults_than_are_kept, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(documents_show_fields_that_apply_changed_ones_first, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(fields_may_be_given_by_group, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(flags_take_yes_no_true_and_false_as_text, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(kinds_show_group_level_and_domains_of_a_field, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_dry_run, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

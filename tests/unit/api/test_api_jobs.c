@@ -256,13 +256,13 @@ static void test_actions(void **state)
     claim_job(f, id);
     assert_int_equal(ask(f, "POST", path_of(id, "/pause"), NULL), 202);
     assert_string_equal(text_at(f, "/state"), "running");
-    assert_string_equal(text_at(f, "/wish"), "pause");
+    assert_string_equal(text_at(f, "/requested_state"), "paused");
     assert_int_equal(atomic_load(&f->poked), 1);
     assert_string_equal(f->poked_job, id);
     (void)ask(f, "DELETE", path_of(id, ""), NULL);
     assert_problem(f, 409, "conflict");
     assert_int_equal(ask(f, "POST", path_of(id, "/cancel"), NULL), 202);
-    assert_string_equal(text_at(f, "/wish"), "cancel");
+    assert_string_equal(text_at(f, "/requested_state"), "cancelled");
     assert_int_equal(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &f->err), STATUS_OK);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
     assert_string_equal(text_at(f, "/state"), "cancelled");

@@ -224,7 +224,7 @@ static void test_system_and_kinds(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/kinds")), 1);
     assert_int_equal(ask(f, "GET", "/v1/kinds/echo", NULL), 200);
     assert_string_equal(text_at(f, "/kind"), "echo");
-    assert_int_equal(cJSON_GetArraySize(at(f, "/fields")), 6);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/fields")), 8);
     assert_string_equal(text_at(f, "/fields/2/name"), "density");
     assert_string_equal(text_at(f, "/fields/2/type"), "number");
     assert_true(number_at(f, "/fields/2/default") == 0.5);

@@ -136,7 +136,7 @@ function useJob(id: string) {
       open: () => { reload.current(); heard.current?.(null); },
       event: (event) => {
         if (event.type === "state") {
-          latest.current = { ...latest.current, state: event.data.state as State, wish: null };
+          latest.current = { ...latest.current, state: event.data.state as State, requested_state: null };
           reload.current(); // links and result change with the state
         } else if (event.type === "progress") latest.current = { ...latest.current, progress: event.data.progress as Progress };
         else heard.current?.(event);

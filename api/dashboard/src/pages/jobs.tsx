@@ -79,7 +79,7 @@ function useJobs(query: string) {
       event: ({ type, data }) => {
         const id = String(data.job);
         if (type !== "state" && type !== "progress") return;
-        const change = type === "state" ? { state: data.state as State, wish: null } : { progress: data.progress as Progress };
+        const change = type === "state" ? { state: data.state as State, requested_state: null } : { progress: data.progress as Progress };
         waiting.current.set(id, { ...waiting.current.get(id), ...change });
         timer.current ||= window.setTimeout(settle, 250);
       },

@@ -8,11 +8,11 @@ export type Children = ComponentChildren;
 
 const GLYPHS: Record<State, string> = { queued: "○", running: "◐", paused: "‖", succeeded: "●", failed: "✕", cancelled: "⊘" };
 
-export function StateMark({ job }: { job: Pick<Job, "state" | "wish"> }) {
+export function StateMark({ job }: { job: Pick<Job, "state" | "requested_state"> }) {
   return (
     <span class={`state ${job.state}`}>
       <span class="glyph" aria-hidden="true">{GLYPHS[job.state]}</span> {job.state}
-      {job.wish && <span class="muted"> · to {job.wish}</span>}
+      {job.requested_state && <span class="muted"> · to be {job.requested_state}</span>}
     </span>
   );
 }

@@ -77,6 +77,19 @@ static void settings_override_defaults(void **state)
 }
 
 /* Compares whole messages, because people read them. */
+static void flags_take_yes_no_true_and_false(void **state)
+{
+    static const char *const texts[] = {"true", "yes", "false", "no"};
+    const struct config_field *lstm = config_find(&table, "lstm");
+    struct settings s;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(config_parse(lstm, &s, texts[i], NULL), STATUS_OK);
+        assert_int_equal(config_bool(lstm, &s), i < 2);
+    }
+    assert_int_equal(config_parse(lstm, &s, "Yes", NULL), STATUS_INVALID);
+}
+
 static void refusal_says_what_is_allowed_and_what_was_found(void **state)
 {
     static const struct {
@@ -98,7 +111,7 @@ static void refusal_says_what_is_allowed_and_what_was_found(void **state)
         {"rate", "0", "must be a number above 0; got 0"},
         {"rate", "inf", "must be a number above 0; got \"inf\""},
         {"rate", "1e999", "must be a number above 0; got inf"},
-        {"lstm", "1", "must be true or false; got \"1\""},
+        {"lstm", "1", "must be true, false, yes or no; got \"1\""},
         {"norm", "Pre", "must be one of post, pre; got \"Pre\""},
         {"name", "0123456789012345678901234567890123456789012345678901234567890123",
          "must be text of at most 63 bytes without control characters; got \"01234567890123456789012345678901...\""},
@@ -127,7 +140,7 @@ static void value_of_a_wrong_type_is_refused_and_changes_nothing(void **state)
                               *choice = config_find(&table, "norm"), *free_number = config_find(&table, "free");
     error_clear(&err);
     assert_int_equal(config_set_number(flag, &s, 1, &err), STATUS_INVALID);
-    assert_string_equal(err.message, "must be true or false; got the number 1");
+    assert_string_equal(err.message, "must be true, false, yes or no; got the number 1");
     assert_int_equal(config_set_number(choice, &s, 1, NULL), STATUS_INVALID);
     assert_int_equal(config_set_bool(count, &s, true, NULL), STATUS_INVALID);
     assert_int_equal(config_set_text(count, &s, "2", NULL), STATUS_INVALID);
@@ -254,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_fill_every_field),
         cmocka_unit_test(settings_override_defaults),
+        cmocka_unit_test(flags_take_yes_no_true_and_false),
         cmocka_unit_test(refusal_says_what_is_allowed_and_what_was_found),
         cmocka_unit_test(value_of_a_wrong_type_is_refused_and_changes_nothing),
         cmocka_unit_test(shorter_text_leaves_no_rest_of_a_longer_one),
