@@ -39,7 +39,7 @@ static enum status open_lock(struct storage *storage, struct error *err)
     if (storage->lock_fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot create the lock file beside the database: %s", strerror(errno));
     if (flock(storage->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return error_set(err, STATUS_CONFLICT, NULL, "another process has the database open");
+        return error_set(err, STATUS_CONFLICT, NULL, "another process has the database open: stop it first");
     return STATUS_OK;
 }
 
@@ -219,7 +219,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
 {
     *out = NULL;
     if (options->path == NULL || options->path[0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL, "the database needs a path");
+        return error_set(err, STATUS_INVALID, NULL, "the path of the database is missing");
     struct storage *storage = calloc(1, sizeof *storage);
     if (storage == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");

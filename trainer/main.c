@@ -47,9 +47,9 @@ static const struct option_spec option_table[] = {
     {"data", "DIR", "folder of data sets"},
     {"kernels", "NAME", "best, ref, avx2 or avx512 (best)"},
     {"threads", "N", "threads of a job that does not set them (1)"},
-    {"memory", "BYTES", "most memory of this process; 0: no limit (0)"},
-    {"buffer", "BYTES", "most data kept for a daemon that does not answer (1073741824)"},
-    {"patience", "SECONDS", "time to wait for a daemon that does not answer (3600)"},
+    {"memory", "BYTES", "upper limit of the memory of this process; 0: no limit (0)"},
+    {"buffer", "BYTES", "upper limit of the data kept while the daemon does not answer (1073741824)"},
+    {"patience", "SECONDS", "upper limit of the time without an answer of the daemon (3600)"},
     {"parent", "PID", "end when this process, the parent, ends; 0: whichever process is the parent"},
     {"token-input", NULL, "read the token from standard input (rank 0)"},
     {"requeued", NULL, "a run that is stopped will be started again (Slurm requeues it)"},
@@ -94,10 +94,10 @@ static enum status read_arguments(const struct options *given, struct arguments 
                               .token_input = options_has(given, "token-input"),
                               .requeued = options_has(given, "requeued")};
     if (given->positional_count > 0) {
-        return error_set(err, STATUS_INVALID, NULL, "%.80s is not expected here", given->positional[0]);
+        return error_set(err, STATUS_INVALID, NULL, "unexpected argument: %.80s", given->positional[0]);
     }
     if (out->server == NULL || out->job == NULL || strlen(out->job) != STORAGE_ID - 1) {
-        return error_set(err, STATUS_INVALID, NULL, "--server and --job are needed, a job is %d characters",
+        return error_set(err, STATUS_INVALID, NULL, "--server and --job are required, and a job id has %d characters",
                          STORAGE_ID - 1);
     }
     enum status status = STATUS_OK;

@@ -233,7 +233,7 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
     if (status != STATUS_OK)
         return status;
     if (p->in->expected_version != 0 && p->in->expected_version != version)
-        return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read");
+        return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read: read it again");
     if (p->in->name == NULL && p->in->priority == NULL)
         return STATUS_OK;
     if (p->in->name != NULL)
@@ -460,7 +460,7 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
     if (status != STATUS_OK)
         return status;
     if (!final)
-        return error_set(err, STATUS_CONFLICT, NULL, "only a finished job can be deleted");
+        return error_set(err, STATUS_CONFLICT, NULL, "only a finished job can be deleted: cancel it first");
     status = db_integer(db, &waiting, 0, err,
                         "SELECT count(*) FROM job WHERE source_job = ? AND source_job <> ''"
                         " AND state IN ('queued', 'running', 'paused')",
