@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/jobs/job_spec.h"
+#include "api/json/config_json.h"
 #include "api/json/json.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
