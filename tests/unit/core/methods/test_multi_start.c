@@ -1,5 +1,5 @@
-/* Fits from different starts: which goes on, what is saved under which names, what failures leave behind. A fit is
- * one weight that an update moves towards the number of its start. */
+/* Multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, which each update moves towards
+ * the number of its start. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@ enum { FITS = 5 };
 struct method_run {
     struct case_sweep sweep;
     struct multi_start multi_start;
-    const double *goal;                                      /* [FITS] objectives */
-    int created, destroyed, refuse_create, refuse_objective; /* the number of the call that fails; -1: none */
+    const double *goal;                                      /* [FITS] the objectives */
+    int created, destroyed, refuse_create, refuse_objective; /* number of the call that fails; -1: none */
     int measured;
-    unsigned fails; /* a bit a start: its update fails */
+    unsigned fails; /* bit i: the update of start i fails */
 };
 
 struct sum_fit {
@@ -146,7 +146,7 @@ static int close_pool(void **state)
     return 0;
 }
 
-static void the_least_goes_on_alone_under_the_first_names(void **state)
+static void best_fit_is_kept_under_the_names_of_the_first(void **state)
 {
     struct method_run *run = make(pool);
     struct error err = {0};
@@ -166,7 +166,7 @@ static void the_least_goes_on_alone_under_the_first_names(void **state)
     assert_true(run->multi_start.chosen == -1 && isnan(run->multi_start.objective) && isnan(run->multi_start.worst));
 
     assert_int_equal(multi_start_choose(run, &run->multi_start, &err), STATUS_OK);
-    const struct sum_fit *kept = fit_of(run, 0); /* of starts 1 and 3 the first */
+    const struct sum_fit *kept = fit_of(run, 0); /* the first of starts 1 and 3, which are equal */
     assert_true(run->multi_start.count == 1 && run->multi_start.chosen == 1);
     assert_true(run->multi_start.objective == 1 && run->multi_start.worst == 5);
     assert_true(kept->weight->value[0] == 6 && kept->updates == 3 && !kept->alone);
@@ -176,7 +176,7 @@ static void the_least_goes_on_alone_under_the_first_names(void **state)
     unmake(run);
 }
 
-static void a_single_one_is_kept_as_it_is(void **state)
+static void single_fit_is_kept_unchanged(void **state)
 {
     struct method_run *run = make(pool);
     struct error err = {0};
@@ -189,7 +189,7 @@ static void a_single_one_is_kept_as_it_is(void **state)
     unmake(run);
 }
 
-static void what_was_decided_opens_alone(void **state)
+static void after_the_choice_only_the_chosen_fit_is_opened(void **state)
 {
     struct method_run *run = make(pool);
     struct error err = {0};
@@ -200,7 +200,7 @@ static void what_was_decided_opens_alone(void **state)
     unmake(run);
 }
 
-static void the_first_error_in_their_order_comes_back(void **state)
+static void first_error_in_order_of_fits_is_returned(void **state)
 {
     struct method_run *run = make(pool);
     struct error err = {0};
@@ -208,9 +208,9 @@ static void the_first_error_in_their_order_comes_back(void **state)
     run->fails = 1u << 4 | 1u << 2;
     assert_int_equal(multi_start_update(run, &run->multi_start, &err), STATUS_NUMERIC);
     assert_string_equal(err.message, "start 2 is not finite");
-    assert_true(fit_of(run, 3)->updates == 1); /* side by side: the others had theirs */
+    assert_true(fit_of(run, 3)->updates == 1); /* fits run in parallel, so the others are updated */
 
-    /* Ranks make the same calls in the same order, so none goes on after a failure. */
+    /* Ranks make the same calls in the same order, so they stop after a failure. */
     struct comm ranks = {.size = 2};
     run->sweep.env.comm = &ranks;
     error_clear(&err);
@@ -220,10 +220,10 @@ static void the_first_error_in_their_order_comes_back(void **state)
     unmake(run);
 }
 
-static void failures_leave_what_can_be_closed(void **state)
+static void after_a_failure_everything_can_be_closed(void **state)
 {
     struct error err = {0};
-    for (int at = 0; at < FITS; at++) { /* of opening */
+    for (int at = 0; at < FITS; at++) { /* create() fails */
         struct method_run *run = make(pool);
         run->refuse_create = at;
         error_clear(&err);
@@ -231,7 +231,7 @@ static void failures_leave_what_can_be_closed(void **state)
         assert_int_equal(run->multi_start.count, at);
         unmake(run);
     }
-    for (int at = -1; at < FITS; at++) { /* of the choice: an objective, or the one that is to take all's place */
+    for (int at = -1; at < FITS; at++) { /* objective() fails, or create() of the fit that replaces the others */
         struct method_run *run = make(pool);
         error_clear(&err);
         assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_OK);
@@ -271,7 +271,7 @@ static enum status read_stream(void *context, uint64_t offset, void *bytes, size
     return STATUS_OK;
 }
 
-static void every_start_is_saved_and_none_that_is_not_finite(void **state)
+static void all_fits_are_saved_unless_a_weight_is_not_finite(void **state)
 {
     struct error err = {0};
     struct method_run *run = make(pool), *other = make(pool);
@@ -295,7 +295,7 @@ static void every_start_is_saved_and_none_that_is_not_finite(void **state)
     unmake(other);
 }
 
-static void what_a_stream_says_was_chosen_is_checked(void **state)
+static void chosen_start_in_a_stream_is_checked(void **state)
 {
     struct multi_start s = {.chosen = -1};
     assert_true(multi_start_sound(&s, 3));
@@ -307,16 +307,16 @@ static void what_a_stream_says_was_chosen_is_checked(void **state)
     assert_false(multi_start_sound(&s, 3));
 }
 
-static void the_share_that_is_done_counts_the_others(void **state)
+static void fraction_counts_all_fits(void **state)
 {
     struct multi_start many = {.count = 4}, one = {.count = 1};
-    /* Four to 20 of 100, then one: 80 + 80. */
+    /* Four fits to 20 of 100, then one fit to the end: 80 + 80. */
     assert_true(multi_start_part(&many, 4, 20, 0, 100) == 0);
     assert_true(multi_start_part(&many, 4, 20, 10, 100) == 40.0 / 160);
     assert_true(multi_start_part(&many, 4, 20, 20, 100) == multi_start_part(&one, 4, 20, 20, 100));
     assert_true(multi_start_part(&one, 4, 20, 60, 100) == 120.0 / 160);
     assert_true(multi_start_part(&one, 4, 20, 100, 100) == 1);
-    /* All to the end. */
+    /* All fits to the end. */
     assert_true(multi_start_part(&many, 4, 0, 50, 100) == 0.5);
     assert_true(multi_start_part(&many, 4, 500, 50, 100) == 0.5);
     assert_true(multi_start_part(&one, 1, 0, 25, 100) == 0.25);
@@ -325,14 +325,14 @@ static void the_share_that_is_done_counts_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_goes_on_alone_under_the_first_names),
-        cmocka_unit_test(a_single_one_is_kept_as_it_is),
-        cmocka_unit_test(what_was_decided_opens_alone),
-        cmocka_unit_test(the_first_error_in_their_order_comes_back),
-        cmocka_unit_test(failures_leave_what_can_be_closed),
-        cmocka_unit_test(every_start_is_saved_and_none_that_is_not_finite),
-        cmocka_unit_test(what_a_stream_says_was_chosen_is_checked),
-        cmocka_unit_test(the_share_that_is_done_counts_the_others),
+        cmocka_unit_test(best_fit_is_kept_under_the_names_of_the_first),
+        cmocka_unit_test(single_fit_is_kept_unchanged),
+        cmocka_unit_test(after_the_choice_only_the_chosen_fit_is_opened),
+        cmocka_unit_test(first_error_in_order_of_fits_is_returned),
+        cmocka_unit_test(after_a_failure_everything_can_be_closed),
+        cmocka_unit_test(all_fits_are_saved_unless_a_weight_is_not_finite),
+        cmocka_unit_test(chosen_start_in_a_stream_is_checked),
+        cmocka_unit_test(fraction_counts_all_fits),
     };
     return cmocka_run_group_tests(tests, open_pool, close_pool);
 }

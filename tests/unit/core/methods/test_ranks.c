@@ -1,5 +1,5 @@
-/* Ranks train the model of one: the same curve, the same bits on all ranks and again the next time, and any number of
- * them goes on with what any other number saved. Ranks are threads here. */
+/* Several ranks train one model: the same curve as on one rank, the same bits on all ranks and in every repetition, and
+ * any number of ranks continues from any checkpoint. Ranks are threads here. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,12 +16,12 @@
 
 enum { RANKS = 4, CONFIG_BYTES = 1 << 16 };
 
-/* A run of some updates, and how near ranks must keep to one of them. */
+/* A run of some updates, and the allowed difference between the curves of several ranks and of one. */
 struct trial {
     const char *name, *kind, *preset;
     struct config_setting more[48];
     int64_t updates, stretch;
-    double near; /* relative, of the curves */
+    double near; /* largest relative difference of the curves */
 };
 
 #define TINY                                                                                                           \
@@ -70,7 +70,7 @@ static const struct trial sparling[] = {
       {"min_radius", "6"},
       {"motifs", "4"},
       {"width", "8"},
-      {"learning_rate", "2e-4"}, /* the preset's rate left 1.0e-5 with the Haswell kernels of OpenBLAS */
+      {"learning_rate", "2e-4"}, /* with the preset's rate, OpenBLAS's Haswell kernels differ by 1.0e-5 */
       {"batch", "7"},
       {"validation_samples", "20"},
       {"validation_every", "700"}},
@@ -97,9 +97,8 @@ static const struct trial sparling[] = {
      1e-5},
 };
 
-/* Ranks begin each stretch of updates with what one rank saved at its beginning, one rank goes on from what it saved
- * itself. (Left alone for longer, curves in float move apart as they do after any change of rounding:
- * docs/lab/performance.md.) */
+/* All ranks begin each stretch of updates with a checkpoint of one rank, and that rank continues from its own. (Over
+ * longer stretches, curves in float differ more and more, as after any change of rounding: docs/lab/performance.md.) */
 static void compare(const struct trial *t, int least, int most)
 {
     const struct method *method = method_find(t->kind);
@@ -207,7 +206,7 @@ static const struct trial others[] = {
      20,
      1e-5},
 };
-/* Whose sums are over units of work that are taken in order: the very bits of one rank. */
+/* These methods sum over work items in a fixed order, so several ranks give the bits of one. */
 static const struct trial counted[] = {
     {"curves",
      "pathways",
@@ -223,7 +222,7 @@ static const struct trial counted[] = {
      0},
 };
 
-static void other_methods_with_ranks(void **state)
+static void other_methods_give_the_same_bits_on_ranks(void **state)
 {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         compare(&others[i], i == 0 ? 1 : 2, i == 0 ? RANKS : 3);
@@ -231,7 +230,7 @@ static void other_methods_with_ranks(void **state)
         compare(&counted[i], 1, RANKS);
 }
 
-static void sparling_with_ranks(void **state)
+static void sparling_on_ranks_keeps_to_the_curve_of_one(void **state)
 {
     for (size_t i = 0; i < sizeof sparling / sizeof sparling[0]; i++)
         compare(&sparling[i], i == 0 ? 1 : 2, i == 0 ? RANKS : 3);
@@ -240,8 +239,8 @@ static void sparling_with_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_methods_with_ranks),
-        cmocka_unit_test(sparling_with_ranks),
+        cmocka_unit_test(other_methods_give_the_same_bits_on_ranks),
+        cmocka_unit_test(sparling_on_ranks_keeps_to_the_curve_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Ranks with the whole core in double, left alone from the first update to the last: their curves keep to that of one
- * rank as closely as double rounds, so nothing but rounding parts ranks in float (docs/lab/performance.md, "Ranks").
+/* Several ranks with the whole core in double, from the first update to the last: their curves agree with that of one
+ * rank to the precision of double. Differences in float are therefore rounding (docs/lab/performance.md, "Ranks").
  * Ranks are threads here. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static const struct trial {
     const char *name, *kind;
     struct config_setting set[32];
     int64_t updates;
-    double near; /* relative, of the curves */
+    double near; /* largest relative difference of the curves */
 } trials[] = {
     {"dropout, LSTM, dense", "sparling", {TINY, {"density_start", "0.4"}}, 20, 1e-13},
     {"sparse backward, held, clipped",
@@ -62,12 +62,12 @@ static const struct trial {
      1e-13},
 };
 
-static void nothing_but_rounding_parts_ranks(void **state)
+static void only_rounding_separates_the_curves_of_ranks(void **state)
 {
     struct rank_witness *w = calloc(RANKS + 1, sizeof *w), *alone = w + RANKS;
     void *config = calloc(1, CONFIG_BYTES);
     assert_true(w && config);
-    assert_int_equal(sizeof(real), sizeof(double)); /* or this is the wrong core */
+    assert_int_equal(sizeof(real), sizeof(double)); /* otherwise the wrong core is linked */
     for (const struct trial *t = trials; t < trials + sizeof trials / sizeof trials[0]; t++) {
         struct rank_plan plan = {.method = method_find(t->kind), .config = config, .threads = 1, .updates = t->updates};
         assert_ok(rank_configure(plan.method, NULL, t->set, config, err));
@@ -87,6 +87,6 @@ static void nothing_but_rounding_parts_ranks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_but_rounding_parts_ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_rounding_separates_the_curves_of_ranks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The annealer against the traces of the published package and the arithmetic of Algorithm 1. */
+/* Compares the annealer with traces of the published package and with the arithmetic of Algorithm 1. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "core/methods/sparling/training/annealer.h"
 
-/* cmocka compares floats; these are doubles. */
+/* cmocka has no comparison for doubles. */
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
 static const struct annealer_rule paper_rule = {
@@ -32,7 +32,7 @@ static void follow(const struct annealer_rule *rule, double target, const struct
     }
 }
 
-static void fixed_target_with_spacing(void **state)
+static void validations_within_the_spacing_are_ignored(void **state)
 {
     static const struct annealer_rule rule = {
         .factor = 0.1, .target_min = 0.8, .target_max = 0.8, .decay = 0, .spacing = 10};
@@ -41,7 +41,7 @@ static void fixed_target_with_spacing(void **state)
     follow(&rule, 0.8, points, 5);
 }
 
-static void falling_target_within_bounds(void **state)
+static void target_falls_within_its_limits(void **state)
 {
     static const struct annealer_rule rule = {.factor = 0.1, .target_min = 0.8, .target_max = 0.9, .decay = 0.01};
     static const struct point points[] = {
@@ -49,8 +49,8 @@ static void falling_target_within_bounds(void **state)
     follow(&rule, 0.9, points, 5);
 }
 
-/* With d_T = 1e-7 and validations each 20,000 samples the target falls 0.002 a validation. */
-static void target_follows_accuracy(void **state)
+/* With d_T = 1e-7 and a validation every 20,000 samples, the target falls by 0.002 at each validation. */
+static void target_rises_to_the_accuracy_and_falls_again(void **state)
 {
     struct annealer a;
     struct error err = {0};
@@ -61,15 +61,15 @@ static void target_follows_accuracy(void **state)
         assert_false(ended);
     }
     assert_near(a.target, 0.99, 1e-12);
-    /* A must be strictly above T, which falls to 0.988 here. */
+    /* The accuracy must exceed the target, which falls to 0.988 here. */
     assert_int_equal(annealer_update(&a, &paper_rule, 120000, 0.995, 1, &ended, &err), STATUS_OK);
     assert_true(ended);
     assert_near(a.target, 0.995, 1e-12);
-    assert_near(a.density, 0.5, 0); /* not yet multiplied: the snapshot comes first */
+    assert_near(a.density, 0.5, 0); /* not multiplied yet, because the checkpoint comes first */
     assert_int_equal(a.pending, 1);
     annealer_advance(&a, &paper_rule);
     assert_near(a.density, 0.375, 0);
-    annealer_advance(&a, &paper_rule); /* nothing pending: nothing happens */
+    annealer_advance(&a, &paper_rule); /* changes nothing, because no stage is pending */
     assert_near(a.density, 0.375, 0);
     assert_int_equal(a.stage, 1);
 }
@@ -85,7 +85,7 @@ static void equal_accuracy_does_not_anneal(void **state)
     assert_false(ended);
 }
 
-/* The paper's run needs 33 successes; the last model is at 0.5 * 0.75^32. */
+/* The paper's run ends 33 stages; the last model has the density 0.5 * 0.75^32. */
 static void ends_after_33_stages(void **state)
 {
     struct annealer a;
@@ -109,7 +109,7 @@ static void ends_after_33_stages(void **state)
     assert_near(a.density, 5.022621286031664e-05, 1e-18);
 }
 
-static void going_back_is_refused(void **state)
+static void fewer_samples_than_before_are_refused(void **state)
 {
     struct annealer a;
     struct error err = {0};
@@ -144,12 +144,12 @@ static void plateau_ends_a_stage_only_above_its_density(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_target_with_spacing),
-        cmocka_unit_test(falling_target_within_bounds),
-        cmocka_unit_test(target_follows_accuracy),
+        cmocka_unit_test(validations_within_the_spacing_are_ignored),
+        cmocka_unit_test(target_falls_within_its_limits),
+        cmocka_unit_test(target_rises_to_the_accuracy_and_falls_again),
         cmocka_unit_test(equal_accuracy_does_not_anneal),
         cmocka_unit_test(ends_after_33_stages),
-        cmocka_unit_test(going_back_is_refused),
+        cmocka_unit_test(fewer_samples_than_before_are_refused),
         cmocka_unit_test(plateau_ends_a_stage_only_above_its_density),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Spoken words as a domain of SPARLING, on a data set of tones: whose voices are heard, shapes and scales, inputs of
- * clients, what is refused, and a run that resumes with the same bits. */
+/* Spoken words as a domain of SPARLING, on a data set of tones: speakers, shapes, scales, inputs of clients, refusals,
+ * and a run that resumes with the same bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static const struct config_setting tiny[] = {{"domain", "audio"},
                                              {"stage_samples", "0"},
                                              {NULL, NULL}};
 
-/* ---- a data set: words are tones, the new speaker's an octave above ------------------------------ */
+/* ---- a data set of tones; those of the new speaker are an octave higher ------------------------------ */
 
 static char folder[] = "/tmp/motifd-tones-XXXXXX";
 static char new_voice[AUDIO_NAME];
@@ -121,7 +121,7 @@ static void draw(const struct open_domain *domain, enum domain_set set, int64_t 
     assert_ok(domain->domain->sample(domain->state, &request, out->planes, out->truth, err));
 }
 
-/* Hertz of the loudest band in the middle of a box. */
+/* Frequency in Hz of the loudest band in the middle of a box. */
 static double pitch(const struct drawn *d, const struct box *box)
 {
     int at = (box->col0 + box->col1) / 2, best = 0;
@@ -131,7 +131,7 @@ static double pitch(const struct drawn *d, const struct box *box)
     return 700 * (pow(10, (best + 1) * 2146.0645 / 65 / 2595) - 1);
 }
 
-/* 1: all words by the training speakers, 2: all by the new one, 0: both. */
+/* Speakers of all words. 1: training speakers, 2: the new speaker, 0: both. */
 static int octave(const struct drawn *d)
 {
     int seen = 0;
@@ -143,7 +143,7 @@ static int octave(const struct drawn *d)
     return seen == 3 ? 0 : seen;
 }
 
-static void voices_are_kept_apart(void **state)
+static void tests_use_new_speakers_and_training_does_not(void **state)
 {
     struct sparling_config config;
     struct open_domain domain;
@@ -170,7 +170,7 @@ static void voices_are_kept_apart(void **state)
     domain_close(&domain);
 }
 
-static void lessons_begin_with_few_words(void **state)
+static void curriculum_begins_with_few_words(void **state)
 {
     static const struct config_setting few[] = {{"curriculum", "300"}, {NULL, NULL}};
     struct sparling_config config;
@@ -193,7 +193,7 @@ static void lessons_begin_with_few_words(void **state)
     domain_close(&domain);
 }
 
-static void shape_and_names_are_right(void **state)
+static void shape_and_word_names_follow_the_data_set(void **state)
 {
     struct sparling_config config;
     struct open_domain domain;
@@ -208,7 +208,7 @@ static void shape_and_names_are_right(void **state)
     domain_close(&domain);
 }
 
-static void single_words_are_in_the_middle(void **state)
+static void single_word_is_in_the_middle_of_its_clip(void **state)
 {
     struct sparling_config config;
     struct open_domain domain;
@@ -234,8 +234,7 @@ static void single_words_are_in_the_middle(void **state)
     domain_close(&domain);
 }
 
-/* A clip and its spectrogram are the same input, in either scale. */
-static void inputs_of_clients_are_prepared(void **state)
+static void a_clip_and_its_spectrogram_give_the_same_input(void **state)
 {
     static const struct config_setting raw[] = {{"audio_scale", "decibels"}, {NULL, NULL}};
     static float audio[24000], rows[FRAMES * MELS], planes[2][MELS * FRAMES], grey[MELS * FRAMES];
@@ -319,7 +318,7 @@ static void see(void *context, const char *field, const char *detail)
     snprintf(seen->field, sizeof seen->field, "%s", field);
 }
 
-static void configurations_are_checked(void **state)
+static void check_names_faulty_fields(void **state)
 {
     static const struct config_setting bad[][2] = {{{"audio_dataset", "../tones"}},
                                                    {{"audio_dataset", "/etc"}},
@@ -338,19 +337,19 @@ static void configurations_are_checked(void **state)
 
 /* ---- runs --------------------------------------------------------------------------------------- */
 
-/* To the end, saved and loaded into a new run after `break_at` steps. */
+/* Runs to the end; after `break_at` steps, saves and loads into a new run. */
 static void finish(const struct sparling_config *config, int threads, int break_at, char hash[65])
 {
     const struct method *method = &sparling_method;
     struct run_env host;
     struct run_env_bytes bytes = {0};
     struct method_run *run = NULL;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     assert_ok(run_env_open(&host, threads, NULL, err));
     host.env.data = folder;
     assert_ok(method->create(config, &host.env, &run, err));
     run->step_seconds = 0;
-    for (int step = 0; wish != METHOD_DONE; step++) {
+    for (int step = 0; request != METHOD_DONE; step++) {
         if (step == break_at) {
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
@@ -359,7 +358,7 @@ static void finish(const struct sparling_config *config, int threads, int break_
             assert_ok(method->load(run, &reader, err));
             run->step_seconds = 0;
         }
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_step(&host, method, run, &request, err));
     }
     assert_ok(run_env_save(method, run, &bytes, err));
     assert_ok(run_env_weights_hash(&bytes, hash, err));
@@ -368,7 +367,7 @@ static void finish(const struct sparling_config *config, int threads, int break_
     run_env_close(&host);
 }
 
-static void a_run_resumes_with_the_same_bits(void **state)
+static void resumed_run_gives_same_bits(void **state)
 {
     struct sparling_config config;
     char whole[65], broken[65];
@@ -378,20 +377,20 @@ static void a_run_resumes_with_the_same_bits(void **state)
     assert_string_equal(whole, broken);
 }
 
-/* A checkpoint is not taken up with other recordings, and is again with its own. */
-static void other_data_are_refused(void **state)
+/* The checkpoint loads again once its own recordings are back. */
+static void checkpoint_is_refused_with_other_recordings(void **state)
 {
     const struct method *method = &sparling_method;
     struct sparling_config config;
     struct run_env host;
     struct run_env_bytes bytes = {0};
     struct method_run *run = NULL;
-    enum method_request wish;
+    enum method_request request;
     configure(&config, NULL);
     assert_ok(run_env_open(&host, 1, NULL, err));
     host.env.data = folder;
     assert_ok(method->create(&config, &host.env, &run, err));
-    assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_step(&host, method, run, &request, err));
     assert_ok(run_env_save(method, run, &bytes, err));
     method->destroy(run);
     for (int changed = 1; changed >= 0; changed--) {
@@ -401,7 +400,7 @@ static void other_data_are_refused(void **state)
         assert_ok(method->create(&config, &host.env, &run, err));
         assert_int_equal(method->load(run, &reader, &fault), changed ? STATUS_CONFLICT : STATUS_OK);
         assert_true(!changed || strstr(fault.message, "audio data set has changed"));
-        assert_ok(method->warm_start(run, &reader, err)); /* weights may learn from other data */
+        assert_ok(method->warm_start(run, &reader, err)); /* a warm start allows other data */
         method->destroy(run);
     }
     run_env_bytes_close(&bytes);
@@ -411,11 +410,15 @@ static void other_data_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape_and_names_are_right),      cmocka_unit_test(voices_are_kept_apart),
-        cmocka_unit_test(lessons_begin_with_few_words),   cmocka_unit_test(inputs_of_clients_are_prepared),
-        cmocka_unit_test(single_words_are_in_the_middle), cmocka_unit_test(faults_name_their_field),
-        cmocka_unit_test(configurations_are_checked),     cmocka_unit_test(a_run_resumes_with_the_same_bits),
-        cmocka_unit_test(other_data_are_refused),
+        cmocka_unit_test(shape_and_word_names_follow_the_data_set),
+        cmocka_unit_test(tests_use_new_speakers_and_training_does_not),
+        cmocka_unit_test(curriculum_begins_with_few_words),
+        cmocka_unit_test(a_clip_and_its_spectrogram_give_the_same_input),
+        cmocka_unit_test(single_word_is_in_the_middle_of_its_clip),
+        cmocka_unit_test(faults_name_their_field),
+        cmocka_unit_test(check_names_faulty_fields),
+        cmocka_unit_test(resumed_run_gives_same_bits),
+        cmocka_unit_test(checkpoint_is_refused_with_other_recordings),
     };
     return cmocka_run_group_tests(tests, make_tones, remove_tones);
 }

@@ -1,5 +1,5 @@
-/* The whole network with the gradient of statistics on one sample: gradients through patches against gradients through
- * whole maps for each table of kernels, and the same bits for any number of threads. */
+/* Compares the gradients of the sparse backward pass (patches around motifs) with those of the dense one over the whole
+ * network, for each table of kernels and several numbers of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ struct model {
     const struct batch *batch;
 };
 
-/* One sample takes the gradient of the statistics. */
+/* Configures the run so that one sample carries the gradient of the batch statistics. */
 static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads)
 {
     struct error err = {0};
@@ -59,7 +59,7 @@ static void close_model(struct model *m)
     thread_pool_destroy(m->pool);
 }
 
-/* All gradients one after another, in the caller's memory; returns the loss. */
+/* Writes all gradients one after another to the caller's memory. Returns the loss. */
 static double gradients(struct model *m, enum exec_sparse sparse, double density, real *to)
 {
     struct error err = {0};
@@ -97,7 +97,7 @@ static void compare(const struct model *m, const real *dense, const real *sparse
         const char *name = params_name(m->network->params, i);
         double tolerance = 1e-5;
         bool bias = strncmp(name, "g.", 2) == 0 && strstr(name, ".bias");
-        if (bias || strcmp(name, "g.first.weight") == 0) { /* the norm behind takes back most of what they would do */
+        if (bias || strcmp(name, "g.first.weight") == 0) { /* the next batch norm cancels most of this gradient */
             size = fmax(size, before);
             tolerance = 5e-5;
         }
@@ -109,7 +109,7 @@ static void compare(const struct model *m, const real *dense, const real *sparse
     }
 }
 
-/* Rounding to 8 bits moves the loss and the gradients a little, and by the same bits for any number of threads. */
+/* Rounding to bf16 changes loss and gradients slightly, and by the same bits for any number of threads. */
 static void bf16_gradients(void **state)
 {
     static const struct config_setting more[] = {{"precision", "bf16"}, {NULL, NULL}};
@@ -141,7 +141,7 @@ static void bf16_gradients(void **state)
     close_model(&m);
 }
 
-/* From table `first` on: ref takes long for wide networks. */
+/* Tests the kernel tables from `first` on, because ref is slow for wide networks. */
 static void check(const struct config_setting *more, double density, bool threads, int first)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};
@@ -175,7 +175,7 @@ static void check(const struct config_setting *more, double density, bool thread
     }
 }
 
-static void patches_give_the_same_gradients(void **state)
+static void sparse_backward_gives_same_gradients(void **state)
 {
     static const double densities[] = {1e-9, 3e-4, 2e-3, 2e-2};
     for (int i = 0; i < 4; i++) {
@@ -195,7 +195,7 @@ static void patches_give_the_same_gradients(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patches_give_the_same_gradients),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sparse_backward_gives_same_gradients),
                                        cmocka_unit_test(bf16_gradients)};
     blas_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

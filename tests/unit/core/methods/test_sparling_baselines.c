@@ -1,4 +1,4 @@
-/* Baselines and ablations as configurations: what stands in for the sparse layer, and what is left as it was. */
+/* Baselines and ablations of the paper: other bottlenecks, frozen weights, single motifs, and the analyses. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,14 +68,14 @@ static void begin(struct trial *t, const struct config_setting *more, int thread
     configure(&t->config, more);
     assert_ok(run_env_open(&t->host, threads, NULL, err));
     assert_ok(method->create(&t->config, &t->host.env, &t->run, err));
-    t->run->step_seconds = 0; /* one update or piece a step */
+    t->run->step_seconds = 0; /* one update or piece in a step */
 }
 
 static void go(struct trial *t, int steps)
 {
-    enum method_request wish = METHOD_CONTINUE;
-    for (int i = 0; i < steps && wish != METHOD_DONE; i++)
-        assert_ok(run_env_step(&t->host, method, t->run, &wish, err));
+    enum method_request request = METHOD_CONTINUE;
+    for (int i = 0; i < steps && request != METHOD_DONE; i++)
+        assert_ok(run_env_step(&t->host, method, t->run, &request, err));
 }
 
 static void end(struct trial *t)
@@ -89,7 +89,7 @@ static void save(struct trial *t, struct run_env_bytes *bytes)
     assert_ok(run_env_save(method, t->run, bytes, err));
 }
 
-/* The motif map of example 5, in training as the next update would see it. */
+/* Computes the motif map of example 5 in training mode, as the next update would. */
 static void motifs_of(struct trial *t, bool training, real *planes, double *penalty)
 {
     static float image[SIZE * SIZE];
@@ -127,12 +127,12 @@ static void l1_adds_its_mean(void **state)
     go(&t, 9);
     motifs_of(&t, true, planes, &penalty);
     after = mean_of(planes);
-    assert_true(after < 0.9 * before); /* it is what the loss consists of */
+    assert_true(after < 0.9 * before); /* the loss consists of it */
     end(&t);
 }
 
-/* The package's ChangingSparsityForL1: what annealing asks for is what the mean is held against. motifs_of() asks for
- * 0.4. */
+/* ChangingSparsityForL1 of the authors' package: the penalty is divided by the density, which motifs_of() sets to 0.4.
+ */
 static void scaled_l1_follows_the_density(void **state)
 {
     static const struct config_setting l1[] = {{"sparsity", "scaled-l1"}, {"sparsity_penalty", "5"}, {NULL, NULL}};
@@ -146,7 +146,7 @@ static void scaled_l1_follows_the_density(void **state)
     end(&t);
 }
 
-static void kl_lowers_the_rate(void **state)
+static void kl_penalty_lowers_the_mean_activation(void **state)
 {
     static const struct config_setting kl[] = {
         {"sparsity", "kl"}, {"sparsity_penalty", "50"}, {"kl_rate", "0.01"}, {NULL, NULL}};
@@ -159,11 +159,11 @@ static void kl_lowers_the_rate(void **state)
         assert_true(planes[i] >= 0 && planes[i] <= R(0.5));
     go(&t, 9);
     motifs_of(&t, true, planes, &after);
-    assert_true(after < 0.98 * before && before > 0); /* by bias and gain alone, 0.01 an update */
+    assert_true(after < 0.98 * before && before > 0); /* only bias and gain change, by 0.01 for each update */
     end(&t);
 }
 
-/* Capacity falls with the density: at 0.5 the noise has a third of the signal's variance. */
+/* Capacity falls with the density: at density 0.5 the noise has a third of the signal's variance. */
 static void noise_grows_as_density_falls(void **state)
 {
     static const struct config_setting noise[] = {{"sparsity", "noise"}, {NULL, NULL}};
@@ -174,7 +174,7 @@ static void noise_grows_as_density_falls(void **state)
     begin(&t, noise, 1);
     for (int i = 0; i < 2; i++) {
         double square = 0;
-        for (int j = 0; j < 2; j++) { /* two steps: the same signal, other noise */
+        for (int j = 0; j < 2; j++) { /* two steps have the same signal and different noise */
             exec_begin(&t.run->exec, false, (uint64_t)j);
             tensor_to_planes(network_motifs(&t.run->exec, t.run->network, image, 1, densities[i]), j ? b : a);
         }
@@ -196,8 +196,8 @@ static int weights_that_differ(const struct params *a, const struct params *b, c
     return differ;
 }
 
-/* Retrained: from another job's weights, without the bottleneck, g as it was but for its running statistics. */
-static void retraining_keeps_g(void **state)
+/* Retrains the head on another job's weights without the bottleneck. Only g's running statistics may change. */
+static void retraining_with_frozen_g_keeps_its_weights(void **state)
 {
     static const struct config_setting again[] = {
         {"sparsity", "identity"}, {"freeze", "motifs"}, {"seed", "4"}, {NULL, NULL}};
@@ -228,8 +228,8 @@ static void retraining_keeps_g(void **state)
     end(&second);
 }
 
-/* Every baseline runs to its end, gives the same bits on two threads, and after a pause. */
-static void baselines_run_and_resume(void **state)
+/* Each baseline also gives the same bits on two threads. */
+static void every_baseline_resumes_with_same_bits(void **state)
 {
     static const struct config_setting baselines[][3] = {
         {{"sparsity", "l1"}, {NULL, NULL}},
@@ -275,7 +275,7 @@ static void baselines_run_and_resume(void **state)
 struct files {
     char names[16][40];
     int count;
-    int64_t events; /* numbers of confusion.csv added up */
+    int64_t events; /* sum of the numbers in confusion.csv */
 };
 
 static void keep_file(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
@@ -301,8 +301,8 @@ static bool has_file(const struct files *files, const char *name)
     return false;
 }
 
-/* Three stages, more channels than symbols: Fig. 4's chart, and the matrix with channels of one symbol added up. */
-static void a_run_leaves_its_figures(void **state)
+/* Three stages and more channels than symbols give the chart of Fig. 4 and a merged confusion matrix. */
+static void run_publishes_charts_and_confusion_matrix(void **state)
 {
     static const struct config_setting stages[] = {
         {"motifs", "7"},          {"density_final", "0.1"},    {"plateau_validations", "1"},
@@ -335,8 +335,7 @@ static void a_run_leaves_its_figures(void **state)
     end(&t);
 }
 
-/* Motifs trained directly, and what is measured then. */
-static void single_motifs_are_learned(void **state)
+static void training_on_single_motifs_learns_their_classes(void **state)
 {
     static const struct config_setting direct[] = {{"objective", "single-motifs"},
                                                    {"sparsity", "identity"},
@@ -356,9 +355,9 @@ static void single_motifs_are_learned(void **state)
     assert_int_equal(t.run->phase, PHASE_DONE);
     const struct evaluation_row *row = &t.run->evaluation.row[0];
     assert_true(isnan(row->e2ee) && isnan(row->fpe));
-    assert_true(row->single < 0.2); /* guessing: 0.67 */
+    assert_true(row->single < 0.2); /* guessing gives 0.67 */
     assert_true(t.run->accuracy > 0.7);
-    /* g alone was trained. */
+    /* Training changed only g. */
     struct sparling_config same = t.config;
     struct network *fresh;
     assert_ok(network_create(&same, false, &fresh, err));
@@ -368,8 +367,8 @@ static void single_motifs_are_learned(void **state)
     end(&t);
 }
 
-/* Single motifs and bins of an ordinary run against sums taken here; and the same after a load in the middle. */
-static void analyses_are_what_they_say(void **state)
+/* Compares single-motif error and binning with sums computed here, also after a load in the middle. */
+static void analyses_match_direct_computation(void **state)
 {
     static const struct config_setting more[] = {{"single_samples", "21"}, {"binning_samples", "9"}, {NULL, NULL}};
     struct trial whole, parts;
@@ -420,9 +419,9 @@ static void analyses_are_what_they_say(void **state)
     end(&whole);
 }
 
-/* 3 7 1 5 on the circle are read 1 5 3 7; a digit that becomes the smallest comes first, one that is there already
- * cannot. */
-static void replaced_digits_turn_the_label(void **state)
+/* Digits 3 7 1 5 on the circle are read 1 5 3 7. A digit that becomes the smallest moves to the front. A digit that is
+ * already present cannot be the replacement. */
+static void replaced_digit_changes_the_label(void **state)
 {
     int32_t label[4] = {1, 5, 3, 7}, after_label[4];
     struct sparling_config config;
@@ -441,8 +440,8 @@ static void replaced_digits_turn_the_label(void **state)
     domain_close(&domain);
 }
 
-/* Channels 1 and 2 stand for symbol 1, which becomes symbol 2 in channel 3. What a stronger motif is near goes. */
-static void the_right_motifs_are_moved(void **state)
+/* Channels 1 and 2 stand for symbol 1, whose motifs move to channel 3. Motifs near a stronger one are removed. */
+static void perturbation_moves_motifs_of_one_symbol(void **state)
 {
     enum { POSITIONS = SIZE * SIZE };
     static const int symbol_of[CHANNELS] = {0, 1, 1, 2};
@@ -463,8 +462,8 @@ static void the_right_motifs_are_moved(void **state)
     end(&t);
 }
 
-/* One or two of three digits, without noise: read rightly within a second or two, and then a label follows the motif
- * that is moved. With two digits in half of the samples, a wrong motif or a wrong channel gives another label. */
+/* Noise-free images of one or two of three digits are learned within seconds, and then a label follows the motif that
+ * is moved. With two digits in half of the samples, a wrong motif or channel would give another label. */
 static void labels_follow_their_motifs(void **state)
 {
     static const struct config_setting learned[] = {{"image_size", "32"},
@@ -515,7 +514,7 @@ static void labels_follow_their_motifs(void **state)
 }
 
 struct theorem {
-    int depth; /* inside the member */
+    int depth; /* nesting inside the member "theorem" */
     double most, mean, cell, alpha, deletion, k, epsilon, bound;
 };
 
@@ -558,11 +557,12 @@ static void ignore_boolean(void *context, const char *key, bool value) {}
 static void ignore_text(void *context, const char *key, const char *value) {}
 static void ignore(void *context, const char *key) {}
 
-/* Half of the samples with one digit of four, half with two; windows of 5 pixels, so cells of 9. By hand, on three
- * places: a given digit is deleted from a quarter of the data (two of four, one of them it), its six patterns (three
- * others at either end) are met by 1/24 each and have 1/24 each; the other digit stands for it in 1/2 (1/4 + 2/4 2/3).
+/* Half of the samples have one digit of four, half have two; windows of 5 pixels give cells of 9. By hand, on three
+ * places: deleting a given digit affects a quarter of the data (it is one of two digits in two of four cases). Its six
+ * patterns (three other digits at either end) come from 1/24 of the data each and have probability 1/24 each. Another
+ * digit replaces it in 1/2 of the cases (1/4 + 2/4 * 2/3).
  */
-static void a_result_has_the_theorems_constants(void **state)
+static void result_has_the_constants_of_the_theorem(void **state)
 {
     struct theorem found = {.k = -1};
     const struct sink sink = {&found,         theorem_begin,   theorem_end,    theorem_begin, theorem_end,
@@ -596,17 +596,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(l1_adds_its_mean),
         cmocka_unit_test(scaled_l1_follows_the_density),
-        cmocka_unit_test(kl_lowers_the_rate),
+        cmocka_unit_test(kl_penalty_lowers_the_mean_activation),
         cmocka_unit_test(noise_grows_as_density_falls),
-        cmocka_unit_test(retraining_keeps_g),
-        cmocka_unit_test(baselines_run_and_resume),
-        cmocka_unit_test(a_run_leaves_its_figures),
-        cmocka_unit_test(single_motifs_are_learned),
-        cmocka_unit_test(analyses_are_what_they_say),
-        cmocka_unit_test(replaced_digits_turn_the_label),
-        cmocka_unit_test(the_right_motifs_are_moved),
+        cmocka_unit_test(retraining_with_frozen_g_keeps_its_weights),
+        cmocka_unit_test(every_baseline_resumes_with_same_bits),
+        cmocka_unit_test(run_publishes_charts_and_confusion_matrix),
+        cmocka_unit_test(training_on_single_motifs_learns_their_classes),
+        cmocka_unit_test(analyses_match_direct_computation),
+        cmocka_unit_test(replaced_digit_changes_the_label),
+        cmocka_unit_test(perturbation_moves_motifs_of_one_symbol),
         cmocka_unit_test(labels_follow_their_motifs),
-        cmocka_unit_test(a_result_has_the_theorems_constants),
+        cmocka_unit_test(result_has_the_constants_of_the_theorem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

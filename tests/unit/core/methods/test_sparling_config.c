@@ -1,4 +1,4 @@
-/* The configuration table of SPARLING: presets parse, faults name their field, costs match the paper's network. */
+/* The configuration table of SPARLING: presets, faults, costs, and the description of each field. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "core/methods/sparling/config.h"
 
-/* cmocka compares floats; these are doubles. */
+/* cmocka has no comparison for doubles. */
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
 struct seen {
@@ -51,7 +51,7 @@ static const struct config_setting *preset(const char *name)
     return sparling_presets[i].settings;
 }
 
-static void presets_are_sound(void **state)
+static void presets_have_no_faults(void **state)
 {
     static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",    "latex-ocr",
                                         "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper", "splicing",
@@ -99,12 +99,12 @@ static void paper_costs_match_the_table(void **state)
     struct sparling_config config;
     make(&config, sparling_presets[2].settings);
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716, 0.0005);
-    /* What it says of g alone: everything but the residual 3.760 G of h. */
+    /* The costs of g are all multiply-adds except 3.760 G of h. */
     config.embed_order = POOL_THEN_EMBED;
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
 }
 
-/* g and h of Appendix L; the batch norm before the sparse layer is affine. */
+/* The networks g and h of Appendix L, with an affine batch norm before the sparse layer. */
 static void splicing_network_has_its_size(void **state)
 {
     struct sparling_config config;
@@ -118,14 +118,14 @@ static void splicing_network_has_its_size(void **state)
     assert_int_equal(estimate.samples, 2 * 20 * 20000);
     assert_near(sparling_last_density(&config), 2.114141e-3, 1e-9);
     assert_int_equal(domain_shape(&config).cols, 15000);
-    /* By layers: 4x80, 10 convolutions of 3x80x80 and 10 of 80x80, 80x80; then the head's. */
+    /* Layer by layer: 4x80, 10 convolutions of 3x80x80 and 10 of 80x80, 80x80; then the head. */
     double g = 4 * 80 + 10 * 3 * 6400 + 10 * 6400 + 6400;
     double h = 80 * 32 + 5 * 1024 + 2 * 1024 * (8 * 11 + 4 * 21 + 4 * 41) + 3 * 32;
     assert_near(sparling_dilated_macs(&config), h, 0.5);
     assert_near(sparling_macs(&config, 1), 15000 * (g + h), 1);
 }
 
-static void paper_schedule_is_the_codes(void **state)
+static void paper_schedule_matches_the_authors_code(void **state)
 {
     struct sparling_config c;
     make(&c, sparling_presets[2].settings);
@@ -178,7 +178,7 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("density_final", "0.9", "density_final");
     expect_fault("backward", "sparse", "hold_below");
     expect_fault("motif_scale", "rms", "motif_scale");
-    expect_fault("latex_rows", "64", "latex_rows"); /* of another domain */
+    expect_fault("latex_rows", "64", "latex_rows"); /* a field of another domain */
     expect_fault("objective", "single-motifs", "sparsity");
     make(&config,
          (const struct config_setting[]){{"accumulate_motifs", "10"}, {"accumulate_elements", "100"}, {NULL, NULL}});
@@ -193,8 +193,8 @@ static void cross_field_faults_name_their_field(void **state)
     assert_int_equal(faults_of(&config).count, 0);
 }
 
-/* Every bottleneck goes with every preset: what belongs to thresholds applies where there are some. */
-static void presets_go_with_every_bottleneck(void **state)
+/* Fields about thresholds have no effect on bottlenecks without thresholds. */
+static void presets_work_with_every_bottleneck(void **state)
 {
     static const char *const bottlenecks[] = {"per-channel", "single", "l1",       "kl",
                                               "noise",       "none",   "identity", "scaled-l1"};
@@ -203,7 +203,7 @@ static void presets_go_with_every_bottleneck(void **state)
         for (size_t j = 0; j < sizeof bottlenecks / sizeof bottlenecks[0]; j++) {
             struct sparling_config config;
             make(&config, sparling_presets[i].settings);
-            int faults = faults_of(&config).count; /* a data set that is not named yet */
+            int faults = faults_of(&config).count; /* the preset dataset names no data set */
             assert_int_equal(
                 config_parse(config_find(&sparling_config_table, "sparsity"), &config, bottlenecks[j], NULL),
                 STATUS_OK);
@@ -216,7 +216,7 @@ static void presets_go_with_every_bottleneck(void **state)
     assert_true(reinitialise >= 2 && collect >= 4);
 }
 
-static void channels_begin_anew_where_they_can(void **state)
+static void reinitialisation_applies_only_with_thresholds_and_a_transformer(void **state)
 {
     static const struct config_setting cases[][4] = {
         {{"reinitialise_below", "0.1"}, {NULL, NULL}},
@@ -241,7 +241,7 @@ static void all_faults_are_reported(void **state)
     assert_int_equal(faults_of(&config).count, 4);
 }
 
-static void fields_are_unique_and_explained(void **state)
+static void field_names_are_unique(void **state)
 {
     const struct config_table *table = &sparling_config_table;
     for (size_t i = 0; i < table->count; i++) {
@@ -318,17 +318,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_has_a_sentence_and_a_place),
         cmocka_unit_test(fields_of_other_domains_do_not_apply),
-        cmocka_unit_test(presets_are_sound),
+        cmocka_unit_test(presets_have_no_faults),
         cmocka_unit_test(paper_network_has_its_size),
         cmocka_unit_test(paper_audio_network_has_its_size),
         cmocka_unit_test(paper_costs_match_the_table),
         cmocka_unit_test(splicing_network_has_its_size),
-        cmocka_unit_test(paper_schedule_is_the_codes),
+        cmocka_unit_test(paper_schedule_matches_the_authors_code),
         cmocka_unit_test(cross_field_faults_name_their_field),
-        cmocka_unit_test(presets_go_with_every_bottleneck),
-        cmocka_unit_test(channels_begin_anew_where_they_can),
+        cmocka_unit_test(presets_work_with_every_bottleneck),
+        cmocka_unit_test(reinitialisation_applies_only_with_thresholds_and_a_transformer),
         cmocka_unit_test(all_faults_are_reported),
-        cmocka_unit_test(fields_are_unique_and_explained),
+        cmocka_unit_test(field_names_are_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Data of a user's own as a domain of SPARLING: what is filled in, how it is dealt out, what is refused, a run without
- * truth. */
+/* Uploaded data as a domain of SPARLING: sizes, splits, refusals, and a run on data without true boxes. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -36,7 +35,7 @@ static void store(const char *name, const char *format, const char *text, const 
     fclose(file);
 }
 
-/* A motif that says what a sequence is called, in noise. */
+/* Draws a sequence of noise with one motif, which determines its class. */
 static int setup(void **state)
 {
     static char text[RECORDS * (BASES + 40)];
@@ -115,7 +114,7 @@ static void count_fault(void *context, const char *field, const char *detail)
     ++*(int *)context;
 }
 
-static void test_sizes_are_filled_in(void **state)
+static void resolve_fills_in_sizes_and_hash(void **state)
 {
     struct sparling_config c = configured(NULL);
     int faults = 0;
@@ -134,7 +133,7 @@ static void test_sizes_are_filled_in(void **state)
     assert_int_equal(faults, 0);
 }
 
-/* Which samples a request gives, told by their inputs. */
+/* Identifies the sample of a request by its input. */
 static double print_of(const struct open_domain *d, int64_t seed, int64_t index)
 {
     float planes[4 * BASES];
@@ -146,7 +145,7 @@ static double print_of(const struct open_domain *d, int64_t seed, int64_t index)
     return sum;
 }
 
-static void test_parts_are_apart(void **state)
+static void training_validation_and_test_share_no_sample(void **state)
 {
     struct sparling_config c = configured(NULL);
     struct open_domain d;
@@ -155,7 +154,7 @@ static void test_parts_are_apart(void **state)
     assert_int_equal(domain_open(&c, root, &d, &err), STATUS_OK);
     for (int64_t i = 0; i < c.test_samples; i++) {
         double tested = print_of(&d, -2, i);
-        assert_true(tested == print_of(&d, -2, i + c.test_samples)); /* round and round */
+        assert_true(tested == print_of(&d, -2, i + c.test_samples)); /* the part repeats */
         for (int64_t j = 0; j < 200; j++)
             assert_true(tested != print_of(&d, -1, j) && tested != print_of(&d, 1, j));
     }
@@ -163,7 +162,7 @@ static void test_parts_are_apart(void **state)
     for (int64_t j = 0; j < 50; j++)
         differ += print_of(&d, 1, j) != print_of(&d, 2, j);
     assert_true(differ > 30 && print_of(&d, 1, 3) == print_of(&d, 1, 3));
-    /* With a curriculum the first labels are short. */
+    /* With a curriculum, the first labels are short. */
     struct domain_truth *truth;
     float planes[4 * BASES];
     domain_close(&d);
@@ -198,7 +197,7 @@ static void refuses(const struct config_setting *more, bool resolved, enum statu
         fail_msg("'%s' does not say '%s'", err.message, says);
 }
 
-static void test_refusals(void **state)
+static void unsuitable_data_sets_are_refused(void **state)
 {
     static const struct config_setting none[] = {{"dataset_name", ""}, {NULL, NULL}},
                                        gone[] = {{"dataset_name", "gone"}, {NULL, NULL}},
@@ -214,7 +213,7 @@ static void test_refusals(void **state)
     refuses(path, false, STATUS_INVALID, "/config/dataset_name", "no name of a data set");
     refuses(table, false, STATUS_INVALID, "/config/dataset_name", "is a table");
     refuses(bare, false, STATUS_INVALID, "/config/dataset_name", "has no labels");
-    refuses(hash, true, STATUS_CONFLICT, "/config/dataset_hash", "another data set");
+    refuses(hash, true, STATUS_CONFLICT, "/config/dataset_hash", "other data");
     refuses(groups, true, STATUS_INVALID, "/config/dataset_split", "needs groups");
     refuses(all, true, STATUS_INVALID, "/config/dataset_test", "no samples for validation");
     refuses(sizes, true, STATUS_INVALID, "/config/dataset_name", "other sizes");
@@ -223,13 +222,12 @@ static void test_refusals(void **state)
 static void look(void *context, struct method_run *run)
 {
     const struct evaluation_row *row = &run->evaluation.row[run->evaluation.rows - 1];
-    assert_true(isnan(row->fpe) && isnan(row->fne) && isnan(row->ce)); /* nobody knows */
+    assert_true(isnan(row->fpe) && isnan(row->fne) && isnan(row->ce)); /* no true boxes */
     assert_true(row->exact >= 0 && row->e2ee >= 0 && row->achieved > 0);
     ++*(int *)context;
 }
 
-/* The same bits for one thread, two, and with pauses. */
-static void test_run(void **state)
+static void run_gives_same_bits_with_threads_and_pauses(void **state)
 {
     struct sparling_config c = configured(NULL);
     struct run_env_witness one, two;
@@ -250,8 +248,9 @@ static void test_run(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes_are_filled_in),
-                                       cmocka_unit_test(test_parts_are_apart), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_run)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(resolve_fills_in_sizes_and_hash),
+                                       cmocka_unit_test(training_validation_and_test_share_no_sample),
+                                       cmocka_unit_test(unsuitable_data_sets_are_refused),
+                                       cmocka_unit_test(run_gives_same_bits_with_threads_and_pauses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,5 @@
-/* Data of a user's own of every kind as a domain of SPARLING: how values are scaled, where symbols are said to be,
- * labels at positions, spectrograms, whole groups dealt out, pictures, what does not fit; damage and memory that runs
- * out. */
+/* Uploaded data of every kind as a domain of SPARLING: scales, boxes, labels at positions, spectrograms, split of
+ * groups, pictures, refusals, damaged files, and failing allocations. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -48,8 +47,7 @@ static void store(const char *name, const struct collection *c)
     fclose(file);
 }
 
-/* COUNT samples of so many columns each, with a label of one class each, in groups of five. Values are left to the
- * caller. */
+/* Makes COUNT samples with one class each, in groups of five. The caller fills in the values. */
 struct made {
     struct collection c;
     int64_t start[COUNT + 1], label_start[COUNT + 1];
@@ -93,10 +91,10 @@ static int setup(void **state)
     static int32_t box[COUNT][5], where[COUNT * 6], many[COUNT * 70];
     if (!mkdtemp(root))
         return -1;
-    /* Each image is its number, over COUNT; a symbol in one corner, in every second of them two. */
+    /* All pixels of image i are i / COUNT. One symbol is in a corner; every second image has two. */
     make(&m, COLLECTION_IMAGES, 2, 4, 6);
     for (int i = 0; i < COUNT * 48; i++)
-        m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division): its number */
+        m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division) */
     store("plain", &m.c);
     for (int i = 0; i < COUNT; i++) {
         box_start[i + 1] = i + 1;
@@ -106,7 +104,7 @@ static int setup(void **state)
     m.c.box_start = box_start;
     m.c.box = box;
     for (int i = 0; i < COUNT * 48; i++)
-        m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare ones are ink */
+        m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare value is ink */
     store("boxed", &m.c);
     m.c.vocabulary.count = 1;
     memset(m.label, 0, sizeof m.label);
@@ -114,7 +112,7 @@ static int setup(void **state)
         box[i][0] = 0;
     store("one-name", &m.c);
     test_free(m.c.values);
-    /* Classes at positions, of sequences of two lengths; the third class nowhere. */
+    /* Sequences of two lengths with a class at every position; the third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
     for (int i = 0; i < COUNT; i++) {
         m.start[i + 1] = m.start[i] + (i % 2 ? 4 : 6);
@@ -128,7 +126,7 @@ static int setup(void **state)
     m.c.label = where;
     m.c.longest = 6;
     store("places", &m.c);
-    m.c.target = TARGET_SEQUENCE; /* labels that are longer than can be read out */
+    m.c.target = TARGET_SEQUENCE; /* labels longer than decoding allows */
     for (int i = 0; i < COUNT; i++)
         long_start[i + 1] = (int64_t)(i + 1) * 70;
     m.c.label_start = long_start;
@@ -136,7 +134,7 @@ static int setup(void **state)
     m.c.longest = 70;
     store("long", &m.c);
     test_free(m.c.values);
-    /* Tones, with a box over each one's second quarter. */
+    /* Tones, with a box over the second quarter of each. */
     make(&m, COLLECTION_RECORDINGS, 1, 1, TONE);
     for (int i = 0; i < COUNT * TONE; i++)
         m.c.values[i] = (float)(0.4 * sin(6.283185307 * (400 + 40 * (i / TONE % 5)) * (i % TONE) / AUDIO_RATE));
@@ -193,7 +191,7 @@ static void draw(const struct open_domain *d, int64_t seed, int64_t index, float
 /* ---- pictures ---------------------------------------------------------------------------------------------------
  */
 
-static void values_within_zero_and_one_stay(void **state)
+static void values_in_zero_to_one_are_unchanged(void **state)
 {
     struct sparling_config c;
     struct open_domain d;
@@ -205,7 +203,7 @@ static void values_within_zero_and_one_stay(void **state)
     double number = (double)planes[0] * COUNT;
     assert_true(fabs(number - round(number)) < 1e-4 && planes[47] == planes[0]);
     d.domain->grey(d.state, planes, grey);
-    /* The mean is in the middle of the range: as it is, between the least and the largest. */
+    /* The mean is in the middle of the range, so the picture shows values from the least to the largest. */
     assert_true(fabs((double)grey[0] - fabs((double)(planes[0]) / ((COUNT - 1.0) / COUNT))) < 1e-5);
     for (int i = 0; i < 48; i++)
         given[i] = 0.25F;
@@ -222,7 +220,7 @@ static void values_within_zero_and_one_stay(void **state)
     domain_close(&d);
 }
 
-static void others_are_standardised_and_the_rare_is_ink(void **state)
+static void other_values_are_standardised_and_rare_values_are_ink(void **state)
 {
     struct sparling_config c;
     struct open_domain d;
@@ -240,7 +238,7 @@ static void others_are_standardised_and_the_rare_is_ink(void **state)
     const struct box *box = truth->box;
     assert_true(box->symbol == truth->label[0] && box->row0 == 1 && box->row1 == 3 && box->col0 == 2 &&
                 box->col1 == 6 && box->row == 1 && box->col == 3);
-    /* The same numbers from a client, channels last. */
+    /* A client sends the same numbers with channels last. */
     float given[48], prepared[48];
     for (int channel = 0; channel < 2; channel++)
         for (int i = 0; i < 24; i++)
@@ -255,7 +253,7 @@ static void others_are_standardised_and_the_rare_is_ink(void **state)
 /* ---- sequences --------------------------------------------------------------------------------------------------
  */
 
-static void a_class_at_every_position(void **state)
+static void labels_at_every_position_end_with_the_sequence(void **state)
 {
     struct sparling_config c;
     struct open_domain d = {0};
@@ -265,13 +263,13 @@ static void a_class_at_every_position(void **state)
     opened("places", (const struct config_setting[]){{"curriculum", "1000"}, {NULL, NULL}}, &c, &d);
     assert_true(c.dataset.positions && c.dataset.longest == 6 && d.shape.positions && d.shape.longest == 6 &&
                 d.shape.picture_rows == 48);
-    assert_true(c.channels_motif == 2 && c.reinitialise_below == 0); /* the common class is no motif */
+    assert_true(c.channels_motif == 2 && c.reinitialise_below == 0); /* class 0 is not a motif */
     assert_true(fabs(d.domain->mean_symbols(d.state) - 1) < 1e-9);
     assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
     for (int64_t i = 0; i < 30; i++) {
         const struct domain_request request = {.set = DOMAIN_LESSON, .seed = 1, .index = i};
         assert_int_equal(domain_sample(&d, &request, planes, truth, NULL), STATUS_OK);
-        int length = truth->label[4] < 0 ? 4 : 6; /* behind the end nothing is known, and nothing is there */
+        int length = truth->label[4] < 0 ? 4 : 6; /* after the end, labels are -1 and values 0 */
         lengths[length]++;
         assert_int_equal(truth->length, 6);
         for (int at = 0; at < 6; at++) {
@@ -280,12 +278,12 @@ static void a_class_at_every_position(void **state)
                 assert_true(planes[at] == 0 && planes[6 + at] == 0);
         }
     }
-    assert_true(lengths[4] > 3 && lengths[6] > 3); /* no shorter ones first */
+    assert_true(lengths[4] > 3 && lengths[6] > 3); /* no curriculum by length */
     d.domain->grey(d.state, planes, grey);
     for (int i = 0; i < 48 * 6; i++)
-        assert_true(grey[i] >= 0 && grey[i] <= 0.5F); /* letters, not ink */
+        assert_true(grey[i] >= 0 && grey[i] <= 0.5F); /* grey, so that marks stay visible */
     assert_true(fabsf(grey[0] - planes[0] / 2) < 1e-6F &&
-                fabsf(grey[47 * 6] - planes[6] / 2) < 1e-6F); /* channels below each other */
+                fabsf(grey[47 * 6] - planes[6] / 2) < 1e-6F); /* channels are below each other */
     domain_truths_destroy(truth);
     domain_close(&d);
 }
@@ -293,7 +291,7 @@ static void a_class_at_every_position(void **state)
 /* ---- recordings -------------------------------------------------------------------------------------------------
  */
 
-static void recordings_are_spectrograms(void **state)
+static void recordings_become_spectrograms(void **state)
 {
     static float planes[64 * 128], given[64 * 128], wave[TONE];
     struct sparling_config c;
@@ -304,7 +302,7 @@ static void recordings_are_spectrograms(void **state)
     assert_true(d.shape.channels == 32 && d.shape.rows == 1 && d.shape.cols == cols && d.shape.boxes == 1);
     assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
     draw(&d, -2, 0, planes, truth);
-    /* A tone stands in its band all the time, and far above the highest. */
+    /* A tone has its band at all times, far above the level of the highest band. */
     int loudest = 0;
     for (int m = 0; m < 32; m++)
         if (planes[m * cols + cols / 2] > planes[loudest * cols + cols / 2])
@@ -313,7 +311,7 @@ static void recordings_are_spectrograms(void **state)
     const struct box *box = truth->box;
     assert_true(truth->boxes == 1 && box->row0 == 0 && box->row1 == 1 && box->col0 == TONE / 4 / hop);
     assert_true(box->col1 >= TONE / 2 / hop && box->col1 <= TONE / 2 / hop + 2 && box->col1 <= cols);
-    /* The same recording from a client; one that is longer, or shorter, is cut or filled up with silence. */
+    /* A client sends the same recording. A longer one is cut; a shorter one is followed by silence. */
     double best = INFINITY;
     for (int tone = 0; tone < 5; tone++) {
         for (int i = 0; i < TONE; i++)
@@ -330,7 +328,7 @@ static void recordings_are_spectrograms(void **state)
     assert_int_equal(d.domain->prepare(d.state, &shorter, given, NULL), STATUS_OK);
     assert_true(given[loudest * cols + cols / 4] > given[loudest * cols + cols * 7 / 8] + 1);
     float *grey = test_calloc((size_t)d.shape.picture_rows * (size_t)cols, sizeof *grey);
-    d.domain->grey(d.state, planes, grey); /* the highest band on top */
+    d.domain->grey(d.state, planes, grey); /* the highest band is at the top */
     assert_int_equal(d.shape.picture_rows, 32);
     assert_true(grey[(31 - loudest) * cols + cols / 2] > grey[cols / 2] && grey[cols / 2] >= 0);
     test_free(grey);
@@ -486,10 +484,10 @@ static void memory_runs_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values_within_zero_and_one_stay),
-                                       cmocka_unit_test(others_are_standardised_and_the_rare_is_ink),
-                                       cmocka_unit_test(a_class_at_every_position),
-                                       cmocka_unit_test(recordings_are_spectrograms),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_in_zero_to_one_are_unchanged),
+                                       cmocka_unit_test(other_values_are_standardised_and_rare_values_are_ink),
+                                       cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
+                                       cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(groups_stay_together),
                                        cmocka_unit_test(what_does_not_fit),
                                        cmocka_unit_test(faults_of_a_configuration),

@@ -1,5 +1,4 @@
-/* LaTeX-OCR behind SPARLING: the published network's size, samples as labels and boxes, lessons, and a small run
- * that is the same whether or not it is interrupted. */
+/* LaTeX-OCR as a domain of SPARLING: the size of the published network, samples, curriculum, and a small run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +32,7 @@ static void configure(struct sparling_config *config, const struct config_settin
     assert_ok(config_apply(&sparling_config_table, config, settings, err));
 }
 
-static void paper_network(void **state)
+static void paper_network_has_its_size(void **state)
 {
     struct sparling_config config;
     struct method_estimate estimate;
@@ -53,8 +52,8 @@ static void paper_network(void **state)
     assert_int_equal(estimate.samples, 2 * 39 * 20000);
 }
 
-/* A label is the formula without START and END, its names make the source, boxes and picture are the generator's. */
-static void samples_and_names(void **state)
+/* A label is the formula without START and END, and its token names make the source. */
+static void samples_have_labels_boxes_and_names_of_the_generator(void **state)
 {
     struct sparling_config config;
     struct open_domain domain;
@@ -88,7 +87,7 @@ static void samples_and_names(void **state)
     struct domain_request example = {.set = DOMAIN_EXAMPLE, .seed = 9, .index = 2};
     assert_ok(domain.domain->sample(domain.state, &example, image, truth, err));
     domain_label(&domain, truth->label, truth->length, text, sizeof text);
-    assert_string_equal(text, "\\frac{b}{a_{0}}"); /* of the test set */
+    assert_string_equal(text, "\\frac{b}{a_{0}}"); /* from the test set */
     assert_near(domain.domain->mean_symbols(domain.state), 9.64, 1e-9);
     assert_ok(domain.domain->sample(domain.state, &example, image, NULL, err));
     domain.domain->grey(domain.state, image, direct);
@@ -101,8 +100,8 @@ static void samples_and_names(void **state)
     domain_close(&domain);
 }
 
-/* A character alone is labelled by its symbol; the squares are prepared only where they are asked for. */
-static void single_characters(void **state)
+/* A single character is labelled by its symbol. The domain prepares them only if the configuration uses them. */
+static void single_characters_need_to_be_requested(void **state)
 {
     struct sparling_config config;
     struct open_domain domain, single;
@@ -170,8 +169,8 @@ static const struct config_setting tiny[] = {{"domain", "latex"},
                                              {"curriculum", "48"},
                                              {NULL, NULL}};
 
-/* Nothing or one token first, all lengths when the curriculum is over. */
-static void lessons(void **state)
+/* Zero or one token at first, all lengths after the curriculum. */
+static void curriculum_begins_with_short_formulas(void **state)
 {
     struct sparling_config config;
     struct open_domain domain;
@@ -202,7 +201,7 @@ static void keep_field(void *context, const char *field, const char *detail)
     strcat(context, " ");
 }
 
-static void faults(void **state)
+static void check_names_faulty_fields(void **state)
 {
     struct sparling_config config;
     char fields[128] = "";
@@ -211,7 +210,7 @@ static void faults(void **state)
     sparling_check(&config, &found);
     assert_string_equal(fields, "");
     config.latex.min_tokens = 7;
-    config.digitcircle.classes = 4; /* of the other domain */
+    config.digitcircle.classes = 4; /* a field of another domain */
     sparling_check(&config, &found);
     assert_string_equal(fields, "latex_min_tokens classes ");
 }
@@ -221,22 +220,22 @@ struct outcome {
     struct evaluation_row row;
 };
 
-/* To the end; with `every`, saved, destroyed, created and loaded again at every so many steps. */
+/* Runs to the end; with `every`, saves and loads into a new run after every so many steps. */
 static void run_through(int threads, int every, struct outcome *out)
 {
     struct run_env host;
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     struct method_run *run = NULL;
     memset(out, 0, sizeof *out);
     configure(&config, tiny);
     assert_ok(run_env_open(&host, threads, NULL, err));
     assert_ok(sparling_method.create(&config, &host.env, &run, err));
     run->step_seconds = 0;
-    for (int step = 1; wish != METHOD_DONE; step++) {
+    for (int step = 1; request != METHOD_DONE; step++) {
         struct run_env_bytes bytes = {0};
-        assert_ok(run_env_step(&host, &sparling_method, run, &wish, err));
-        if (every == 0 || step % every != 0 || wish == METHOD_DONE)
+        assert_ok(run_env_step(&host, &sparling_method, run, &request, err));
+        if (every == 0 || step % every != 0 || request == METHOD_DONE)
             continue;
         assert_ok(run_env_save(&sparling_method, run, &bytes, err));
         sparling_method.destroy(run);
@@ -256,9 +255,9 @@ static void run_through(int threads, int every, struct outcome *out)
     run_env_close(&host);
 }
 
-/* The last number that a result has under each of some names, at its top or in "fne_by_symbol". */
+/* The last number of a result under some names, at the top or in "fne_by_symbol". */
 struct numbers {
-    int depth, misses; /* depth at which fne_by_symbol began, 0 outside */
+    int depth, misses; /* nesting at which fne_by_symbol began, 0 outside */
     double ce, ce_assignment, ce_majority, of_zero, of_bar;
 };
 
@@ -299,8 +298,8 @@ static void boolean(void *context, const char *key, bool value) {}
 static void text(void *context, const char *key, const char *value) {}
 static void nothing(void *context, const char *key) {}
 
-/* Several channels may mark one character: "ce" is by majority, and misses are told for each character. */
-static void what_a_result_says(void **state)
+/* Several channels may mark one character, so "ce" is by majority. */
+static void result_has_majority_errors_and_misses_by_symbol(void **state)
 {
     struct run_env host;
     struct sparling_config config;
@@ -322,12 +321,12 @@ static void what_a_result_says(void **state)
     assert_near(found.ce_assignment, 0.5, 0);
     assert_near(found.ce_majority, 0.25, 0);
     assert_near(found.of_zero, 0.25, 0);
-    assert_near(found.of_bar, -1, 0); /* did not occur */
+    assert_near(found.of_bar, -1, 0); /* this symbol did not occur */
     sparling_method.destroy(run);
     run_env_close(&host);
 }
 
-static void interrupted_or_not(void **state)
+static void resumed_run_gives_same_bits(void **state)
 {
     struct outcome whole, parts;
     run_through(1, 0, &whole);
@@ -340,13 +339,13 @@ static void interrupted_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_network),
-        cmocka_unit_test(samples_and_names),
-        cmocka_unit_test(single_characters),
-        cmocka_unit_test(lessons),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(interrupted_or_not),
-        cmocka_unit_test(what_a_result_says),
+        cmocka_unit_test(paper_network_has_its_size),
+        cmocka_unit_test(samples_have_labels_boxes_and_names_of_the_generator),
+        cmocka_unit_test(single_characters_need_to_be_requested),
+        cmocka_unit_test(curriculum_begins_with_short_formulas),
+        cmocka_unit_test(check_names_faulty_fields),
+        cmocka_unit_test(resumed_run_gives_same_bits),
+        cmocka_unit_test(result_has_majority_errors_and_misses_by_symbol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The networks: sizes, decoding against teacher forcing, caps, what a map's density is. */
+/* The networks: sizes, decoding, batches, annotation and densities. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,9 +105,9 @@ static void paper_network_has_46030634_parameters(void **state)
     network_destroy(network);
 }
 
-/* Greedy decoding with caches, against one pass over the true prefixes: equal where both are right, and a
- * label is decoded exactly if and only if every position of the pass is right. Biases towards a fixed
- * answer make some samples come out right in an untrained network. */
+/* Compares greedy decoding with a single pass over the true prefixes. A label must be decoded exactly if and only if
+ * every position of the pass is correct. Biases towards a fixed answer make some samples correct in an untrained
+ * network. */
 static void decoding_agrees_with_teacher_forcing(void **state)
 {
     struct setup s;
@@ -122,7 +122,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
         struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
         struct network_memory memory = network_memory(&s.exec, s.network, motifs);
         assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 8, 5, decoded, &err), STATUS_OK);
-        /* Make what was decoded the label of half the samples, so that both answers occur. */
+        /* Half of the samples get the decoded tokens as their label, so that both answers occur. */
         int32_t inputs[8 * 6], targets[8 * 6];
         int length = 6;
         for (int i = 0; i < 8; i++)
@@ -145,7 +145,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
                 int best = 0;
                 for (int k = 1; k < vocabulary; k++)
                     best = row[k] > row[best] ? k : best;
-                bool prefix = all; /* the prefix so far is what decoding saw */
+                bool prefix = all; /* whether decoding saw the same prefix */
                 if (prefix)
                     assert_int_equal(best, decoded[i].tokens[j]);
                 all = all && targets[i * length + j] == decoded[i].tokens[j];
@@ -153,7 +153,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
             exact += all;
         }
     }
-    assert_true(exact >= 160); /* the even samples, at least */
+    assert_true(exact >= 160); /* at least the even samples */
     close_setup(&s);
 }
 
@@ -182,7 +182,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 5, decoded, &err), STATUS_OK);
     assert_true(decoded[0].ended);
     assert_int_equal(decoded[0].length, 0);
-    /* One token of exp(3) against five of 1. */
+    /* One token has weight exp(3), five others have 1. */
     assert_near(decoded[0].probability[0], exp(3) / (exp(3) + 5), 1e-6);
     assert_false(decoded_equals(&decoded[0], (const int32_t[]){1}, 1));
     assert_true(decoded_equals(&decoded[0], NULL, 0));
@@ -193,17 +193,17 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_int_equal(decoded[3].length, 5);
     for (int i = 0; i < 5; i++)
         assert_int_equal(decoded[3].tokens[i], TOKEN_FIRST + 2);
-    /* Without END it is no label, whatever the digits. */
+    /* Without END, no label is equal. */
     assert_false(decoded_equals(&decoded[3], (const int32_t[]){2, 2, 2, 2, 2}, 5));
 
-    set_bias(&s, TOKEN_START, 3); /* an ordinary token here */
+    set_bias(&s, TOKEN_START, 3); /* decoding treats START as an ordinary token */
     assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 2, decoded, &err), STATUS_OK);
     assert_int_equal(decoded[1].length, 2);
     assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 79, decoded, &err), STATUS_INTERNAL);
     close_setup(&s);
 }
 
-static void batches_carry_their_labels(void **state)
+static void batches_contain_labels_as_inputs_and_targets(void **state)
 {
     struct setup s;
     open_setup(&s, NULL);
@@ -226,7 +226,7 @@ static void batches_carry_their_labels(void **state)
     }
     assert_int_equal(batch->counted, counted);
 
-    /* Drawn ahead or at once, in order or not: the same picture. */
+    /* A batch has the same samples whether or not the worker drew it ahead. */
     float direct[48 * 48];
     struct digitcircle domain = digitcircle_of(&s.config.digitcircle);
     batch = take(&s, &second, NULL);
@@ -235,13 +235,13 @@ static void batches_carry_their_labels(void **state)
     batch = take(&s, &far, &first);
     digitcircle_draw(&domain, 601, direct, NULL);
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
-    batch = take(&s, &second, NULL); /* another than what was begun */
+    batch = take(&s, &second, NULL); /* not the batch that was announced */
     digitcircle_sample(&domain, 3, 6, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);
 }
 
-/* The most digits grow from 1 in equal steps, with pictures without any among them; other sets are as ever. */
+/* The largest number of digits grows from 1 in equal steps, and some images have none. Other sets do not change. */
 static void curriculum_shows_few_digits_first(void **state)
 {
     enum { SAMPLES = 600 };
@@ -272,7 +272,7 @@ static void curriculum_shows_few_digits_first(void **state)
     close_setup(&s);
 }
 
-static void reading_lists_and_marks_motifs(void **state)
+static void annotation_lists_and_marks_motifs(void **state)
 {
     struct setup s;
     struct error err = {0};
@@ -283,7 +283,7 @@ static void reading_lists_and_marks_motifs(void **state)
     struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = 7};
     assert_int_equal(domain_truths_create(&s.domain.shape, 1, &truth, &err), STATUS_OK);
     assert_int_equal(s.domain.domain->sample(s.domain.state, &request, image, truth, &err), STATUS_OK);
-    /* Untrained, about half of all elements are active: more than are listed. */
+    /* In an untrained network about half of all elements are active, more than a list contains. */
     assert_int_equal(annotation_make(&s.exec, s.network, &s.domain, image, truth, &annotation, &err), STATUS_OK);
     exec_begin(&s.exec, false, 0);
     struct tensor *motifs = network_motifs(&s.exec, s.network, image, 1, 1);
@@ -310,10 +310,13 @@ static void reading_lists_and_marks_motifs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_match_the_estimate),        cmocka_unit_test(paper_network_has_46030634_parameters),
-        cmocka_unit_test(decoding_agrees_with_teacher_forcing), cmocka_unit_test(decoding_stops_at_end_or_cap),
-        cmocka_unit_test(batches_carry_their_labels),           cmocka_unit_test(curriculum_shows_few_digits_first),
-        cmocka_unit_test(reading_lists_and_marks_motifs),
+        cmocka_unit_test(parameters_match_the_estimate),
+        cmocka_unit_test(paper_network_has_46030634_parameters),
+        cmocka_unit_test(decoding_agrees_with_teacher_forcing),
+        cmocka_unit_test(decoding_stops_at_end_or_cap),
+        cmocka_unit_test(batches_contain_labels_as_inputs_and_targets),
+        cmocka_unit_test(curriculum_shows_few_digits_first),
+        cmocka_unit_test(annotation_lists_and_marks_motifs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Queries of a model: the shape of the answers, what is refused, agreement with the run it came from. */
+/* Queries of a model: answers, refusals, pictures, damaged streams. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,14 +39,14 @@ static int open_setup(void **state)
     struct setup *s = calloc(1, sizeof *s);
     struct error err = {0};
     struct method_run *run;
-    enum method_request wish;
+    enum method_request request;
     assert_int_equal(config_defaults(&sparling_config_table, &s->config, &err), STATUS_OK);
     assert_int_equal(config_apply(&sparling_config_table, &s->config, tiny, &err), STATUS_OK);
     assert_int_equal(run_env_open(&s->host, 1, NULL, &err), STATUS_OK);
     assert_int_equal(method->create(&s->config, &s->host.env, &run, &err), STATUS_OK);
     run->step_seconds = 0;
-    for (int i = 0; i < 3; i++) /* three updates, on any machine */
-        assert_int_equal(run_env_step(&s->host, method, run, &wish, &err), STATUS_OK);
+    for (int i = 0; i < 3; i++) /* three updates on every machine */
+        assert_int_equal(run_env_step(&s->host, method, run, &request, &err), STATUS_OK);
     assert_int_equal(run_env_save(method, run, &s->bytes, &err), STATUS_OK);
     method->destroy(run);
     struct snapshot_reader reader = run_env_reader(&s->bytes);
@@ -65,7 +65,7 @@ static int close_setup(void **state)
     return 0;
 }
 
-/* A sink that writes "key=value" and brackets, so that an answer can be looked through as text. */
+/* A sink that writes "key=value" and brackets, so that a test can search an answer as text. */
 static void put(struct buf *buf, const char *key)
 {
     buf_text(buf, " ");
@@ -119,7 +119,7 @@ static enum status ask(struct setup *s, const char *query, const struct method_i
     return method->query(s->model, query, input, &sink, err);
 }
 
-static void sample_answers_carry_their_truth(void **state)
+static void answers_for_samples_contain_the_truth(void **state)
 {
     struct setup *s = *state;
     struct error err;
@@ -151,7 +151,7 @@ static void sample_answers_carry_their_truth(void **state)
         assert_non_null(strstr(out.data, want));
     }
 
-    /* The same picture given as an array: the same motifs, no truth. */
+    /* The same image as an array gives the same motifs and no truth. */
     struct buf again;
     struct method_input array = {.kind = METHOD_INPUT_ARRAY, .rank = 2, .dim = {SIZE, SIZE}, .values = image};
     assert_int_equal(ask(s, "motifs", &array, &again, &err), STATUS_OK);
@@ -162,7 +162,7 @@ static void sample_answers_carry_their_truth(void **state)
     buf_close(&out);
 }
 
-static void predictions_carry_probabilities(void **state)
+static void predictions_contain_probabilities(void **state)
 {
     struct setup *s = *state;
     struct error err;
@@ -225,7 +225,7 @@ static void unfit_inputs_are_refused(void **state)
     buf_close(&out);
 }
 
-static void drawing_shows_the_picture(void **state)
+static void picture_shows_the_input(void **state)
 {
     struct setup *s = *state;
     struct error err = {0};
@@ -244,7 +244,7 @@ static void drawing_shows_the_picture(void **state)
     assert_int_equal(method->draw(s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
 }
 
-static void hostile_models_are_refused(void **state)
+static void damaged_models_are_refused(void **state)
 {
     struct setup *s = *state;
     struct error err = {0};
@@ -259,9 +259,11 @@ static void hostile_models_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sample_answers_carry_their_truth), cmocka_unit_test(predictions_carry_probabilities),
-        cmocka_unit_test(unfit_inputs_are_refused),         cmocka_unit_test(drawing_shows_the_picture),
-        cmocka_unit_test(hostile_models_are_refused),
+        cmocka_unit_test(answers_for_samples_contain_the_truth),
+        cmocka_unit_test(predictions_contain_probabilities),
+        cmocka_unit_test(unfit_inputs_are_refused),
+        cmocka_unit_test(picture_shows_the_input),
+        cmocka_unit_test(damaged_models_are_refused),
     };
     return cmocka_run_group_tests(tests, open_setup, close_setup);
 }

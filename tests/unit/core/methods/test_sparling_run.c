@@ -1,4 +1,4 @@
-/* Runs: exact resume, stage ends, evaluation, warm start, broken numbers, queries. */
+/* Runs of SPARLING: exact resume, stages, evaluation, warm start, numbers that are not finite, damaged streams. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,9 @@
 
 static const struct method *const method = &sparling_method;
 
-/* Validations of five pieces, a stage end at every second one (the plateau rule with an unreachable
- * gain), dropout on, three stages in all; then an evaluation of all three. Labels of one digit out of four
- * are soon guessed right now and then, so that accuracies are not all zero. */
+/* Validations have five pieces, and every second one ends a stage (plateau rule with an unreachable gain). Dropout is
+ * on. There are three stages, and then an evaluation of all three. Labels of one digit out of four are soon guessed
+ * correctly now and then, so not all accuracies are zero. */
 static const struct config_setting tiny[] = {{"image_size", "48"},
                                              {"classes", "4"},
                                              {"min_symbols", "1"},
@@ -71,7 +71,7 @@ static struct method_run *start(struct run_env *host, const struct sparling_conf
 {
     struct method_run *run = NULL;
     assert_ok(method->create(config, &host->env, &run, err));
-    run->step_seconds = 0; /* one update or piece a step */
+    run->step_seconds = 0; /* one update or piece in a step */
     return run;
 }
 
@@ -87,10 +87,10 @@ struct outcome {
     char hash[65];
     struct evaluation_row row[EVALUATION_MAX];
     int64_t rows, steps, updates, confusion[25];
-    struct hash series; /* of every metric but the speed */
+    struct hash series; /* of all metrics except the speed */
     unsigned char digest[HASH_BYTES];
     double accuracy;      /* best seen */
-    double reinitialised; /* channels begun anew */
+    double reinitialised; /* reinitialised channels */
 };
 
 static void watch(void *context, const char *name, int64_t step, double value)
@@ -120,13 +120,13 @@ static void conclude(struct method_run *run, struct outcome *out)
     hash_finish(&out->series, out->digest);
 }
 
-/* Runs to the end. With `every`, the run is saved, destroyed, created anew and loaded at every
- * every-th step boundary, wherever that falls: in training, validation or evaluation. */
+/* Runs to the end. With `every`, the run is saved, destroyed, created and loaded after every so many steps, whether it
+ * trains, validates or evaluates then. */
 static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
 {
     struct run_env host;
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
     configure(&config, more);
     assert_ok(run_env_open(&host, threads, NULL, err));
@@ -134,10 +134,10 @@ static void run_through(const struct config_setting *more, int threads, int ever
     host.watcher = out;
     host.metric = watch;
     struct method_run *run = start(&host, &config);
-    for (; wish != METHOD_DONE; out->steps++) {
+    for (; request != METHOD_DONE; out->steps++) {
         assert_true(out->steps < 2000);
-        assert_ok(run_env_step(&host, method, run, &wish, err));
-        if (every && out->steps % every == every - 1 && wish != METHOD_DONE) {
+        assert_ok(run_env_step(&host, method, run, &request, err));
+        if (every && out->steps % every == every - 1 && request != METHOD_DONE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
@@ -162,12 +162,12 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
     assert_memory_equal(a->confusion, b->confusion, sizeof a->confusion);
 }
 
-static void threads_do_not_change_a_bit(void **state)
+static void threads_do_not_change_any_bit(void **state)
 {
     struct outcome one, other;
     run_through(NULL, 1, 0, &one);
     assert_true(one.updates >= 30);
-    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* or nothing depends on them */
+    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* otherwise the comparison would show nothing */
     for (int threads = 2; threads <= 3; threads++) {
         run_through(NULL, threads, 0, &other);
         assert_same(&one, &other);
@@ -183,7 +183,7 @@ static void nor_does_it_in_bf16(void **state)
     assert_same(&whole, &pieces);
 }
 
-static void resuming_does_not_change_a_bit(void **state)
+static void resuming_does_not_change_any_bit(void **state)
 {
     static const int every[] = {1, 3, 7};
     struct outcome whole, pieces;
@@ -194,8 +194,8 @@ static void resuming_does_not_change_a_bit(void **state)
     }
 }
 
-/* Batches collected towards the next threshold are part of the state. */
-static void accumulated_thresholds_resume(void **state)
+/* The batches that thresholds have collected are part of the state. */
+static void accumulated_thresholds_resume_with_same_bits(void **state)
 {
     static const struct config_setting accumulate[] = {
         {"accumulate_motifs", "9000"}, {"batch_norm", "plain"}, {"total_samples", "60"}, {NULL, NULL}};
@@ -218,8 +218,8 @@ static void accumulated_thresholds_resume(void **state)
     }
 }
 
-/* Channels that begin anew do so at the same samples with the same weights, however the run is cut and spread. */
-static void revival_resumes(void **state)
+/* Channels are reinitialised at the same samples with the same weights, for any pauses and threads. */
+static void reinitialisation_resumes_with_same_bits(void **state)
 {
     static const struct config_setting reinitialise[] = {
         {"reinitialise_below", "1"}, {"reinitialise_samples", "40"}, {"batch_norm", "plain"}, {"total_samples", "500"},
@@ -236,8 +236,8 @@ static void revival_resumes(void **state)
     assert_string_not_equal(other.hash, whole.hash);
 }
 
-/* Statistics held in all stages but the first; motifs sparse enough for patches. */
-static void held_statistics_resume(void **state)
+/* Statistics are held in all stages except the first, and motifs are sparse enough for patches. */
+static void held_statistics_resume_with_same_bits(void **state)
 {
     static const struct config_setting variants[][8] = {
         {{"hold_below", "0.3"}, {"backward", "sparse"}, {NULL, NULL}},
@@ -264,7 +264,7 @@ static void held_statistics_resume(void **state)
     }
 }
 
-/* Below hold_below, and only there; the running statistics move on. */
+/* Statistics are held only below hold_below. The running statistics still move. */
 static void statistics_are_held_below_a_density(void **state)
 {
     struct run_env host;
@@ -272,12 +272,12 @@ static void statistics_are_held_below_a_density(void **state)
     int held = 0, whole = 0;
     struct method_run *run =
         open_run(&host, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
-    for (enum method_request wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
+    for (enum method_request request = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
         int64_t updates = run->updates;
         double density = run->annealer.pending ? run->annealer.density * 0.5 : run->annealer.density;
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_step(&host, method, run, &request, err));
         if (run->updates == updates)
             continue;
         bool holds = density < 0.3;
@@ -297,7 +297,7 @@ static void watch_rates(void *context, const char *name, int64_t step, double va
         rates[step / 40] = value;
 }
 
-/* Tests take ten updates of four samples as a unit: the metric is written after as many. */
+/* The learning rate is published every ten updates of four samples. */
 static void schedules_fall_from_where_they_start(void **state)
 {
     static const struct config_setting linear[] = {{"schedule", "linear"},         {"schedule_start", "0.5"},
@@ -307,16 +307,16 @@ static void schedules_fall_from_where_they_start(void **state)
                                                    {"validation_every", "400"},    {NULL, NULL}};
     struct run_env host;
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     double rates[11] = {0};
     configure(&config, linear);
     assert_ok(run_env_open(&host, 1, NULL, err));
     host.watcher = rates;
     host.metric = watch_rates;
     struct method_run *run = start(&host, &config);
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
-    for (int i = 1; i <= 10; i++) { /* of the update that made it 40 i samples */
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &request, err));
+    for (int i = 1; i <= 10; i++) { /* at the update that reached 40 i samples */
         double at = (40.0 * i - 4) / 400;
         double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
         assert_true(fabs(rates[i] - want) < 1e-12);
@@ -325,7 +325,7 @@ static void schedules_fall_from_where_they_start(void **state)
     run_env_close(&host);
 }
 
-static void seeds_differ(void **state)
+static void seeds_give_different_weights(void **state)
 {
     struct outcome one, other;
     static const struct config_setting second[] = {{"seed", "2"}, {NULL, NULL}};
@@ -334,7 +334,7 @@ static void seeds_differ(void **state)
     assert_string_not_equal(one.hash, other.hash);
 }
 
-/* The snapshot of a stage is taken before the density is multiplied, also across save and load. */
+/* The checkpoint of a stage is saved before the density is multiplied, also after a load. */
 static void stage_end_comes_before_the_next_density(void **state)
 {
     struct run_env host;
@@ -343,11 +343,11 @@ static void stage_end_comes_before_the_next_density(void **state)
     double density = 0.4;
     int stages = 0;
     struct method_run *run = open_run(&host, 1, &config, NULL);
-    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
+        assert_ok(run_env_step(&host, method, run, &request, err));
         method->progress(run, &progress);
         assert_near(progress.density, density, 0);
-        if (wish != METHOD_STAGE_END)
+        if (request != METHOD_STAGE_END)
             continue;
         stages++;
         assert_int_equal(run->annealer.pending, 1);
@@ -364,8 +364,8 @@ static void stage_end_comes_before_the_next_density(void **state)
             density *= 0.5;
         else
             assert_true(annealer_last(&run->annealer, &run->rule));
-        /* What follows is at the next density, or is the evaluation. */
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        /* The next step is at the next density, or is the evaluation. */
+        assert_ok(run_env_step(&host, method, run, &request, err));
         if (stages == 3)
             assert_int_equal(run->phase, PHASE_EVALUATE);
     }
@@ -383,7 +383,7 @@ static void stage_end_comes_before_the_next_density(void **state)
     run_env_close(&host);
 }
 
-/* The bar never goes back. At the last density the samples that are left are said, before it no more than those. */
+/* Before the last density, eta_samples is at most the number of samples left. */
 static void progress_only_grows(void **state)
 {
     struct run_env host;
@@ -392,8 +392,8 @@ static void progress_only_grows(void **state)
     double last = 0, left = INFINITY;
     int final = 0;
     struct method_run *run = open_run(&host, 1, &config, NULL);
-    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
+        assert_ok(run_env_step(&host, method, run, &request, err));
         method->progress(run, &progress);
         assert_true(progress.fraction >= last && progress.fraction <= 1);
         last = progress.fraction;
@@ -413,16 +413,16 @@ static void progress_only_grows(void **state)
     run_env_close(&host);
 }
 
-/* The evaluation's figures against sums taken here, one picture at a time. */
-static void evaluation_is_what_it_says(void **state)
+/* Compares the figures with sums computed here, one image at a time. */
+static void evaluation_matches_direct_computation(void **state)
 {
     struct run_env host;
     struct sparling_config config;
     static const struct config_setting short_run[] = {
         {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
     struct method_run *run = open_run(&host, 2, &config, short_run);
-    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &request, err));
     const struct evaluation_row *row = &run->evaluation.row[0];
     assert_int_equal(run->evaluation.rows, 1);
 
@@ -434,7 +434,7 @@ static void evaluation_is_what_it_says(void **state)
     double edits = 0;
     int64_t active = 0;
     assert_ok(motif_errors_init(&errors, 4, 4, 4, err));
-    for (uint32_t i = 0; i < 13; i++) { /* raw generator seeds */
+    for (uint32_t i = 0; i < 13; i++) { /* the index is the seed of the generator */
         static float planes[4 * 48 * 48];
         digitcircle_draw(&domain, i, image, &truth);
         exec_begin(&run->exec, false, 0);
@@ -468,13 +468,13 @@ static void evaluation_is_what_it_says(void **state)
     run_env_close(&host);
 }
 
-/* Trains some steps and leaves the saved run in `bytes`. */
+/* Trains some steps and saves the run into `bytes`. */
 static void some_checkpoint(struct sparling_config *config, struct run_env *host, struct run_env_bytes *bytes)
 {
-    enum method_request wish;
+    enum method_request request;
     struct method_run *run = open_run(host, 1, config, NULL);
     for (int i = 0; i < 4; i++)
-        assert_ok(run_env_step(host, method, run, &wish, err));
+        assert_ok(run_env_step(host, method, run, &request, err));
     assert_ok(run_env_save(method, run, bytes, err));
     method->destroy(run);
 }
@@ -504,7 +504,7 @@ static void warm_start_takes_weights_only(void **state)
     run_env_close(&host);
 }
 
-/* An evaluation of its own: another set, the density of the checkpoint. */
+/* An evaluation job uses another set, and the density of the checkpoint. */
 static void evaluation_job_uses_its_seed(void **state)
 {
     struct run_env host;
@@ -517,8 +517,8 @@ static void evaluation_job_uses_its_seed(void **state)
     assert_ok(method->load(run, &reader, err));
     int64_t updates = run->updates;
     assert_ok(method->begin_evaluation(run, &what, err));
-    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &request, err));
     assert_int_equal(run->updates, updates);
     assert_int_equal(run->evaluation.rows, 1);
     assert_int_equal(run->evaluation.row[0].motif_samples, 7);
@@ -556,8 +556,8 @@ static void poison(struct run_env_bytes *bytes, const char *name, float value)
     free(entries);
 }
 
-/* What a dry run promises, against what a run holds after an update. */
-static void memory_is_near_the_estimate(void **state)
+/* Compares the estimate of a dry run with the memory of a run after an update. */
+static void memory_stays_near_the_estimate(void **state)
 {
     static const struct config_setting light[] = {{NULL, NULL}};
     static const struct config_setting heavy[] = {{"image_size", "80"}, {"min_radius", "12"}, {"width", "24"},
@@ -569,13 +569,13 @@ static void memory_is_near_the_estimate(void **state)
         struct sparling_config config;
         struct method_estimate estimate;
         struct run_env_bytes bytes = {0};
-        enum method_request wish;
+        enum method_request request;
         configure(&config, variants[i]);
         assert_ok(method->estimate(&config, &estimate, err));
         assert_ok(run_env_open(&host, 1, NULL, err));
         struct method_run *run = start(&host, &config);
         for (int j = 0; j < 2; j++)
-            assert_ok(run_env_step(&host, method, run, &wish, err));
+            assert_ok(run_env_step(&host, method, run, &request, err));
         double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
         double promised = (double)estimate.memory_bytes, constant = 16 << 20;
         if (held > 1.1 * promised || promised - constant > 1.6 * held)
@@ -588,22 +588,22 @@ static void memory_is_near_the_estimate(void **state)
     }
 }
 
-static void broken_numbers_stop_the_run(void **state)
+static void weight_that_is_not_finite_stops_the_run(void **state)
 {
     struct run_env host;
     struct sparling_config config;
     struct run_env_bytes bytes = {0}, again = {0};
     struct error err = {0};
-    enum method_request wish;
+    enum method_request request;
     some_checkpoint(&config, &host, &bytes);
     poison(&bytes, "h.out.bias", NAN);
     struct method_run *run = start(&host, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
-    /* What is broken is not saved over what is good. */
+    /* A run with such weights is not saved. */
     assert_int_equal(run_env_save(method, run, &again, &err), STATUS_NUMERIC);
     error_clear(&err);
-    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
     assert_non_null(strstr(err.message, "step 4"));
     assert_non_null(strstr(err.message, "h.out.bias"));
     char good[64];
@@ -615,20 +615,20 @@ static void broken_numbers_stop_the_run(void **state)
     run_env_close(&host);
 }
 
-/* A loss that a float holds, whose gradient none does. */
-static void broken_gradients_stop_the_run(void **state)
+/* The loss is a finite float, but its gradient is not. */
+static void gradient_that_is_not_finite_stops_the_run(void **state)
 {
     struct run_env host;
     struct sparling_config config;
     struct run_env_bytes bytes = {0};
     struct error err = {0};
-    enum method_request wish;
+    enum method_request request;
     some_checkpoint(&config, &host, &bytes);
     poison(&bytes, "h.out.weight", 1e37F);
     struct method_run *run = start(&host, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
-    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
     assert_non_null(strstr(err.message, "gradient is not finite at step 4"));
     assert_non_null(strstr(err.message, "checkpoint is "));
     method->destroy(run);
@@ -636,7 +636,7 @@ static void broken_gradients_stop_the_run(void **state)
     run_env_close(&host);
 }
 
-static void bad_streams_are_refused(void **state)
+static void damaged_streams_are_refused(void **state)
 {
     struct run_env host;
     struct sparling_config config, wider;
@@ -659,8 +659,8 @@ static void bad_streams_are_refused(void **state)
     run_env_close(&host);
 }
 
-/* States that no run writes, in streams that are otherwise whole. */
-static void senseless_states_are_refused(void **state)
+/* The streams are complete, but contain states that no run writes. */
+static void impossible_states_are_refused(void **state)
 {
     struct run_env host;
     struct sparling_config config;
@@ -677,7 +677,7 @@ static void senseless_states_are_refused(void **state)
             e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
         switch (i) {
         case 0:
-            break; /* sound */
+            break; /* possible */
         case 1:
             run->phase = 7;
             break;
@@ -718,25 +718,25 @@ static void senseless_states_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(threads_do_not_change_any_bit),
         cmocka_unit_test(nor_does_it_in_bf16),
-        cmocka_unit_test(resuming_does_not_change_a_bit),
-        cmocka_unit_test(accumulated_thresholds_resume),
-        cmocka_unit_test(revival_resumes),
-        cmocka_unit_test(held_statistics_resume),
+        cmocka_unit_test(resuming_does_not_change_any_bit),
+        cmocka_unit_test(accumulated_thresholds_resume_with_same_bits),
+        cmocka_unit_test(reinitialisation_resumes_with_same_bits),
+        cmocka_unit_test(held_statistics_resume_with_same_bits),
         cmocka_unit_test(statistics_are_held_below_a_density),
         cmocka_unit_test(schedules_fall_from_where_they_start),
-        cmocka_unit_test(seeds_differ),
+        cmocka_unit_test(seeds_give_different_weights),
         cmocka_unit_test(stage_end_comes_before_the_next_density),
         cmocka_unit_test(progress_only_grows),
-        cmocka_unit_test(evaluation_is_what_it_says),
+        cmocka_unit_test(evaluation_matches_direct_computation),
         cmocka_unit_test(warm_start_takes_weights_only),
         cmocka_unit_test(evaluation_job_uses_its_seed),
-        cmocka_unit_test(memory_is_near_the_estimate),
-        cmocka_unit_test(broken_numbers_stop_the_run),
-        cmocka_unit_test(broken_gradients_stop_the_run),
-        cmocka_unit_test(bad_streams_are_refused),
-        cmocka_unit_test(senseless_states_are_refused),
+        cmocka_unit_test(memory_stays_near_the_estimate),
+        cmocka_unit_test(weight_that_is_not_finite_stops_the_run),
+        cmocka_unit_test(gradient_that_is_not_finite_stops_the_run),
+        cmocka_unit_test(damaged_streams_are_refused),
+        cmocka_unit_test(impossible_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

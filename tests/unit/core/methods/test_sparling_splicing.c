@@ -1,4 +1,4 @@
-/* SPARLING with a label at every position: the same bits, what is counted, errors of chance, queries. */
+/* SPARLING with a label at every position: exact resume, figures, errors of chance, queries, real genes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 static const struct method *const method = &sparling_method;
 
-/* Two stages of two validations each, then everything that is evaluated. */
+/* Two stages of two validations each, then an evaluation with all its parts. */
 static const struct config_setting tiny[] = {{"domain", "splicing"},
                                              {"splicing_length", "160"},
                                              {"splicing_flank", "30"},
@@ -89,21 +89,21 @@ static struct method_run *start(struct run_env *host, const struct sparling_conf
     return run;
 }
 
-/* With `every`, through save and load at every so many steps. The run is the caller's. */
+/* Runs to the end; with `every`, saves and loads after every so many steps. The caller destroys the run. */
 static struct method_run *run_through(struct run_env *host, int threads, int every, struct outcome *out)
 {
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
     configure(&config);
     assert_ok(run_env_open(host, threads, NULL, err));
     struct method_run *run = start(host, &config);
-    for (int steps = 0; wish != METHOD_DONE; steps++) {
+    for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
-        assert_ok(run_env_step(host, method, run, &wish, err));
-        /* Errors of chance are collected anew after load(), so a run that never gets through that part would not end.
+        assert_ok(run_env_step(host, method, run, &request, err));
+        /* After a load the part with the errors of chance starts again, so a run that never completes it would not end.
          */
-        if (every && steps % every == every - 1 && wish != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
+        if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
@@ -126,7 +126,7 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
     assert_memory_equal(&a->chance, &b->chance, sizeof a->chance);
 }
 
-static void threads_and_resuming_do_not_change_a_bit(void **state)
+static void threads_and_pauses_do_not_change_any_bit(void **state)
 {
     struct run_env host;
     struct outcome whole, other;
@@ -144,21 +144,21 @@ static void threads_and_resuming_do_not_change_a_bit(void **state)
     }
 }
 
-/* In the middle of the part that is not saved. */
-static void errors_of_chance_begin_anew(void **state)
+/* Loads in the middle of the part whose counts are not saved. */
+static void errors_of_chance_restart_after_a_load(void **state)
 {
     struct run_env host;
     struct outcome whole, other;
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     method->destroy(run_through(&host, 2, 0, &whole));
     run_env_close(&host);
     configure(&config);
     assert_ok(run_env_open(&host, 1, NULL, err));
     struct method_run *run = start(&host, &config);
     bool once = false;
-    while (wish != METHOD_DONE) {
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    while (request != METHOD_DONE) {
+        assert_ok(run_env_step(&host, method, run, &request, err));
         if (run->evaluation.part == PART_CHANCE && run->evaluation.position > 0 && !once) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -186,8 +186,8 @@ static void softmax(const real *logits, double out[3])
         out[c] /= sum;
 }
 
-/* Motifs and sites counted by hand, from the examples and the test set. */
-static void figures_are_what_they_say(void **state)
+/* Compares figures with motifs and sites counted here, on the examples and the test set. */
+static void figures_match_direct_computation(void **state)
 {
     enum { LENGTH = 160, FLANK = 30, COLS = LENGTH + 2 * FLANK, MOTIFS = 8, TESTS = 7 };
     struct run_env host;
@@ -240,12 +240,12 @@ static void figures_are_what_they_say(void **state)
         assert_ok(topk_accuracy(scores[c], is_true[c], positions, &accuracy[c], err));
     double mean = ((isnan(accuracy[0]) ? 0 : accuracy[0]) + (isnan(accuracy[1]) ? 0 : accuracy[1])) / 2;
     const struct evaluation_row *row = &out.row[out.rows - 1];
-    assert_true(fabs(row->exact - mean) < 0.1); /* positions within a step of the bound tie */
+    assert_true(fabs(row->exact - mean) < 0.1); /* probabilities closer than the resolution of top-k count as equal */
     assert_true(fabs(row->exact + row->e2ee - 1) < 1e-12);
-    /* The true motifs themselves: nothing is false but what overlapping boxes take from each other. */
+    /* The true motifs have errors only where boxes overlap. */
     assert_true(out.chance.perfect[0] == 0 && out.chance.perfect[1] < 0.9 && out.chance.perfect[2] < 0.5);
     assert_true(out.chance.all.low[0] <= out.chance.all.mean[0] && out.chance.all.mean[0] <= out.chance.all.high[0]);
-    assert_true(out.chance.fpe >= row->fpe); /* without the cores more is false */
+    assert_true(out.chance.fpe >= row->fpe); /* without the cores more motifs are false */
     domain_truths_destroy(truth);
     method->destroy(run);
     run_env_close(&host);
@@ -317,7 +317,7 @@ static void has(const struct buf *buf, const char *what)
         fail_msg("no '%s' in %.300s", what, buf->data);
 }
 
-static void results_and_queries(void **state)
+static void results_and_queries_list_sites(void **state)
 {
     struct run_env host;
     struct outcome out;
@@ -332,7 +332,7 @@ static void results_and_queries(void **state)
     has(&buf, " symbols=[ 'GAAGR' 'TAGGG' 'TGCATG' '3P' '5P' 'none' ]");
     buf_close(&buf);
 
-    /* A head that finds a donor everywhere. */
+    /* Makes the head predict a donor everywhere. */
     struct weight *bias = params_find(run->network->params, "h.out.bias");
     assert_non_null(bias);
     bias->value[SITE_DONOR] = 100;
@@ -383,7 +383,7 @@ static void write_file(const char *folder, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Forty loci of 150 bases with an intron each, and two proteins, in two data sets under one folder. */
+/* Writes two data sets: forty loci of 150 bases with an intron each, and two proteins. */
 static void make_data(char root[64])
 {
     char path[512], *fasta = calloc(1, 1 << 16), *gff = calloc(1, 1 << 16);
@@ -430,7 +430,7 @@ static const struct config_setting real_genes[] = {{"splicing_dataset", "genes"}
                                                    {"splicing_share", "0.03"},    {"splicing_length", "100"},
                                                    {"splicing_flank", "15"},      {NULL, NULL}};
 
-static void real_genes_as_data(void **state)
+static void real_genes_give_windows_sites_and_boxes(void **state)
 {
     char root[64];
     struct sparling_config config;
@@ -462,8 +462,8 @@ static void real_genes_as_data(void **state)
         lessons += truth->boxes;
     }
     assert_int_equal(lessons, 0);
-    assert_in_range(sites, 20, 60); /* two windows a locus; the donor of each is in its first */
-    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* few distinct affinities: ties are left out */
+    assert_in_range(sites, 20, 60); /* two windows for each locus; the first contains the donor */
+    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* equal affinities at the threshold do not count */
     struct domain_request first = {.set = DOMAIN_SAMPLE, .seed = -2, .index = 0};
     assert_ok(domain.domain->sample(domain.state, &first, planes, truth, err));
     first.set = DOMAIN_EXAMPLE;
@@ -488,8 +488,8 @@ static void digest(const struct sparling_config *config, const char *root, unsig
     domain_close(&domain);
 }
 
-/* One base of a locus, or one entry of an affinity model, is other data; a file that is written again is not. */
-static void data_have_a_digest(void **state)
+/* One base or one entry of an affinity model changes the digest; writing the same file again does not. */
+static void digest_changes_with_the_data(void **state)
 {
     char root[64], genes[512], models[512];
     struct sparling_config config;
@@ -518,37 +518,37 @@ static void data_have_a_digest(void **state)
     remove_data(root);
 }
 
-static void a_run_on_real_genes(void **state)
+static void run_on_real_genes_resumes(void **state)
 {
     char root[64];
     struct run_env host;
     struct sparling_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     make_data(root);
     configure(&config);
     assert_ok(config_apply(&sparling_config_table, &config, real_genes, err));
     assert_ok(run_env_open(&host, 2, NULL, err));
     host.env.data = root;
     struct method_run *run = start(&host, &config);
-    for (int steps = 0; wish != METHOD_DONE; steps++) {
+    for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_step(&host, method, run, &request, err));
     }
     assert_true(run->evaluation.chance.samples == 8);
     assert_true(run->evaluation.chance.fpe ==
-                run->evaluation.row[run->evaluation.rows - 1].fpe); /* nothing is trivial */
+                run->evaluation.row[run->evaluation.rows - 1].fpe); /* no symbol is trivial */
     method->destroy(run);
     run_env_close(&host);
     remove_data(root);
 }
 
-/* What a run takes stays near what was announced: the arena of training steps is nearly all of it. */
-static void memory_is_near_the_estimate(void **state)
+/* The arena of the training steps is nearly all the memory of a run. */
+static void memory_stays_near_the_estimate(void **state)
 {
     struct run_env host;
     struct sparling_config config;
     struct method_estimate estimate;
-    enum method_request wish;
+    enum method_request request;
     configure(&config);
     config.splicing.length = 4000;
     config.channels = 16;
@@ -559,7 +559,7 @@ static void memory_is_near_the_estimate(void **state)
     assert_ok(method->estimate(&config, &estimate, err));
     assert_ok(run_env_open(&host, 2, NULL, err));
     struct method_run *run = start(&host, &config);
-    assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_step(&host, method, run, &request, err));
     double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
     double promised = (double)estimate.memory_bytes, constant = 16 << 20;
     if (held > 1.1 * promised || promised - constant > 1.6 * held)
@@ -575,14 +575,14 @@ static void memory_is_near_the_estimate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_resuming_do_not_change_a_bit),
-        cmocka_unit_test(errors_of_chance_begin_anew),
-        cmocka_unit_test(figures_are_what_they_say),
-        cmocka_unit_test(results_and_queries),
-        cmocka_unit_test(real_genes_as_data),
-        cmocka_unit_test(data_have_a_digest),
-        cmocka_unit_test(a_run_on_real_genes),
-        cmocka_unit_test(memory_is_near_the_estimate),
+        cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
+        cmocka_unit_test(errors_of_chance_restart_after_a_load),
+        cmocka_unit_test(figures_match_direct_computation),
+        cmocka_unit_test(results_and_queries_list_sites),
+        cmocka_unit_test(real_genes_give_windows_sites_and_boxes),
+        cmocka_unit_test(digest_changes_with_the_data),
+        cmocka_unit_test(run_on_real_genes_resumes),
+        cmocka_unit_test(memory_stays_near_the_estimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* A study is its seeds, and the same study on any number of ranks (which are threads here): each seed the run that a
- * job of it alone would be, series in the order of seeds, checkpoints that any number of ranks goes on with. */
+/* Studies with several seeds, on any number of ranks (which are threads here): each seed has the result of a job of its
+ * own, series are in the order of seeds, and any number of ranks continues from a checkpoint. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static const struct method *const method = &sparling_method;
 
 enum { RANKS = 6, SEEDS = 4, FIRST = 7 };
 
-/* Stages end whenever anything at all is read rightly, at different times for each seed. */
+/* A stage ends as soon as any label is correct, so seeds end their stages at different times. */
 static const struct config_setting tiny[] = {{"image_size", "40"},
                                              {"classes", "4"},
                                              {"min_symbols", "1"},
@@ -71,7 +71,7 @@ static void same_studies(const struct method_run *a, const struct method_run *b)
     assert_int_equal(distribution_work(&a->study.distribution), distribution_work(&b->study.distribution));
 }
 
-/* Of the last seed: each density, and the checkpoint it was read from is there. */
+/* Checks the densities of the last seed and that their checkpoints exist. */
 static void same_stages(const struct method_run *a, const struct method_run *b)
 {
     assert_int_equal(a->evaluation.rows, b->evaluation.rows);
@@ -87,7 +87,7 @@ static const struct config_setting many[] = {{"seeds", "4"}, {NULL, NULL}};
 
 /* ---- tests --------------------------------------------------------------------------------------------------- */
 
-static void a_study_is_its_seeds(void **state)
+static void study_gives_each_seed_the_result_of_its_own_run(void **state)
 {
     struct sparling_config config, single;
     struct story *story = calloc(2, sizeof *story), *own = story + 1;
@@ -112,7 +112,8 @@ static void a_study_is_its_seeds(void **state)
         if (i == SEEDS - 1) {
             rank_threads_same_weights(study, alone);
             same_stages(study->run, alone->run);
-            assert_true(last->checkpoint > 0 && alone->run->evaluation.rows > 1); /* or the test shows little */
+            assert_true(last->checkpoint > 0 &&
+                        alone->run->evaluation.rows > 1); /* otherwise the test would show little */
         }
         samples += alone->run->samples;
         rank_threads_close(alone, 1);
@@ -125,7 +126,7 @@ static void a_study_is_its_seeds(void **state)
     free(story);
 }
 
-static void any_number_of_ranks_gives_the_same(void **state)
+static void any_number_of_ranks_gives_same_study(void **state)
 {
     struct sparling_config config;
     struct story *story = calloc(2, sizeof *story);
@@ -133,7 +134,7 @@ static void any_number_of_ranks_gives_the_same(void **state)
     configure(&config, many);
     struct rank_thread *one = rank_threads_run(method, &config, 1, NULL, 0, story);
     rank_threads_went_well(one, 1);
-    for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* more of them than seeds, too */
+    for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* also more ranks than seeds */
         memset(&story[1], 0, sizeof story[1]);
         struct rank_thread *all = rank_threads_run(method, &config, ranks, NULL, 0, &story[1]);
         rank_threads_went_well(all, ranks);
@@ -149,8 +150,8 @@ static void any_number_of_ranks_gives_the_same(void **state)
     free(story);
 }
 
-/* From a few ranks to many and back, every so many updates. What was told before a checkpoint is not told again. */
-static void any_number_of_ranks_goes_on(void **state)
+/* The number of ranks changes every few updates. Points from before a checkpoint are not published again. */
+static void any_number_of_ranks_continues_a_study(void **state)
 {
     static const int courses[][4] = {{3, 1, 2, 4}, {1, 6, 1, 3}};
     struct sparling_config config;
@@ -186,8 +187,7 @@ static void any_number_of_ranks_goes_on(void **state)
     free(story);
 }
 
-/* Bytes of the study that make no sense are refused, by all ranks. */
-static void nonsense_is_refused(void **state)
+static void impossible_states_are_refused_on_all_ranks(void **state)
 {
     struct sparling_config config;
     configure(&config, many);
@@ -205,7 +205,7 @@ static void nonsense_is_refused(void **state)
             continue;
         char *at = part->saved.data + contents[i].offset, kept[16];
         memcpy(kept, at, sizeof kept);
-        memset(at, 0xf4, 8); /* a large negative number, either way */
+        memset(at, 0xf4, 8); /* a large negative number, as integer and as double */
         struct rank_thread *all = rank_threads_run(method, &config, 2, &part->saved, 0, NULL);
         for (int r = 0; r < 2; r++)
             if (all[r].status != STATUS_CORRUPT)
@@ -238,8 +238,8 @@ static char *bytes_of(struct run_env_bytes *in, const char *name, size_t *count)
     return found;
 }
 
-/* One seed with a broken weight ends the study for all, in words. */
-static void a_seed_that_fails_ends_all(void **state)
+/* One seed with a weight that is not finite gives all ranks the same error. */
+static void failing_seed_stops_the_study(void **state)
 {
     const float broken = NAN;
     struct sparling_config config;
@@ -265,9 +265,11 @@ static void a_seed_that_fails_ends_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_study_is_its_seeds),        cmocka_unit_test(any_number_of_ranks_gives_the_same),
-        cmocka_unit_test(any_number_of_ranks_goes_on), cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(a_seed_that_fails_ends_all),
+        cmocka_unit_test(study_gives_each_seed_the_result_of_its_own_run),
+        cmocka_unit_test(any_number_of_ranks_gives_same_study),
+        cmocka_unit_test(any_number_of_ranks_continues_a_study),
+        cmocka_unit_test(impossible_states_are_refused_on_all_ranks),
+        cmocka_unit_test(failing_seed_stops_the_study),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

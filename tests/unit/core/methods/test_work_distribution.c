@@ -1,5 +1,5 @@
-/* Lists of cases on ranks (which are threads here): any number of them gives the figures, the series and the last model
- * of one, and goes on with what any other number has saved, that of before cases were dealt too. */
+/* Lists of cases on several ranks (which are threads here): any number of ranks gives the figures, the series and the
+ * last model of a single rank, and continues from a checkpoint of any other number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@ enum { CONFIG_BYTES = 1 << 16 };
 struct list {
     const char *kind;
     struct config_setting more[24];
-    int64_t every; /* updates between changes of the crew */
+    int64_t every; /* updates between changes of the number of ranks */
 };
 
-/* Trained models and such that are not; several fits of a case; a last case that is not trained at all. */
+/* Cases with and without training, cases with several fits, and a list whose last case is not trained. */
 static const struct list lists[] = {
     {"superposition",
      {{"experiment", "loss-ratio"},
@@ -74,7 +74,7 @@ static void *configured(const struct list *list, const struct method **method)
     return config;
 }
 
-static void same_walks(const struct method_run *a, const struct method_run *b)
+static void same_sweeps(const struct method_run *a, const struct method_run *b)
 {
     const struct case_sweep *one = case_sweep_in(a), *two = case_sweep_in(b);
     assert_int_equal(one->phase, CASE_SWEEP_DONE);
@@ -85,7 +85,7 @@ static void same_walks(const struct method_run *a, const struct method_run *b)
     assert_int_equal(one->distribution.seen_before, two->distribution.seen_before);
 }
 
-static void any_number_of_ranks_gives_the_same(void **state)
+static void any_number_of_ranks_gives_same_cases(void **state)
 {
     struct story *story = calloc(2, sizeof *story);
     assert_non_null(story);
@@ -103,7 +103,7 @@ static void any_number_of_ranks_gives_the_same(void **state)
             rank_threads_went_well(all, ranks);
             rank_threads_same_weights(one, all);
             for (int r = 0; r < ranks; r++)
-                same_walks(one->run, all[r].run);
+                same_sweeps(one->run, all[r].run);
             rank_threads_same_stories(&story[0], &story[1]);
             assert_int_equal(story[0].file_count, story[1].file_count);
             rank_threads_close(all, ranks);
@@ -114,9 +114,9 @@ static void any_number_of_ranks_gives_the_same(void **state)
     free(story);
 }
 
-static void any_number_of_ranks_goes_on(void **state)
+static void any_number_of_ranks_continues_a_list(void **state)
 {
-    static const int crews[] = {3, 1, 2, 5};
+    static const int rank_counts[] = {3, 1, 2, 5};
     struct story *story = calloc(2, sizeof *story);
     assert_non_null(story);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -128,7 +128,7 @@ static void any_number_of_ranks_goes_on(void **state)
         rank_threads_went_well(one, 1);
         bool done = false;
         for (int turn = 0; !done && turn < 100; turn++) {
-            int ranks = crews[turn % 4];
+            int ranks = rank_counts[turn % 4];
             struct rank_thread *all = rank_threads_run(method, config, ranks, turn > 0 ? &bytes : NULL,
                                                        lists[i].every * (turn + 1), &story[1]);
             rank_threads_went_well(all, ranks);
@@ -141,7 +141,7 @@ static void any_number_of_ranks_goes_on(void **state)
         struct rank_thread *all = rank_threads_run(method, config, 2, &bytes, 0, &story[1]);
         rank_threads_went_well(all, 2);
         rank_threads_same_weights(one, all);
-        same_walks(one->run, all->run);
+        same_sweeps(one->run, all->run);
         rank_threads_same_stories(&story[0], &story[1]);
         rank_threads_close(all, 2);
         run_env_bytes_close(&bytes);
@@ -154,8 +154,8 @@ static void any_number_of_ranks_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_of_ranks_gives_the_same),
-        cmocka_unit_test(any_number_of_ranks_goes_on),
+        cmocka_unit_test(any_number_of_ranks_gives_same_cases),
+        cmocka_unit_test(any_number_of_ranks_continues_a_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
