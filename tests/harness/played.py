@@ -1,5 +1,5 @@
-"""A server that a test plays: it passes requests on to a daemon and keeps what came back, or gives again what it has kept, changed as the test
-wants. One serves many programs at a time: what each is to hear has a key, the first part of the path."""
+"""A server that a test controls: it forwards requests to a daemon and records the answers, or it replays recorded answers, which the test may change.
+One server can serve many programs at the same time: the first part of the path selects the answers for a program."""
 import copy
 import http.client
 import http.server
@@ -11,7 +11,7 @@ KEPT = ("Content-Type", "ETag", "Content-Range", "Retry-After", "Location", "Con
 
 
 class Said:
-    """One answer, and what it answered. `cut`: so many bytes of the body come, then the connection ends."""
+    """One answer with its request. `cut`: the connection closes after this number of bytes of the body."""
 
     def __init__(self, method, path, status, headers, body, cut=None, asked=b""):
         self.method, self.path, self.status, self.headers, self.body, self.cut, self.asked = method, path, status, headers, body, cut, asked
@@ -26,7 +26,7 @@ class Said:
 
 
 class Forward:
-    """To a daemon, and keeps it."""
+    """Forwards requests to a daemon and records the answers."""
 
     def __init__(self, url):
         self.host, self.tape = urllib.parse.urlsplit(url).netloc, []
@@ -42,11 +42,11 @@ class Forward:
 
 
 class Replay:
-    """Each request gets what the same one got, in its order; the last again for more of them; 404 for others."""
+    """Answers each request with the recorded answers to the same request, in order; the last answer is repeated. Unknown requests get 404."""
 
     def __init__(self, tape):
         self.tape, self.used, self.lock = tape, set(), threading.Lock()
-        self.others = []  # what was asked and was not asked then
+        self.others = []  # requests that were not recorded
 
     def answer(self, method, path, headers, body):
         with self.lock:
@@ -98,7 +98,7 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def play(self, player):
-        """Its address for one program."""
+        """Returns the address that one program must use."""
         with self.lock:
             self.count += 1
             key = f"run{self.count}"
@@ -106,4 +106,4 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/{key}"
 
     def handle_error(self, request, client_address):
-        pass  # who was ended in the middle of a request
+        pass  # a program that was killed during a request

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""motif-train against a daemon that this test plays: command lines, the token, memory; answers that are odd, refuse or do not come; signals; checkpoints
-that do not arrive as they were; allocations and calls of the system that fail. It ends with 0 when it was told that its end has been heard, with 75 when
-it was not, with 2 for a wrong command line, and says what is wrong.
+"""Tests motif-train against a simulated daemon: command lines, the token, memory limits; answers that are malformed, refuse or do not arrive; signals;
+checkpoints that arrive damaged; allocations and system calls that fail. motif-train must exit with 0 if the daemon has recorded the end of the run, with
+75 if it has not, and with 2 for a wrong command line, and it must report what is wrong.
 
-usage: wire_trainer.py MOTIF_TRAIN MOTIF_TRAIN_FAULTS     MOTIF_FAULT_STRIDE=1 goes through every allocation; by default it is a part"""
+usage: wire_trainer.py MOTIF_TRAIN MOTIF_TRAIN_FAULTS     MOTIF_FAULT_STRIDE=1 tests every allocation; by default, a sample"""
 import concurrent.futures
 import hashlib
 import json
@@ -30,14 +30,14 @@ PROBLEM = {"Content-Type": "application/problem+json"}
 SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def said(status, document=None, body=None):
+def response(status, document=None, body=None):
     body = json.dumps(document).encode() if body is None else body
     return Said("", "", status, {"Content-Type": "application/json"} if status < 300 else PROBLEM, body)
 
 
 class Played:
-    """A daemon that grants one run and keeps what it is told. `instead` is asked first: (route, count of its requests, query) -> an answer, None for the
-    usual one, "hang up" for none at all."""
+    """A simulated daemon with one run; it stores every message. `instead` can replace an answer: it maps (route, number of requests to it, query) to an
+    answer, to None for the usual answer, or to "hang up" to close the connection without an answer."""
 
     def __init__(self, instead=None, stored=(), **changes):
         self.instead = instead or (lambda route, count, query: None)
@@ -64,19 +64,19 @@ class Played:
             return other if other is not None else getattr(self, "on_" + route)(rest, query, body)
 
     def on_register(self, rest, query, body):
-        return said(200, self.job)
+        return response(200, self.job)
 
     def on_list(self, rest, query, body):
         rows = [{"seq": at + 1, "step": 1, "samples": 4, "density": 0.01, "accuracy": None, "stage_end": False, "bytes": len(data),
                  "sha256": hashlib.sha256(data).hexdigest()} for at, data in enumerate(self.stored)]
-        return said(200, {"checkpoints": rows})
+        return response(200, {"checkpoints": rows})
 
     def on_fetch(self, rest, query, body):
         return Said("", "", 200, {"Content-Type": "application/octet-stream"}, self.stored[int(rest[2]) - 1])
 
     def on_announce(self, rest, query, body):
         self.announced, self.part = json.loads(body), b""
-        return said(200, {"received": 0, "seq": 0})
+        return response(200, {"received": 0, "seq": 0})
 
     def on_upload(self, rest, query, body):
         if int(query["offset"]) == len(self.part):
@@ -86,19 +86,19 @@ class Played:
             assert hashlib.sha256(self.part).hexdigest() == self.announced["sha256"]
             self.stored.append(self.part)
             seq = len(self.stored)
-        return said(200, {"received": len(self.part), "seq": seq})
+        return response(200, {"received": len(self.part), "seq": seq})
 
     def on_reports(self, rest, query, body):
         self.reports.append(json.loads(body))
-        return said(200, {"requested_state": None, "draining": False})
+        return response(200, {"requested_state": None, "draining": False})
 
     def on_artifacts(self, rest, query, body):
         self.files[rest[2]] = body
-        return said(200, {})
+        return response(200, {})
 
     def on_end(self, rest, query, body):
         self.end = json.loads(body)
-        return said(200, {})
+        return response(200, {})
 
 
 SERVER = Server()
@@ -106,7 +106,7 @@ SERVER = Server()
 
 class Run:
     def __init__(self, player, *words, program=TRAIN, token=b"motifrun_x\n", before=None, **environment):
-        """`before(process)` is called while it runs."""
+        """Runs the program to its end; `before(process)` is called while it runs."""
         self.player = player
         command = [program, "--server", SERVER.play(player) if player else "http://127.0.0.1:1", "--job", JOB, "--token-input", *words]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SUMS, **environment})
@@ -140,7 +140,7 @@ def a_run():
     return json.loads(run.end["document"]), player
 
 
-def command_lines():
+def wrong_command_lines_are_refused():
     for words in ((), ("--server",), ("--server", "x"), ("--job", JOB), ("--server", "http://h", "--job", "short"), ("--nonsense",),
                   *(("--server", "http://h", "--job", JOB, *more) for more in
                     (("more",), ("--threads", "0"), ("--threads", "257"), ("--threads", "x"), ("--threads", ""), ("--memory", "-1"), ("--memory", "1k"),
@@ -160,8 +160,8 @@ def command_lines():
         assert got.returncode == code and text in got.stderr, (words, got)
 
 
-def tokens():
-    """The first line of the input, or the environment, and nothing else."""
+def token_is_read_once():
+    """The token is the first line of the input or an environment variable, and nothing else."""
     for token in (b"", b"\n", b"\nlater\n"):
         expect(Run(Played(), token=token), 2, words="no token")
     got = subprocess.run([TRAIN, "--server", "http://h", "--job", JOB], capture_output=True, text=True, timeout=60)
@@ -175,16 +175,16 @@ def tokens():
     assert got.returncode == 0 and player.tokens == {"Bearer of-the-environment"}, got
 
 
-def registrations():
-    for answer, words in ((said(401, {"detail": "no"}), "another trainer has taken over"), (said(409, {}), "another trainer has taken over"),
-                          (said(404, {"detail": "no such job"}), "refuses (404): no such job"), (said(422, {"detail": 7}), "refuses (422): no reason given"),
-                          (said(403, body=b""), "refuses (403): no reason given"), (said(200, body=b"{"), "not understood"),
-                          (said(200, body=b"[]"), "not understood"), (said(200, body=b""), "not understood")):
+def odd_registrations_are_reported():
+    for answer, words in ((response(401, {"detail": "no"}), "another trainer has taken over"), (response(409, {}), "another trainer has taken over"),
+                          (response(404, {"detail": "no such job"}), "refuses (404): no such job"), (response(422, {"detail": 7}), "refuses (422): no reason given"),
+                          (response(403, body=b""), "refuses (403): no reason given"), (response(200, body=b"{"), "not understood"),
+                          (response(200, body=b"[]"), "not understood"), (response(200, body=b""), "not understood")):
         expect(Run(Played(lambda route, count, query, answer=answer: answer)), 75, words=words)
     for name in ("epoch", "kind", "config", "source_job"):
         for value in (None, -7, {}, [1]):
             expect(Run(Played(**({name: value} if name != "config" else {}), instead=None if name != "config" else
-                              lambda route, count, query, value=value: said(200, {"epoch": 3, "kind": "sparling", "source_job": "", "config": value}))),
+                              lambda route, count, query, value=value: response(200, {"epoch": 3, "kind": "sparling", "source_job": "", "config": value}))),
                    75, words="not understood")
     expect(Run(Played(kind="no-such")), 0, "failed")
     expect(Run(Played(config={"width": "wide"})), 0, "failed")
@@ -193,52 +193,52 @@ def registrations():
     expect(Run(Played(threads=1e300, ranks=-1e300, source_checkpoint=1e300, epoch=3)), 0, "succeeded")
 
 
-def what_passes():
-    """A daemon that is busy, away or started anew while it trains."""
+def temporary_failures_are_retried():
+    """The run succeeds although the daemon is busy, unreachable or restarted meanwhile."""
     def stumbles(route, count, query):
         if route in ("register", "list", "end", "reports", "artifacts", "announce", "upload") and count == 1:
-            return {"register": said(503, {}), "list": said(500, {}), "reports": "hang up", "announce": said(429, {}), "upload": said(404, {})}.get(route, "hang up")
+            return {"register": response(503, {}), "list": response(500, {}), "reports": "hang up", "announce": response(429, {}), "upload": response(404, {})}.get(route, "hang up")
         return None
     wanted, _ = a_run()
     run = expect(Run(Played(stumbles)), 0, "succeeded")
     assert run.player.counts["announce"] >= 3 and json.loads(run.end["document"])["weights_sha256"] == wanted["weights_sha256"], run
 
 
-def what_is_refused():
+def refused_messages_fail_the_run():
     for route in ("reports", "announce", "upload", "artifacts"):
-        run = Run(Played(lambda at, count, query, route=route: said(422, {"detail": "not this"}) if at == route else None))
+        run = Run(Played(lambda at, count, query, route=route: response(422, {"detail": "not this"}) if at == route else None))
         expect(run, 0, "failed", "not this")
     for answer in ({}, {"received": 0}, {"received": "0", "seq": 0}, {"received": -1, "seq": 0}, {"received": 1e18, "seq": 0}, {"received": 0, "seq": -1},
                    {"received": 0, "seq": 1e300}):
         route = random.choice(("announce", "upload"))
-        expect(Run(Played(lambda at, count, query, route=route, answer=answer: said(200, answer) if at == route else None)), 0, "failed", "not understood")
-    for route, answer in (("reports", said(401, {})), ("announce", said(409, {})), ("upload", said(401, {})), ("end", said(409, {})), ("artifacts", said(401, {}))):
+        expect(Run(Played(lambda at, count, query, route=route, answer=answer: response(200, answer) if at == route else None)), 0, "failed", "not understood")
+    for route, answer in (("reports", response(401, {})), ("announce", response(409, {})), ("upload", response(401, {})), ("end", response(409, {})), ("artifacts", response(401, {}))):
         run = Run(Played(lambda at, count, query, route=route, answer=answer: answer if at == route else None))
         assert run.code == 75 and run.end is None, run
-    takes_nothing = said(200, {"received": 0, "seq": 0})
-    for instead in (lambda at, count, query: takes_nothing if at == "upload" else None, lambda at, count, query: said(404, {}) if at == "upload" else None,
-                    lambda at, count, query: (said(404, {}) if count % 2 else takes_nothing) if at == "upload" else None):
-        run = Run(Played(instead), "--patience", "1")  # answers, and gets no further
+    takes_nothing = response(200, {"received": 0, "seq": 0})
+    for instead in (lambda at, count, query: takes_nothing if at == "upload" else None, lambda at, count, query: response(404, {}) if at == "upload" else None,
+                    lambda at, count, query: (response(404, {}) if count % 2 else takes_nothing) if at == "upload" else None):
+        run = Run(Played(instead), "--patience", "1")  # the daemon answers but accepts no bytes
         assert 2 <= run.player.counts["upload"] < 20, run
         expect(run, 75)
-    all_of_it = Played(lambda at, count, query: said(200, {"received": all_of_it.announced["bytes"], "seq": 0}) if at == "upload" else None)
+    all_of_it = Played(lambda at, count, query: response(200, {"received": all_of_it.announced["bytes"], "seq": 0}) if at == "upload" else None)
     expect(Run(all_of_it), 0, "failed", "not understood")
-    expect(Run(Played(lambda at, count, query: said(422, {}) if at == "end" else None)), 75)
-    player = Played(lambda at, count, query: "hang up" if "end" in player.counts else None)  # gone, when everything is done
+    expect(Run(Played(lambda at, count, query: response(422, {}) if at == "end" else None)), 75)
+    player = Played(lambda at, count, query: "hang up" if "end" in player.counts else None)  # the daemon disappears before the end of the run
     run = Run(player, "--patience", "1")
     assert run.code == 75 and run.end is None, run
 
 
-def requested_states():
+def requested_states_stop_the_run():
     for answer in ({"requested_state": "paused"}, {"requested_state": "cancelled"}, {"requested_state": None, "draining": True}):
-        player = Played(lambda at, count, query, answer=answer: said(200, answer) if at == "reports" and count > 2 else None, config={"total_samples": LONG})
+        player = Played(lambda at, count, query, answer=answer: response(200, answer) if at == "reports" and count > 2 else None, config={"total_samples": LONG})
         expect(Run(player), 0, "yielded")
-        assert player.stored, "what it had is stored before it goes"
+        assert player.stored, "a checkpoint is stored before the run yields"
     for body in (b"", b"{", b"[]", b'{"requested_state":7}'):
-        expect(Run(Played(lambda at, count, query, body=body: said(200, body=body) if at == "reports" else None)), 0, "succeeded")
+        expect(Run(Played(lambda at, count, query, body=body: response(200, body=body) if at == "reports" else None)), 0, "succeeded")
 
 
-def signals():
+def signals_stop_the_run():
     def send(number, player):
         def now(process):
             until = time.monotonic() + 60
@@ -250,15 +250,15 @@ def signals():
         player = Played(config={"total_samples": LONG})
         expect(Run(player, before=send(number, player)), 0, "yielded")
         assert player.stored
-    player = Played(config={"total_samples": LONG})  # what is queued again says nothing: the next one goes on
+    player = Played(config={"total_samples": LONG})  # a requeued run reports no end, because the next process continues it
     expect(Run(player, "--requeued", before=send(signal.SIGTERM, player)), 75)
     assert player.stored
     player = Played(config={"total_samples": LONG})  # two signals make one request
     expect(Run(player, before=lambda process: (send(signal.SIGTERM, player)(process), process.send_signal(signal.SIGTERM))), 0, "yielded")
 
 
-def checkpoints():
-    """One goes on with what is stored, if it arrives as it was."""
+def run_continues_from_checkpoints():
+    """A run continues from a stored checkpoint if its bytes arrive undamaged."""
     whole, player = a_run()
     first = player.stored[0]
     run = expect(Run(Played(stored=[first])), 0, "succeeded")
@@ -273,20 +273,20 @@ def checkpoints():
     expect(Run(Played(stored=[b"no checkpoint"])), 0, "failed")
     expect(Run(Played(stored=[first[:len(first) // 2]])), 0, "failed")
     for rows in (None, {}, "x"):
-        expect(Run(Played(lambda at, count, query, rows=rows: said(200, {"checkpoints": rows}) if at == "list" else None)), 0, "failed", "not understood")
+        expect(Run(Played(lambda at, count, query, rows=rows: response(200, {"checkpoints": rows}) if at == "list" else None)), 0, "failed", "not understood")
     for row in ({}, 7, {"seq": 1e300, "bytes": -1, "sha256": 4}, {"seq": 1, "step": "x", "bytes": 1e300, "sha256": "zz"}):
-        run = Run(Played(lambda at, count, query, row=row: said(200, {"checkpoints": [row]}) if at == "list" else None,
+        run = Run(Played(lambda at, count, query, row=row: response(200, {"checkpoints": [row]}) if at == "list" else None,
                          stored=[first]))
         assert run.code == 0 and run.end["end"] == "failed", run
-    run = Run(Played(lambda at, count, query: said(200, {"checkpoints": []}) if at == "list" else None, task="evaluate", source_job=JOB, source_checkpoint=4,
+    run = Run(Played(lambda at, count, query: response(200, {"checkpoints": []}) if at == "list" else None, task="evaluate", source_job=JOB, source_checkpoint=4,
                      params="{}"))
     expect(run, 0, "failed", "no such checkpoint")
     run = expect(Run(Played(stored=[first], task="evaluate", source_job=JOB, source_checkpoint=1, params=json.dumps({"samples": 8, "seed": -2}))), 0, "succeeded")
     assert run.player.counts["fetch"] >= 1
 
 
-def small_memory():
-    """What waits for the daemon stays below --buffer, and a limit on memory ends the run and not the machine."""
+def memory_stays_within_limits():
+    """Queued data stays below --buffer, and --memory ends the run before the machine runs out of memory."""
     expect(Run(Played(), "--buffer", "1"), 0, "succeeded")
     if "address" not in VERSION and "thread" not in VERSION:
         run = Run(Played(), "--memory", str(16 << 20))
@@ -294,7 +294,7 @@ def small_memory():
 
 
 def fault(text, wanted, folder):
-    """How many more it would have taken; None: it came to that."""
+    """Runs with one fault; returns how many more operations the fault would have needed, or None if it happened."""
     mark = os.path.join(folder, "said")
     run = Run(Played(config={"total_samples": 20}), "--patience", "20", program=FAULTS, MOTIF_FAULT=text, MOTIF_FAULT_SAID=mark)
     assert run.code in (0, 2, 75) and "Sanitizer" not in run.err and "runtime error" not in run.err, (text, run)
@@ -303,11 +303,11 @@ def fault(text, wanted, folder):
     else:
         assert run.err, (text, run)
     with open(mark) as file:
-        told = file.read().split()
-    return None if told[0] == "yes" else int(told[1])
+        mark_words = file.read().split()
+    return None if mark_words[0] == "yes" else int(mark_words[1])
 
 
-def faults():
+def faults_are_reported():
     dice = random.Random(3)
     wanted = json.loads(expect(Run(Played(config={"total_samples": 20})), 0, "succeeded").end["document"])
     with tempfile.TemporaryDirectory() as folder:
@@ -331,8 +331,10 @@ def main():
         print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
 
     a_run()
-    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # they wait more than they compute
-        list(pool.map(one, (what_is_refused, faults, requested_states, checkpoints, registrations, command_lines, tokens, what_passes, signals, small_memory)))
+    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # the checks wait more than they compute
+        list(pool.map(one, (refused_messages_fail_the_run, faults_are_reported, requested_states_stop_the_run,
+                            run_continues_from_checkpoints, odd_registrations_are_reported, wrong_command_lines_are_refused, token_is_read_once,
+                            temporary_failures_are_retried, signals_stop_the_run, memory_stays_within_limits)))
 
 
 if __name__ == "__main__":
