@@ -1,6 +1,6 @@
-/* The whole core in double, for tests of ranks: included before everything else of a source by the build of it
- * (core_all_double), so that what the methods call float is double as well. Headers of the system and of libraries
- * come first: their floats stay, and data that comes from them is as exact as it was. */
+/* Builds the whole core in double, for the tests of ranks. The target core_all_double includes this file before each
+ * source, so that `float` means double in the methods. Headers of the system and of libraries are included first and
+ * keep their float; data from them have the precision of float. */
 #ifndef MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
 #define MOTIF_TESTS_SUPPORT_ALL_DOUBLE_H
 

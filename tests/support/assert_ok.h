@@ -1,10 +1,11 @@
-/* What every test may demand of a call. */
+/* An assertion about calls that return enum status. */
 #ifndef MOTIF_TESTS_SUPPORT_ASSERT_OK_H
 #define MOTIF_TESTS_SUPPORT_ASSERT_OK_H
 
 #include "core/base/error.h"
 
-/* `call` uses a pointer `err`. Where cmocka.h is included. */
+/* Fails the test with the error message unless `call`, which uses a pointer `err`, returns STATUS_OK. Needs cmocka.h.
+ */
 #define assert_ok(call)                                                                                                \
     do {                                                                                                               \
         struct error err_ = {0}, *err = &err_;                                                                         \

@@ -1,4 +1,4 @@
-/* The linker sends the program's own calls here (--wrap). */
+/* Implements the clock of clock.h. The linker redirects the program's own calls here (--wrap). */
 #include "tests/support/clock.h"
 
 #include <stdatomic.h>

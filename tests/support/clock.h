@@ -1,11 +1,11 @@
-/* A wall clock that a test can set: what the program under test reads of CLOCK_REALTIME, time() and gettimeofday() is
- * that much off. The monotonic clock is left alone, as setting a machine's clock leaves it. */
+/* A wall clock that a test can set: the program under test reads CLOCK_REALTIME, time() and gettimeofday() with an
+ * offset. The monotonic clock is unchanged, as when somebody sets the clock of a machine. */
 #ifndef MOTIF_TESTS_SUPPORT_CLOCK_H
 #define MOTIF_TESTS_SUPPORT_CLOCK_H
 
 #include <stdint.h>
 
-/* From now on, in milliseconds. Any thread. */
+/* Sets the offset in milliseconds. Any thread. */
 void clock_jump_to(int64_t offset_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* For a daemon under test: LD_PRELOAD of this library makes its wall clock follow the file that MOTIF_CLOCK names,
- * which holds the offset as one int64_t of milliseconds. The monotonic clock is left alone. */
+/* A library to preload (LD_PRELOAD) into a daemon under test. Its wall clock then follows the file that MOTIF_CLOCK
+ * names, which contains the offset in milliseconds as an int64_t. The monotonic clock is unchanged. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

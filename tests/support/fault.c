@@ -1,4 +1,5 @@
-/* The linker sends allocations of the program's own objects here (--wrap). */
+/* Counts allocations and lets them fail (fault.h). The linker redirects those of the program's own objects here
+ * (--wrap). */
 #include "tests/support/fault.h"
 
 #include <stdlib.h>

@@ -1,46 +1,48 @@
-/* Makes the n-th allocation of a test program fail, so that every out-of-memory path can be walked:
+/* Makes the n-th allocation of a test program fail, so that a test can reach every out-of-memory path:
  *
  *     for (int n = 0; ; n++) {
  *         fault_after(n);
  *         status = thing_create(...);
- *         if (!fault_happened()) break;     ... it got through: all paths have been seen
+ *         if (!fault_happened()) break;     ... no allocation failed: all paths are tested
  *         assert_int_equal(status, STATUS_NO_MEMORY);
  *     }
  *
- * A test that uses it names `faults` in tests/unit/meson.build. Counted are allocations of the program's own objects in
- * all of its threads, and after fault_libraries() those of cJSON and SQLite; calls from within other shared libraries
- * (libpng, libc) are not. */
+ * A test that uses it lists `faults` in tests/unit/meson.build. The count includes the allocations of the program's own
+ * objects in all threads and, after fault_libraries(), those of cJSON and SQLite. Allocations inside other shared
+ * libraries (libpng, libc) are not counted. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_H
 #define MOTIF_TESTS_SUPPORT_FAULT_H
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The next `count` allocations succeed and the one after them fails. */
+/* The next `count` allocations succeed, and the one after them fails. */
 void fault_after(int count);
-/* The same, and all that follow fail as well. */
+/* The next `count` allocations succeed, and all later ones fail. */
 void fault_from(int count);
-/* Only allocations of the thread that calls the above count: what a store does meanwhile has nothing to do with a call.
- */
+/* true: only allocations of the thread that called fault_after() or fault_from() count, and not those of a store that
+ * works in the background. */
 void fault_spare_others(bool spare);
-/* Whether one has failed since; switches the fault off. */
+/* Whether an allocation has failed since then. Switches the fault off. */
 bool fault_happened(void);
 
-/* In fault_libraries.c (`library_faults`). First thing in main(): before SQLite is used. */
+/* Counts the allocations of cJSON and SQLite too (fault_libraries.c, `library_faults` in meson.build). Call it first in
+ * main(), before SQLite is used. */
 void fault_libraries(void);
-/* The same: SQLite's are let be, so that the places of the program and of cJSON are few. */
+/* true: the allocations of SQLite do not count, which leaves far fewer to test. */
 void fault_spare_sqlite(bool spare);
-/* For what stands before an allocator of its own: whether this allocation is to fail. */
+/* For code in front of another allocator: counts an allocation and returns whether it must fail. */
 bool fault_now(void);
 
-/* How many more are to succeed. */
+/* Number of allocations that will still succeed. */
 int fault_left(void);
 
-/* How far apart the places of a sweep are: MOTIF_FAULT_STRIDE where it is set (1: every allocation), else `usual`. */
+/* Step between the failing allocations of a test: MOTIF_FAULT_STRIDE if it is set (1: every allocation), else `usual`.
+ */
 static inline int fault_stride(int usual)
 {
-    const char *said = getenv("MOTIF_FAULT_STRIDE");
-    int stride = said != NULL ? atoi(said) : usual;
+    const char *value = getenv("MOTIF_FAULT_STRIDE");
+    int stride = value != NULL ? atoi(value) : usual;
     return stride > 0 ? stride : usual;
 }
 

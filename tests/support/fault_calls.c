@@ -1,4 +1,5 @@
-/* The linker sends the program's own calls here (--wrap). */
+/* Counts system calls and lets them fail (fault_calls.h). The linker redirects the program's own calls here (--wrap).
+ */
 #include "tests/support/fault_calls.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 
 static struct fault_count places = FAULT_COUNT;
 static atomic_int failure;
-static _Atomic(const char *) name; /* of the first that failed */
+static _Atomic(const char *) name; /* of the first call that failed */
 
 void fault_call_after(int left, int code, bool forever)
 {

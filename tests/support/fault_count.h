@@ -1,5 +1,5 @@
-/* What the faults of this folder count down with: so many more succeed, then one fails, or from it on all. Any
- * thread, or that alone which armed it last. */
+/* The countdown behind the faults of this folder: a number of calls succeed, then one fails, or all later ones. It
+ * counts the calls of all threads, or of the thread that armed it last. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 #define MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 
@@ -9,7 +9,7 @@
 
 struct fault_count {
     atomic_bool armed, others_spared;
-    _Atomic pthread_t owner; /* who armed it last */
+    _Atomic pthread_t owner; /* thread that armed it last */
     pthread_mutex_t lock;
     int left;
     bool forever, happened;
@@ -30,7 +30,7 @@ static inline void fault_count_arm(struct fault_count *c, int left, bool forever
     atomic_store(&c->armed, true);
 }
 
-/* Whether one has failed since; no more will. */
+/* Switches the fault off and returns whether a call has failed. */
 static inline bool fault_count_stop(struct fault_count *c)
 {
     atomic_store(&c->armed, false);
@@ -40,7 +40,7 @@ static inline bool fault_count_stop(struct fault_count *c)
     return so;
 }
 
-/* Whether this one is to fail. */
+/* Counts a call and returns whether it must fail. */
 static inline bool fault_count_down(struct fault_count *c)
 {
     if (!atomic_load(&c->armed) || (atomic_load(&c->others_spared) && !pthread_equal(c->owner, pthread_self()))) {

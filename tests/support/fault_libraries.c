@@ -1,4 +1,4 @@
-/* cJSON and SQLite allocate through hooks of their own. */
+/* Replaces the allocators of cJSON and SQLite, so that their allocations count and fail as well (fault.h). */
 #include "tests/support/fault.h"
 
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ void fault_libraries(void)
     cJSON_Hooks hooks = {counted_malloc, free};
     cJSON_InitHooks(&hooks);
     sqlite3_mem_methods mine;
-    /* Without lookaside every allocation is one. */
+    /* Without lookaside, SQLite asks for every allocation. */
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK) {
         abort();
     }

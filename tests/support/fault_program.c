@@ -1,12 +1,12 @@
-/* Makes a program of ours one whose n-th allocation, or n-th call of the system, fails. Asked for by the environment:
+/* Makes the n-th allocation or system call of a whole program fail. The environment selects it:
  *
- *     MOTIF_FAULT=memory:N      the allocation after N more        memory-on:N   and all behind it
- *     MOTIF_FAULT=call:N        the call of the system after N more, with MOTIF_FAULT_ERRNO (5, EIO)
- *     MOTIF_FAULT_SAID=FILE     gets one line at the end, if the program ends by itself: "yes" and what failed, or
- * "no" and how many more of them it would have taken
+ *     MOTIF_FAULT=memory:N      N allocations succeed, then one fails      memory-on:N   N succeed, all later ones fail
+ *     MOTIF_FAULT=call:N        N system calls succeed, then one fails with MOTIF_FAULT_ERRNO (default 5, EIO)
+ *     MOTIF_FAULT_SAID=FILE     gets one line when the program ends by itself: "yes" and what failed, or "no" and the
+ * number of calls that were left
  *
- * A program of a test that is made of main.c and this, with `faults` and `call_faults` (tests/unit/meson.build), so
- * that the same lines run as in the one that ships. */
+ * A test program consists of main.c and this file, with `faults` and `call_faults` (tests/unit/meson.build), so the
+ * test runs the same code as the program that ships. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

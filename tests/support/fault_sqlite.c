@@ -1,4 +1,5 @@
-/* The linker sends the program's calls of SQLite here (--wrap). */
+/* Counts calls of SQLite and lets them fail (fault_sqlite.h). The linker redirects the program's calls here (--wrap).
+ */
 #include "tests/support/fault_sqlite.h"
 
 #include <stdarg.h>
@@ -69,7 +70,7 @@ static void look(sqlite3_stmt *stmt)
     }
 }
 
-/* CALL(name, parameters, arguments): what gives a code. */
+/* CALL(name, parameters, arguments): functions that return a result code. */
 #define CALL(call, parameters, arguments)                                                                              \
     int __real_##call parameters;                                                                                      \
     int __wrap_##call parameters;                                                                                      \
@@ -114,7 +115,7 @@ int __wrap_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char
 int __wrap_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *vfs)
 {
     int code;
-    *db = NULL; /* as where there is no memory for one */
+    *db = NULL; /* as sqlite3_open_v2() does without memory */
     return fails(&code) ? code : __real_sqlite3_open_v2(path, db, flags, vfs);
 }
 

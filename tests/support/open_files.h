@@ -1,11 +1,11 @@
-/* What a test program holds of the system. */
+/* Counts open descriptors and entries of a folder, to find leaks. */
 #ifndef MOTIF_TESTS_SUPPORT_OPEN_FILES_H
 #define MOTIF_TESTS_SUPPORT_OPEN_FILES_H
 
 #include <dirent.h>
 #include <stdio.h>
 
-/* Entries of the folder ROOT BELOW that are not hidden; 0 of one that is not there. */
+/* Number of entries in the folder `root` `below`, hidden ones excluded; 0 if it does not exist. */
 static inline int folder_entries(const char *root, const char *below)
 {
     char path[200];
@@ -20,10 +20,10 @@ static inline int folder_entries(const char *root, const char *below)
     return count;
 }
 
-/* Descriptors of this process that are open. */
+/* Number of open descriptors of this process. */
 static inline int open_descriptors(void)
 {
-    return folder_entries("/proc/self/fd", "") - 1; /* that of the folder */
+    return folder_entries("/proc/self/fd", "") - 1; /* without the descriptor of the folder */
 }
 
 #endif

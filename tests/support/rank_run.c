@@ -1,3 +1,4 @@
+/* Runs a method on ranks and records its losses and the hashes of its checkpoints (rank_run.h). */
 #include "tests/support/rank_run.h"
 
 #include <math.h>
@@ -13,14 +14,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void hear(void *context, const char *name, int64_t step, double value)
+static void record_loss(void *context, const char *name, int64_t step, double value)
 {
     struct rank_witness *w = context;
     if ((strcmp(name, "loss") == 0 || strcmp(name, "recovered") == 0) && w->losses < RANK_LOSSES)
         w->loss[w->losses++] = value;
 }
 
-static enum status take(const struct rank_plan *plan, struct method_run *run, int rank, struct rank_witness *w,
+static enum status save(const struct rank_plan *plan, struct method_run *run, int rank, struct rank_witness *w,
                         struct error *err)
 {
     struct run_env_bytes bytes = {0};
@@ -41,34 +42,34 @@ static enum status take(const struct rank_plan *plan, struct method_run *run, in
 
 enum status rank_run(const struct rank_plan *plan, struct comm *comm, struct rank_witness *witness, struct error *err)
 {
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run = NULL;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     struct method_progress progress = {0};
     memset(witness, 0, sizeof *witness);
-    enum status status = run_env_open(&host, plan->threads, NULL, err);
-    host.watcher = witness;
-    host.metric = hear;
-    host.env.data = plan->data;
-    host.env.comm = comm;
+    enum status status = run_env_open(&environment, plan->threads, NULL, err);
+    environment.watcher = witness;
+    environment.metric = record_loss;
+    environment.env.data = plan->data;
+    environment.env.comm = comm;
     if (!status)
-        status = plan->method->create(plan->config, &host.env, &run, err);
+        status = plan->method->create(plan->config, &environment.env, &run, err);
     if (!status && plan->from) {
         struct snapshot_reader reader = run_env_reader(plan->from);
         status = plan->method->load(run, &reader, err);
     }
     double began = now();
-    while (!status && wish != METHOD_DONE && (plan->updates == 0 || progress.step < plan->updates)) {
-        status = run_env_step(&host, plan->method, run, &wish, err);
+    while (!status && request != METHOD_DONE && (plan->updates == 0 || progress.step < plan->updates)) {
+        status = run_env_step(&environment, plan->method, run, &request, err);
         plan->method->progress(run, &progress);
     }
     witness->seconds = now() - began;
     witness->updates = progress.step;
     if (!status)
-        status = take(plan, run, comm_rank(comm), witness, err);
+        status = save(plan, run, comm_rank(comm), witness, err);
     if (run)
         plan->method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
     return status;
 }
 
@@ -100,14 +101,14 @@ enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct ran
     for (; !status && started < ranks; started++) {
         all[started] = (struct rank_thread){.plan = plan, .comm = comms[started], .witness = &witness[started]};
         if (pthread_create(&all[started].thread, NULL, work, &all[started]) != 0) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank did not start");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "the system refused to start the thread of a rank");
             comm_threads_leave(comms[0]);
             break;
         }
     }
     for (int r = 0; r < started; r++)
         pthread_join(all[r].thread, NULL);
-    /* Whoever left first says why; the others were cancelled. */
+    /* The rank that failed first has the reason; the others were cancelled. */
     for (int pass = 0; pass < 2; pass++)
         for (int r = 0; r < started && !status; r++)
             if (all[r].status && (pass == 1 || all[r].status != STATUS_CANCELLED))

@@ -1,5 +1,5 @@
-/* A method's run on several ranks, without a daemon: for the tests of ranks that are threads and for the program
- * `ranks`. */
+/* Runs a method on several ranks without a daemon: for tests, whose ranks are threads, and for tests/reproduce/ranks.
+ */
 #ifndef MOTIF_TESTS_SUPPORT_RANK_RUN_H
 #define MOTIF_TESTS_SUPPORT_RANK_RUN_H
 
@@ -12,29 +12,30 @@ struct rank_plan {
     const void *config;
     const char *data;
     int threads;                     /* of each rank */
-    int64_t updates;                 /* to end after; 0: the run's own end */
-    struct run_env_bytes *from, *to; /* what to begin with; where to leave what rank 0 saves. Either may be NULL */
+    int64_t updates;                 /* where to stop; 0: at the end of the run */
+    struct run_env_bytes *from, *to; /* checkpoint to load, and where rank 0 saves; either may be NULL */
 };
 
-/* What a rank saw. All ranks see the same: every byte, but for speeds. */
+/* The results of a rank. Except for times, they are the same bytes on all ranks. */
 struct rank_witness {
     int losses;
-    double loss[RANK_LOSSES];    /* the metric "loss", or of runs without one "recovered" */
-    char weights[65], state[65]; /* SHA-256 of the last save: of its weights, of all of it */
+    double loss[RANK_LOSSES];    /* the metric "loss", or "recovered" in runs without a loss */
+    char weights[65], state[65]; /* SHA-256 of the weights and of the whole checkpoint at the end */
     double seconds;
     int64_t updates;
 };
 
+/* Runs one rank. comm: its communicator. */
 enum status rank_run(const struct rank_plan *plan, struct comm *comm, struct rank_witness *witness, struct error *err);
 
-/* Ranks as threads; witness: [ranks]. */
+/* Runs all ranks as threads. witness: [ranks]. Returns the error of the rank that failed first. */
 enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct rank_witness *witness, struct error *err);
 
-/* The preset (or NULL) with more settings over it (or NULL). */
+/* Fills in a configuration from a preset (or NULL) and further settings (or NULL), and checks it. */
 enum status rank_configure(const struct method *method, const char *preset, const struct config_setting *more,
                            void *config, struct error *err);
 
-/* The largest difference of two curves, relative to the second. */
+/* Largest difference of two curves, relative to the second; infinite for curves of different length. */
 double rank_apart(const struct rank_witness *a, const struct rank_witness *b);
 
 #endif

@@ -1,3 +1,4 @@
+/* Ranks as threads, each with an environment of its own (rank_threads.h). */
 #include "tests/support/rank_threads.h"
 
 #include <setjmp.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static void hear(void *watcher, const char *name, int64_t step, double value)
+static void record_point(void *watcher, const char *name, int64_t step, double value)
 {
     struct story *story = watcher;
     if (strcmp(name, "samples_per_second") == 0 || story->points == POINTS)
@@ -19,7 +20,7 @@ static void hear(void *watcher, const char *name, int64_t step, double value)
     story->point[story->points++].value = value;
 }
 
-static void keep(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
+static void record_artifact(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct story *story = watcher;
     if (story->file_count < FILES)
@@ -37,15 +38,15 @@ bool story_has_file(const struct story *story, const char *name)
 static void *work(void *context)
 {
     struct rank_thread *r = context;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     const struct method *method = r->method;
     struct error *err = &r->error;
     enum status status = run_env_open(&r->host, 1, NULL, err);
     r->host.watcher = r->story;
-    r->host.metric = r->story ? hear : NULL;
-    r->host.artifact = r->story ? keep : NULL;
+    r->host.metric = r->story ? record_point : NULL;
+    r->host.artifact = r->story ? record_artifact : NULL;
     r->host.env.comm = r->comm;
-    r->host.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks are not equally far on */
+    r->host.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks differ in their progress */
     if (!status)
         status = method->create(r->config, &r->host.env, &r->run, err);
     if (!status && r->from) {
@@ -54,12 +55,12 @@ static void *work(void *context)
     }
     if (!status)
         method->progress(r->run, &r->progress);
-    while (!status && wish != METHOD_DONE && (r->until == 0 || r->progress.step < r->until)) {
+    while (!status && request != METHOD_DONE && (r->until == 0 || r->progress.step < r->until)) {
         struct method_progress before = r->progress;
-        status = run_env_step(&r->host, method, r->run, &wish, err);
+        status = run_env_step(&r->host, method, r->run, &request, err);
         method->progress(r->run, &r->progress);
         if (!status && (r->progress.samples < before.samples || r->progress.step < before.step))
-            status = error_set(err, STATUS_INTERNAL, NULL, "progress goes back");
+            status = error_set(err, STATUS_INTERNAL, NULL, "progress fell");
     }
     if (!status)
         status = run_env_save(method, r->run, &r->saved, err);
@@ -106,7 +107,7 @@ void rank_threads_went_well(const struct rank_thread *all, int ranks)
     for (int i = 0; i < ranks; i++)
         if (all[i].status)
             fail_msg("rank %d of %d: %s", i, ranks, all[i].error.message);
-    for (int i = 1; i < ranks; i++) { /* all write the same */
+    for (int i = 1; i < ranks; i++) { /* all ranks write the same bytes */
         assert_int_equal(all[i].saved.count, all[0].saved.count);
         assert_memory_equal(all[i].saved.data, all[0].saved.data, all[0].saved.count);
         assert_int_equal(all[i].progress.step, all[0].progress.step);

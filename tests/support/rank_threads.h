@@ -1,5 +1,5 @@
-/* A method's run on ranks that are threads, each with what it was told and has saved; for the tests of units that are
- * dealt to ranks. Failures are cmocka's. */
+/* Runs a method on ranks that are threads, and records what each rank published and saved: for the tests of distributed
+ * work items. Failures are failures of the test. */
 #ifndef MOTIF_TESTS_SUPPORT_RANK_THREADS_H
 #define MOTIF_TESTS_SUPPORT_RANK_THREADS_H
 
@@ -10,7 +10,7 @@
 
 enum { RANK_THREADS_MOST = 8, POINTS = 4096, FILES = 64 };
 
-/* What rank 0 was told: all but speeds. */
+/* What rank 0 published, except speeds. */
 struct story {
     struct {
         char name[24];
@@ -27,8 +27,8 @@ struct rank_thread {
     const struct method *method;
     const void *config;
     struct comm *comm;
-    struct run_env_bytes *from; /* what to begin with; NULL: nothing */
-    int64_t until;              /* updates of all seeds together; 0: the end */
+    struct run_env_bytes *from; /* checkpoint to load; NULL: none */
+    int64_t until;              /* updates of all work items together at which to stop; 0: the end */
     struct run_env host;
     struct method_run *run;
     struct story *story;
@@ -38,13 +38,13 @@ struct rank_thread {
     struct error error;
 };
 
-/* A run on ranks, up to so many updates of all units together (0: its end): [ranks], to be closed. from: what to begin
- * with, NULL: nothing. story: what rank 0 is told is added to it; may be NULL. A step is a piece on rank 0 and longer
- * on others. */
+/* Runs a method on ranks until all work items together have done `until` updates (0: to the end). Returns [ranks],
+ * which the caller closes. from: checkpoint to load, NULL: none. story: gets what rank 0 publishes; may be NULL. A step
+ * of rank 0 is one piece; other ranks take longer steps. */
 struct rank_thread *rank_threads_run(const struct method *method, const void *config, int ranks,
                                      struct run_env_bytes *from, int64_t until, struct story *story);
 void rank_threads_close(struct rank_thread *all, int ranks);
-/* No rank failed, and all saved the same. */
+/* Asserts that no rank failed and that all saved the same bytes. */
 void rank_threads_went_well(const struct rank_thread *all, int ranks);
 void rank_threads_same_weights(const struct rank_thread *a, const struct rank_thread *b);
 void rank_threads_same_stories(const struct story *a, const struct story *b);

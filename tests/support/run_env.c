@@ -1,3 +1,4 @@
+/* An environment for a run, without a daemon (run_env.h). */
 #include "tests/support/run_env.h"
 
 #include <stdio.h>
@@ -10,15 +11,15 @@
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 
-/* Before main: the kernel set that motifd takes (core/kernels/blas.h), so that a test sees the bits that users get,
- * on every machine. A set named in the environment stays. */
+/* Before main: selects the OpenBLAS kernels that motifd would choose (core/kernels/blas.h), so that a test computes the
+ * same bits as the daemon on every machine. A choice in the environment is respected. */
 __attribute__((constructor)) static void choose_blas(int argc, char **argv)
 {
     const char *best = blas_best_core();
     (void)argc;
     if (best && strcasecmp(best, blas_core()) != 0 && !getenv("OPENBLAS_CORETYPE") &&
         setenv("OPENBLAS_CORETYPE", best, 1) == 0)
-        (void)execv("/proc/self/exe", argv); /* OpenBLAS reads it when it is loaded */
+        (void)execv("/proc/self/exe", argv); /* OpenBLAS reads the variable when it is loaded */
 }
 
 static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
@@ -136,7 +137,7 @@ void run_env_close(struct run_env *host)
     *host = (struct run_env){0};
 }
 
-/* Retention of a daemon in small: stage ends stay, of the others the newest. */
+/* Keeps all stage ends and the newest of the other checkpoints, as a daemon does. */
 static enum status keep(struct run_env *host, const struct method *method, struct method_run *run, bool stage_end,
                         struct error *err)
 {
@@ -160,11 +161,11 @@ static enum status keep(struct run_env *host, const struct method *method, struc
 }
 
 enum status run_env_step(struct run_env *host, const struct method *method, struct method_run *run,
-                         enum method_request *wish, struct error *err)
+                         enum method_request *request, struct error *err)
 {
-    enum status status = method->step(run, wish, err);
-    if (!status && (*wish == METHOD_CHECKPOINT || *wish == METHOD_STAGE_END))
-        status = keep(host, method, run, *wish == METHOD_STAGE_END, err);
+    enum status status = method->step(run, request, err);
+    if (!status && (*request == METHOD_CHECKPOINT || *request == METHOD_STAGE_END))
+        status = keep(host, method, run, *request == METHOD_STAGE_END, err);
     return status;
 }
 
@@ -217,7 +218,7 @@ static void hear_artifact(void *context, const char *name, const char *media_typ
     l->witness->artifacts++;
 }
 
-/* Another run in its place, from what it saved. */
+/* Replaces the run by a new one that loads its checkpoint. */
 static enum status replace(const struct run_env_plan *c, const struct run_env *host, struct method_run **run,
                            struct error *err)
 {
@@ -255,7 +256,7 @@ enum status run_env_run(const struct run_env_plan *c, struct run_env_witness *wi
     struct run_env host;
     struct listener listener = {.witness = witness};
     struct method_run *run = NULL;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     memset(witness, 0, sizeof *witness);
     hash_init(&listener.series);
     enum status status = run_env_open(&host, c->threads, NULL, err);
@@ -266,10 +267,10 @@ enum status run_env_run(const struct run_env_plan *c, struct run_env_witness *wi
     host.metric = hear_metric;
     host.artifact = hear_artifact;
     status = c->method->create(c->config, &host.env, &run, err);
-    for (*steps = 0; !status && wish != METHOD_DONE; ++*steps) {
-        status = *steps < STEPS_MOST ? run_env_step(&host, c->method, run, &wish, err)
+    for (*steps = 0; !status && request != METHOD_DONE; ++*steps) {
+        status = *steps < STEPS_MOST ? run_env_step(&host, c->method, run, &request, err)
                                      : error_set(err, STATUS_LIMIT, NULL, "a run that does not end");
-        if (!status && c->every && *steps % c->every == c->every - 1 && wish != METHOD_DONE)
+        if (!status && c->every && *steps % c->every == c->every - 1 && request != METHOD_DONE)
             status = replace(c, &host, &run, err);
     }
     if (!status)

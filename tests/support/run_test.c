@@ -1,3 +1,4 @@
+/* Runs of a method with several threads and pauses, compared byte by byte (run_test.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,13 +41,13 @@ void run_test_bits(const struct run_test *test, const struct config_setting *con
                    int64_t least_artifacts)
 {
     static const int others[][2] = {{3, 0}, {2, 1}, {1, 7}}; /* threads; steps between pauses */
-    const struct run_test blind = {test->method, test->data, NULL};
+    const struct run_test without_look = {test->method, test->data, NULL};
     for (size_t i = 0; i < count; i++) {
         struct run_env_witness one, other;
-        run_test_through(&blind, settings[i], 1, 0, NULL, &one);
+        run_test_through(&without_look, settings[i], 1, 0, NULL, &one);
         assert_true(one.metrics > 0 && one.artifacts >= least_artifacts);
         for (size_t j = 0; j < sizeof others / sizeof others[0]; j++) {
-            run_test_through(&blind, settings[i], others[j][0], others[j][1], NULL, &other);
+            run_test_through(&without_look, settings[i], others[j][0], others[j][1], NULL, &other);
             assert_memory_equal(&one, &other, sizeof one);
         }
     }
@@ -61,7 +62,7 @@ static void keep_field(void *context, const char *field, const char *detail)
     snprintf(names + length, NAMES - length, "%s ", field);
 }
 
-/* The fields that check() names, each with a space on both sides. */
+/* Writes the fields that check() names, each between two spaces. */
 static void faults_of(const struct method *method, const void *config, char names[NAMES])
 {
     struct method_faults faults = {names, keep_field};

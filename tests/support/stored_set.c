@@ -1,3 +1,4 @@
+/* Reads a file from memory and writes it as a stored data set (stored_set.h). */
 #include "tests/support/stored_set.h"
 
 #include <stdio.h>
@@ -8,7 +9,9 @@
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *err)
 {
-    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(err, STATUS_IO, NULL, "not written");
+    return fwrite(bytes, 1, count, context) == count
+               ? STATUS_OK
+               : error_set(err, STATUS_IO, NULL, "the disk refused to write the data set");
 }
 
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err)
@@ -25,9 +28,9 @@ enum status stored_set(const char *folder, const char *format, const char *text,
     snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
     FILE *file = mkdir(folder, 0700) == 0 ? fopen(path, "wb") : NULL;
     status = file ? collection_write(&c, &(struct snapshot_writer){file, put}, err)
-                  : error_set(err, STATUS_IO, NULL, "no folder %s", folder);
+                  : error_set(err, STATUS_IO, NULL, "cannot write a data set into the folder %s", folder);
     if (file && fclose(file) && !status)
-        status = error_set(err, STATUS_IO, NULL, "not written");
+        status = error_set(err, STATUS_IO, NULL, "the disk refused to write the data set");
     collection_close(&c);
     return status;
 }

@@ -1,10 +1,11 @@
-/* A data set in a folder, as an upload leaves it. For tests. */
+/* Writes a data set into a folder as an upload does. */
 #ifndef MOTIF_TESTS_SUPPORT_STORED_SET_H
 #define MOTIF_TESTS_SUPPORT_STORED_SET_H
 
 #include "core/base/error.h"
 
-/* Makes the folder and writes what `text`, a file of the format (core/data/uploads/collection.h), holds into it. */
+/* Creates the folder and stores the data of `text` in it, a file in the named format (core/data/uploads/collection.h).
+ * STATUS_IO, or the errors of collection_read(). */
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err);
 
 #endif

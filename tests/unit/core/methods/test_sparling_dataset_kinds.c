@@ -410,7 +410,7 @@ static void refused(const char *name, const struct config_setting *more, const s
 
 static void what_does_not_fit(void **state)
 {
-    refused("one-name", NULL, NULL, STATUS_INVALID, "has 1 names for labels; 2 to 4096");
+    refused("one-name", NULL, NULL, STATUS_INVALID, "has a vocabulary of 1 names; it must have 2 to 4096");
     refused("clicks", NULL, NULL, STATUS_INVALID, "recordings that are too short");
     refused("plain", SETTINGS({"dataset_test_group", "nobody"}, {"dataset_validation", "0.3"}), NULL, STATUS_INVALID,
             "no samples for test");
