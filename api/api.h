@@ -1,20 +1,19 @@
-/* The contract as a function: a request in, a response out. No sockets, and but for the parser of an upload (uploads.h)
- * no threads of its own.
+/* The HTTP API as functions: a request in, a response out. It opens no sockets and, apart from the parser of an upload
+ * (datasets/uploads.h), starts no threads.
  *
- * The process (server/) owns connections, tokens and workers; this room owns everything a client can
- * see: routes, validation, documents, errors. One table (route.h) says of every route its method,
- * pattern, scope, body limit, media types, parameters and answers; routing, 405, admission and the
- * OpenAPI document are read from it.
+ * The process (server/) owns connections, tokens and workers. This folder owns everything that a client sees: routes,
+ * validation, documents, errors. One table (http/route.h) holds the method, pattern, scope, body limit, media types,
+ * parameters and responses of every route. Routing, 405, admission and the OpenAPI document are read from it.
  *
- * How an adapter uses it, for each request:
- *   1. headers are complete: fill a struct api_request (no body yet) and call api_admit(). False: send
- *      the response, which refuses (400, 404, 405, 401, 403, 413, 414, 415), and read no body.
- *      True: read at most *body_limit bytes; when more arrive, call api_refuse(.., 413, ..).
- *   2. call api_handle() with the whole body; send the response; api_response_close().
+ * An adapter handles a request in two steps:
+ *   1. When the headers are complete, it fills a struct api_request without a body and calls api_admit(). If that
+ * returns false, it sends the response (400, 401, 403, 404, 405, 413, 414 or 415) and reads no body. Otherwise it reads
+ *      at most *body_limit bytes; when more arrive, it calls api_refuse() with 413.
+ *   2. It calls api_handle() with the whole body, sends the response and calls api_response_close().
  *
- * Every response is complete: status, Content-Type, X-Request-Id, ETag, security headers. Each
- * response, refused or not, is counted once in /metrics. All functions may be called from any number of
- * threads at the same time; a request and its response belong to one thread. */
+ * Every response is complete: status, Content-Type, X-Request-Id, ETag, security headers. Each is counted once in
+ * /metrics. Any number of threads may call these functions at the same time; a request and its response belong to one
+ * thread. */
 #ifndef MOTIF_API_API_H
 #define MOTIF_API_API_H
 
@@ -28,36 +27,39 @@
 struct api;
 struct api_route;
 
+/* Creates the api. STATUS_NO_MEMORY; STATUS_INTERNAL when a table of a method or of routes is wrong. Borrows what the
+ * options point to. Destroy it with api_destroy(). */
 enum status api_create(const struct api_options *options, struct api **api, struct error *err);
-/* No request may be in progress and every response must be closed. NULL is fine. */
+/* No request may be in progress, and every response must be closed. NULL is fine. */
 void api_destroy(struct api *api);
 
-/* Before the body: see above. True: *body_limit says how many bytes may be read (0: none are
- * expected; whatever arrives must be refused with 413). False: the response is ready. */
+/* Checks a request before its body is read: see above. True: the adapter may read *body_limit bytes (0: the route takes
+ * no body). False: the response is ready to be sent. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);
 
-/* For a route that streams, after api_admit(): the body is given piece by piece instead of being collected, and
- * `request->upload` says so to api_handle(). False: the response refuses. Whatever happens then, api_upload_close() is
- * called once; an upload that was not handled can be resumed if the client said its hash. */
+/* For a route that streams, after api_admit(): the adapter passes the body piece by piece to api_upload_add() and sets
+ * `request->upload` for api_handle(). False: the response is ready to be sent, and there is no upload. After true, the
+ * adapter calls api_upload_close() once in any case. A client that announced the hash can resume an upload that was
+ * not handled. */
 bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
                       struct api_response *response);
 void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);
 void api_upload_close(struct api *api, struct api_upload *upload); /* NULL is fine */
 
-/* Answers. Never fails: what goes wrong is a response of its own. Does the checks of api_admit()
- * again, so that it is safe alone. */
+/* Runs the handler of a request and fills the response. It never fails: every error is a response. It repeats the
+ * checks of api_admit(), so that it is safe without that call. */
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response);
 
-/* A problem of the adapter's own (400 framing, 413, 417, 421, 429 with Retry-After, 431, 503): `title` and
- * `detail` are for the client. retry_after: seconds, or 0 for none. Method and target of the request may be
- * NULL when they never arrived. */
+/* Fills the response for a problem that the adapter found itself (400 for wrong framing, 413, 417, 421, 429, 431, 503).
+ * title: NULL for that of the status. retry_after: seconds; 0: no Retry-After. Method and target of the request may be
+ * NULL when they did not arrive. */
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
                 int retry_after, struct api_response *response);
 
-/* The trainer of a job is gone: a checkpoint of which it had sent a part is dropped. */
+/* The trainer of a job is gone: drops a checkpoint that it sent only in part. */
 void api_trainer_gone(struct api *api, const char *job);
 
-/* The route of a method and target, for what must be known early. NULL when there is none. */
+/* The route of a method and a target, or NULL. The functions below read it before the request is complete. */
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target);
 size_t api_route_body_limit(const struct api_route *route);
 enum api_scope api_route_scope(const struct api_route *route);

@@ -1,8 +1,9 @@
-/* An upload while it arrives: bytes go to a part on the disk (storage/files/dataset.h), and a thread of its own reads
- * them back, takes their SHA-256 and parses them, always as far as they have come. So what is wrong with row 3 is known
- * when row 3 has arrived, and nothing of the size of the upload is held in memory but the collection itself.
+/* The upload of a data set. Arriving bytes are written to a partial file (storage/files/dataset.h); a parser thread
+ * reads them back as they arrive, hashes and parses them. A fault in row 3 is therefore found when row 3 arrives, and
+ * memory holds only the parsed collection, not the upload.
  *
- * upload_begin() → upload_add() ... → upload_finish() | → upload_close(). One thread at a time. */
+ * Order of calls: upload_begin(), upload_add() any number of times, upload_finish() when all bytes have arrived,
+ * upload_close(). One thread at a time. */
 #ifndef MOTIF_API_DATASETS_UPLOADS_H
 #define MOTIF_API_DATASETS_UPLOADS_H
 
@@ -18,23 +19,26 @@ struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
     bool channels_first;
-    char hash[HASH_TEXT]; /* announced; "" */
-    int64_t offset;       /* bytes that are here from before */
-    int64_t most;         /* bytes of the whole */
+    char hash[HASH_TEXT]; /* SHA-256 of the whole, announced by the client in hex; "": not announced */
+    int64_t offset;       /* bytes that arrived in earlier requests */
+    int64_t most;         /* upper limit of the whole, in bytes */
 };
 
-/* root: the folder of data sets; borrowed. STATUS_CONFLICT: the part has another length than `offset` (*there says
- * which), or is being written. */
+/* root: the folder of data sets; borrowed. STATUS_CONFLICT: the partial file does not have `offset` bytes (*there gets
+ * its length), or another request writes it. */
 enum status upload_begin(const char *root, const struct upload_request *request, struct api_upload **upload,
                          int64_t *there, struct error *err);
-/* What fails here is told by upload_finish(). */
+/* Errors are reported by upload_finish(). */
 void upload_add(struct api_upload *upload, const void *bytes, size_t count);
-/* All has arrived: waits for the parser. The collection is the upload's. */
+/* Waits for the parser after the last byte and reports the first error. hash: SHA-256 of all bytes, in hex. The upload
+ * keeps the collection. */
 enum status upload_finish(struct api_upload *upload, const struct collection **collection, char hash[HASH_TEXT],
                           int64_t *bytes, struct error *err);
-/* A part that can be resumed stays unless upload_drop() was called, which takes it away at once. NULL is fine. */
+/* Frees the upload; NULL is fine. A partial file whose hash was announced stays for a later resume, unless
+ * upload_drop() deleted it. */
 void upload_close(struct api_upload *upload);
 void upload_drop(struct api_upload *upload);
+/* The request that upload_begin() received; the upload keeps it. */
 const struct upload_request *upload_asked(const struct api_upload *upload);
 
 #endif

@@ -1,6 +1,6 @@
-/* Counters of what was answered, and the text format of Prometheus.
+/* Counters of responses, and the Prometheus text format.
  *
- * Counting is a few relaxed atomic additions, so that no request waits for another. Any thread. */
+ * Counting takes a few relaxed atomic additions, so that requests do not wait for each other. Any thread. */
 #ifndef MOTIF_API_DOCUMENTS_PROMETHEUS_H
 #define MOTIF_API_DOCUMENTS_PROMETHEUS_H
 
@@ -18,18 +18,18 @@ struct route_table;
 /* A counter for each route of the table, which must outlive the counters, and one for requests that match none. */
 enum status counters_create(const struct route_table *routes, struct counters **counters, struct error *err);
 void counters_destroy(struct counters *counters); /* NULL is fine */
-/* route NULL: none matched. */
+/* Counts a response. route: NULL when no route matched. */
 void counters_add(struct counters *counters, const struct api_route *route, bool head, int status, double seconds);
-/* The families motifd_http_*. */
+/* Appends the families motifd_http_*. */
 void counters_write(const struct counters *counters, struct buf *out);
 
-/* "# HELP", "# TYPE"; type is "counter", "gauge" or "histogram". */
+/* Appends the lines # HELP and # TYPE. type: "counter", "gauge" or "histogram". */
 void prometheus_family(struct buf *out, const char *name, const char *type, const char *help);
-/* A sample without labels. */
+/* Appends a sample without labels. */
 void prometheus_value(struct buf *out, const char *name, double value);
-/* The samples of a histogram, whose family was written. labels: `a="b",c="d"`, or "". */
+/* Appends the samples of a histogram after its family. labels: `a="b",c="d"`, or "". */
 void prometheus_histogram(struct buf *out, const char *name, const char *labels, const struct histogram_counts *counts);
-/* `value` of a label, escaped, with its quotes. */
+/* Appends the value of a label, escaped and in quotes. */
 void prometheus_label(struct buf *out, const char *value);
 
 #endif

@@ -1,11 +1,11 @@
-/* The weights of a checkpoint as a safetensors file, read on demand at any offset; and such a file as weights.
+/* Converts the weights of a checkpoint to a safetensors file, which can be read at any offset without building it, and
+ * back.
  *
  *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
  *
- * The JSON has for each tensor {"dtype","shape","data_offsets":[begin,end)} and in "__metadata__" texts about where
- * it comes from. Tensors follow each other without gaps, as readers of the format demand; in the stored stream
- * they lie at 64-byte boundaries, so a table maps one to the other. The same checkpoint always gives the same
- * bytes. One thread at a time. */
+ * The JSON contains {"dtype","shape","data_offsets":[begin,end)} for each tensor, and texts about the origin in
+ * "__metadata__". The format allows no gaps between tensors; a stored stream aligns them to 64 bytes, so a table maps
+ * offsets between the two. The same checkpoint always gives the same bytes. One thread at a time. */
 #ifndef MOTIF_API_FORMATS_SAFETENSORS_H
 #define MOTIF_API_FORMATS_SAFETENSORS_H
 
@@ -23,42 +23,45 @@ struct safetensors_note { /* an entry of __metadata__ */
     const char *name, *value;
 };
 
-/* The table alone, of entries that are weights: name, type, rank, dim and bytes are read. `head` is empty before. */
+/* Appends the head of a file (length and JSON) for entries that are weights, of which it reads name, type, rank, dim
+ * and bytes. `head` must be empty. */
 enum status safetensors_head(const struct snapshot_entry *entries, size_t count, const struct safetensors_note *notes,
                              size_t note_count, struct buf *head, struct error *err);
 
-/* `from` is borrowed and must stay valid. STATUS_CORRUPT when the stream is none, or a weight has a type that the
- * format does not know. */
+/* Opens a stored stream as a safetensors file. `from` is borrowed and must outlive the file. STATUS_CORRUPT: the stream
+ * is no snapshot, or the format lacks the type of a weight. */
 enum status safetensors_open(const struct snapshot_reader *from, const struct safetensors_note *notes,
                              size_t note_count, struct safetensors **out, struct error *err);
 void safetensors_close(struct safetensors *file); /* NULL is fine */
 
+/* Size of the file. */
 uint64_t safetensors_bytes(const struct safetensors *file);
-/* Exactly `count` bytes from `offset`; both must lie within the file. */
+/* Reads `count` bytes from `offset`, all of which must be within the file. */
 enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to, size_t count, struct error *err);
 
-/* ---- the other way ---- */
+/* ---- from a file to a stored stream ---- */
 
 struct safetensors_tensor {
     const char *name;
     enum snapshot_type type;
     int rank;
-    uint64_t dim[4], begin, end; /* bytes within the data */
+    uint64_t dim[4], begin, end; /* begin and end: offsets in the data, in bytes */
 };
 struct safetensors_content {
-    cJSON *head;                        /* owns every name */
-    const cJSON *notes;                 /* __metadata__: an object of texts; NULL without one */
+    cJSON *head;                        /* owns the names of tensors */
+    const cJSON *notes;                 /* the object __metadata__, whose values are texts; NULL: none */
     const unsigned char *data;          /* borrowed */
-    struct safetensors_tensor *tensors; /* in the order of the data, without gaps */
+    struct safetensors_tensor *tensors; /* in the order of their data, which has no gaps */
     size_t count;
 };
-/* The table of a whole file in memory; the bytes may be hostile and must stay valid. STATUS_INVALID with a pointer into
- * the JSON where a tensor is at fault; *out is empty then. Types that a stored stream does not know are refused. */
+/* Parses a file in memory, which must outlive the content and may be hostile. STATUS_INVALID: err->pointer leads to the
+ * faulty tensor in the JSON, and *out is empty. Types that a stored stream lacks are refused. */
 enum status safetensors_parse(const void *bytes, size_t count, struct safetensors_content *out, struct error *err);
-void safetensors_content_close(struct safetensors_content *content);                       /* a zeroed one is fine */
-const char *safetensors_note(const struct safetensors_content *content, const char *name); /* NULL: none */
+void safetensors_content_close(struct safetensors_content *content); /* a zeroed one is fine */
+const char *safetensors_note(const struct safetensors_content *content,
+                             const char *name); /* value of a note; NULL: none */
 
-/* The tensors as a stream of weights (core/base/snapshot.h), appended to `out`. */
+/* Appends the tensors as a stream of weights (core/base/snapshot.h) to `out`. */
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err);
 
 #endif

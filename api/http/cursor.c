@@ -1,3 +1,5 @@
+/* Page cursors: base64 of an id and seven bytes of a SHA-256 over the id and the filter. The hash has no secret: it
+ * detects mistakes, not attacks, and a forged cursor reaches nothing that the list does not show anyway. */
 #include "api/http/cursor.h"
 
 #include <sodium/utils.h>

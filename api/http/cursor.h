@@ -1,6 +1,6 @@
-/* Page cursors: opaque to clients, checked by us. A cursor holds the id after which the next page begins
- * and a check over it and the filter of the list, so that a cursor that was made up, cut off, or
- * taken from another list is refused instead of giving a wrong page. Pure functions; any thread. */
+/* Cursors of lists that are read page by page. A cursor contains the id of the last item of a page and a hash over that
+ * id and the list's filter, so that a cursor that was invented, truncated or taken from another list is refused.
+ * Clients treat it as opaque text. Pure functions; any thread. */
 #ifndef MOTIF_API_HTTP_CURSOR_H
 #define MOTIF_API_HTTP_CURSOR_H
 
@@ -10,7 +10,8 @@
 
 #define CURSOR_TEXT 64
 
-/* `filter`: any text that tells lists apart. */
+/* filter: text that is different for every list and filter. cursor_read() returns false for a cursor that
+ * cursor_write() did not make for this filter. */
 void cursor_write(const char *id, const char *filter, char out[CURSOR_TEXT]);
 bool cursor_read(const char *cursor, const char *filter, char id[STORAGE_ID]);
 

@@ -1,3 +1,4 @@
+/* The table of problems, and the document that a client receives for one. */
 #include "api/http/problem.h"
 
 #include <stdio.h>
@@ -12,24 +13,24 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
     [PROBLEM_UNAUTHORISED] = {401, "unauthorised", "A valid token is needed"},
     [PROBLEM_FORBIDDEN] = {403, "forbidden", "The token does not allow this"},
     [PROBLEM_NOT_FOUND] = {404, "not-found", "There is no such resource"},
-    [PROBLEM_METHOD] = {405, "method-not-allowed", "The resource does not know this method"},
-    [PROBLEM_NOT_ACCEPTABLE] = {406, "not-acceptable", "None of the accepted media types can be given"},
+    [PROBLEM_METHOD] = {405, "method-not-allowed", "The resource does not support this method"},
+    [PROBLEM_NOT_ACCEPTABLE] = {406, "not-acceptable", "None of the accepted media types is available"},
     [PROBLEM_TIMEOUT] = {408, "timeout", "The request took too long to arrive"},
-    [PROBLEM_CONFLICT] = {409, "conflict", "The present state does not allow this"},
+    [PROBLEM_CONFLICT] = {409, "conflict", "The current state does not allow this"},
     [PROBLEM_PRECONDITION] = {412, "precondition-failed", "The resource has changed"},
     [PROBLEM_TOO_LARGE] = {413, "too-large", "The body is too large"},
     [PROBLEM_TARGET_TOO_LONG] = {414, "target-too-long", "The request target is too long"},
-    [PROBLEM_MEDIA_TYPE] = {415, "media-type", "The media type of the body is not taken here"},
-    [PROBLEM_RANGE] = {416, "range", "The range lies outside the resource"},
+    [PROBLEM_MEDIA_TYPE] = {415, "media-type", "The media type of the body is not supported here"},
+    [PROBLEM_RANGE] = {416, "range", "The range is outside of the resource"},
     [PROBLEM_EXPECTATION] = {417, "expectation-failed", "The expectation cannot be met"},
     [PROBLEM_MISDIRECTED] = {421, "misdirected", "The request is for another host"},
     [PROBLEM_INVALID] = {422, "invalid", "Some fields are invalid"},
-    [PROBLEM_KEY_REUSED] = {422, "idempotency-key-reused", "The idempotency key belongs to another request"},
+    [PROBLEM_KEY_REUSED] = {422, "idempotency-key-reused", "The idempotency key was used for another request"},
     [PROBLEM_TOO_MANY] = {429, "too-many-requests", "Too many requests"},
     [PROBLEM_HEADERS] = {431, "headers-too-large", "The request headers are too large"},
-    [PROBLEM_INTERNAL] = {500, "internal", "Something went wrong here"},
-    [PROBLEM_NOT_IMPLEMENTED] = {501, "not-implemented", "The request needs something that is not implemented"},
-    [PROBLEM_UNAVAILABLE] = {503, "unavailable", "Not available at the moment"},
+    [PROBLEM_INTERNAL] = {500, "internal", "An internal error occurred"},
+    [PROBLEM_NOT_IMPLEMENTED] = {501, "not-implemented", "The request needs a feature that is not implemented"},
+    [PROBLEM_UNAVAILABLE] = {503, "unavailable", "The service is not available at the moment"},
 };
 
 const struct problem_kind *problem_kind(enum problem problem)

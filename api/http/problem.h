@@ -1,8 +1,8 @@
-/* Errors as RFC 9457 wants them.
+/* Problem documents (RFC 9457): how the API reports errors.
  *
- * Every kind of error that the service can answer with is a row of one table: its status, a name that
- * never changes (`type` is "urn:motifd:problem:NAME"), a title. `detail` says what happened this time and
- * `instance` is the request's id. Nothing of the host is told: no path, no SQL, no stack. */
+ * One table holds every kind of problem: its status, a name that never changes (`type` is "urn:motifd:problem:NAME")
+ * and a title. `detail` describes the single case, and `instance` is the id of the request. A problem document contains
+ * nothing about the machine: no path, no SQL, no stack. Pure functions; any thread. */
 #ifndef MOTIF_API_HTTP_PROBLEM_H
 #define MOTIF_API_HTTP_PROBLEM_H
 
@@ -23,7 +23,7 @@ enum problem {
     PROBLEM_METHOD,          /* 405 */
     PROBLEM_NOT_ACCEPTABLE,  /* 406 */
     PROBLEM_TIMEOUT,         /* 408 */
-    PROBLEM_CONFLICT,        /* 409: the state does not allow it */
+    PROBLEM_CONFLICT,        /* 409: the state of the resource does not allow the request */
     PROBLEM_PRECONDITION,    /* 412 */
     PROBLEM_TOO_LARGE,       /* 413 */
     PROBLEM_TARGET_TOO_LONG, /* 414 */
@@ -32,7 +32,7 @@ enum problem {
     PROBLEM_EXPECTATION,     /* 417 */
     PROBLEM_MISDIRECTED,     /* 421 */
     PROBLEM_INVALID,         /* 422: fields of the body, listed */
-    PROBLEM_KEY_REUSED,      /* 422: Idempotency-Key with another request */
+    PROBLEM_KEY_REUSED,      /* 422: the Idempotency-Key was used for another request */
     PROBLEM_TOO_MANY,        /* 429 */
     PROBLEM_HEADERS,         /* 431 */
     PROBLEM_INTERNAL,        /* 500 */
@@ -45,16 +45,17 @@ struct problem_kind {
     int status;
     const char *name, *title;
 };
+/* The row of a problem; static. */
 const struct problem_kind *problem_kind(enum problem problem);
-/* The first row with this status; PROBLEM_INTERNAL when there is none. */
+/* The first problem with this HTTP status, or PROBLEM_INTERNAL. */
 enum problem problem_of_status(int status);
-/* Which problem an error of the rooms below is to a client. */
+/* The problem that an error of core or storage is to a client. */
 enum problem problem_of_error(enum status code);
-/* May the message of such an error be shown? Others are logged and described in general words. */
+/* True when clients may see the messages of errors with this code. Other messages go to the log. */
 bool problem_tells(enum status code);
 
-/* Appends the document. `title` NULL: the table's. `faults` (may be NULL) become `errors`; `member` is what names
- * their place: "pointer" for a body, "parameter" for a query. */
+/* Appends a problem document to `out`. title: NULL for the table's. instance: the id of the request. faults: written as
+ * the list `errors`; may be NULL. member: the name of a fault's place in that list, "pointer" or "parameter". */
 void problem_write(struct buf *out, enum problem problem, int status, const char *title, const char *detail,
                    const char *instance, const char *member, const struct api_faults *faults);
 

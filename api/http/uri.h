@@ -1,8 +1,7 @@
-/* Request targets: strict percent-decoding, query parameters, and header values that are lists.
+/* Request targets (percent-decoding, query parameters) and header values that are lists (Accept, ETags, Range).
  *
- * Nothing that a client sends becomes a path of the host; still the decoder refuses what has no
- * business in a target: NUL and control characters (also as %00), bad hexadecimal digits, bytes that are not
- * UTF-8 (so overlong forms of '/' and '.' too). Pure functions; any thread. */
+ * The decoder is strict. It refuses NUL and control characters (also as %00), wrong hexadecimal digits, and bytes that
+ * are not UTF-8, overlong forms of '/' and '.' among them. Pure functions; any thread. */
 #ifndef MOTIF_API_HTTP_URI_H
 #define MOTIF_API_HTTP_URI_H
 
@@ -14,7 +13,8 @@
 
 #define QUERY_PAIRS 32
 
-/* `out` gets the decoded text and a NUL. STATUS_INVALID, STATUS_LIMIT (does not fit). */
+/* Writes the decoded text and a NUL to `out`. plus_is_space: '+' means a space, as in queries. STATUS_INVALID: wrong
+ * encoding; STATUS_LIMIT: `out` is too small. */
 enum status uri_decode(const char *text, size_t bytes, bool plus_is_space, char *out, size_t out_bytes,
                        struct error *err);
 
@@ -24,28 +24,29 @@ struct query_pair {
 struct query {
     struct query_pair pairs[QUERY_PAIRS];
     size_t count;
-    char text[4096 + QUERY_PAIRS]; /* where names and values live */
+    char text[4096 + QUERY_PAIRS]; /* the memory of names and values */
 };
-/* `text`: what stands behind '?', NULL or "" for none. A name that occurs twice is refused. The pairs
- * point into `query`: do not move it. */
+/* Parses a query, the text after '?'; NULL or "" is an empty query. STATUS_INVALID: wrong encoding, too many pairs, or
+ * a name that occurs twice. The pairs point into `query`: do not move or copy it. */
 enum status query_parse(const char *text, struct query *query, struct error *err);
-const char *query_get(const struct query *query, const char *name); /* NULL: not given */
+const char *query_get(const struct query *query, const char *name); /* NULL: the query has no such name */
 
-/* A decimal integer and nothing else ("-12", "7"); false otherwise or beyond int64_t. */
+/* Parses a decimal integer ("-12", "7"). False for any other text and for numbers beyond int64_t. */
 bool text_integer(const char *text, int64_t *value);
 
-/* Is `content_type` ("application/json; charset=utf-8") of this type? Parameters other than a charset
- * that is not UTF-8 do not matter. */
+/* True when a Content-Type ("application/json; charset=utf-8") has the media type `type`. A charset other than UTF-8
+ * makes it false; other parameters are ignored. */
 bool media_is(const char *content_type, const char *type);
-/* The offer that an Accept header wants most (the earlier of equals), or -1. NULL accepts all. */
+/* The index of the offer that an Accept header (NULL: accepts everything) prefers, the earlier of equal ones; -1 when
+ * it accepts none. */
 int media_pick(const char *accept, const char *const *offers, int count);
 
-/* Does an If-Match / If-None-Match list name this tag? `*` names every tag. Weak tags ("W/...") match only
+/* True when the list of an If-Match or If-None-Match header contains this tag or is "*". Weak tags ("W/...") match only
  * when `weak` is set. */
 bool etag_listed(const char *list, const char *etag, bool weak);
 
-/* The answer to a Range header over `total` bytes. RANGE_ALL: none, or one to be ignored (other units, bad
- * syntax, several ranges). */
+/* The part of `total` bytes that a Range header (NULL: none) requests: bytes *first to *last, both included. RANGE_ALL:
+ * send everything, because there is no header or it must be ignored (other units, wrong syntax, several ranges). */
 enum range { RANGE_ALL, RANGE_PART, RANGE_NOT_SATISFIABLE };
 enum range range_parse(const char *header, uint64_t total, uint64_t *first, uint64_t *last);
 

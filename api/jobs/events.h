@@ -4,14 +4,13 @@
  *   event: progress
  *   data: {"job":"...","time":"...","progress":{...}}
  *
- * Ids are rows of the database: they grow over all jobs and outlive the daemon, so a client that names the last
- * one it saw goes on behind it. Types and their members beside `job` and `time`:
- *   state       state
- *   progress    progress, as in the job's document
- *   metric      series {name: [[step, value], ...]}: points that are new (thinned like GET .../metrics where one
- *               event has more than EVENT_POINTS of a series; read back from the series, so always what holds now)
+ * Ids are rows of the database: they grow over all jobs and survive restarts of the daemon, so that a client can
+ * continue after the last id that it received. Types, and their members besides `job` and `time`: state       state
+ *   progress    progress, as in the job document
+ *   metric      series {name: [[step, value], ...]}: new points. They are read from the stored series when the event is
+ *               sent, and thinned like GET .../metrics when an event has more than EVENT_POINTS of a series
  *   checkpoint  seq
- * Opening a stream is a route (response.events); sending it is the server's business. */
+ * A handler opens a stream (api_response.events); server/ sends it. */
 #ifndef MOTIF_API_JOBS_EVENTS_H
 #define MOTIF_API_JOBS_EVENTS_H
 
@@ -22,11 +21,12 @@
 #define EVENT_POINTS 300
 #define EVENT_BYTES_MAX (4u << 20) /* of one event */
 
-/* Appends one event. `arena` holds what is read on the way. STATUS_LIMIT: larger than the buffer's limit. */
+/* Appends one event to `out`. The stored points that it reads are allocated in `arena`. STATUS_LIMIT: the event exceeds
+ * the limit of the buffer. Any thread. */
 enum status event_write(struct storage *storage, const struct storage_event *event, struct arena *arena,
                         struct buf *out, struct error *err);
 
-/* True for the event behind which its job has no more. */
+/* True when no event of the job follows this one. */
 bool event_is_last(const struct storage_event *event);
 
 #endif

@@ -1,4 +1,4 @@
-/* A struct sink that writes JSON text into a bounded buffer.
+/* A struct sink that writes JSON text to a bounded buffer.
  *
  *     struct json_sink json;
  *     json_sink_init(&json, &buf);
@@ -7,8 +7,8 @@
  *     sink_end_object(&json.sink);
  *     if (!json_sink_done(&json)) ...
  *
- * Numbers are written so that reading them back gives the same bits, in the shortest of %.15g, %.16g, %.17g;
- * non-finite ones as null; text that is not UTF-8 has its bad bytes replaced by U+FFFD. One thread at a time. */
+ * Numbers are written in the shortest of %.15g, %.16g and %.17g that gives the same bits when read back; NaN and
+ * infinities become null. U+FFFD replaces bytes that are not UTF-8. One thread at a time. */
 #ifndef MOTIF_API_JSON_JSON_SINK_H
 #define MOTIF_API_JSON_JSON_SINK_H
 
@@ -21,23 +21,23 @@
 #define JSON_SINK_DEPTH 32
 
 struct json_sink {
-    struct sink sink; /* hand out a pointer to this */
+    struct sink sink; /* pass a pointer to this to writers */
     struct buf *out;  /* borrowed */
     int depth;
     uint32_t in_list;   /* bit d: level d is a list */
     uint32_t has_items; /* bit d: level d needs a comma before its next item */
-    bool wrong;         /* misuse: unbalanced, key missing, too deep */
-    bool finished;      /* the one root value is complete */
+    bool wrong;         /* misuse by a writer: unbalanced, key missing, too deep */
+    bool finished;      /* the root value is complete */
 };
 
-/* The sink keeps a pointer to `json`: do not move it. */
+/* Prepares a sink that appends to `out`. The sink points to `json`: do not move it. */
 void json_sink_init(struct json_sink *json, struct buf *out);
-/* Inserts text that already is JSON (a stored document) as a value. */
+/* Writes text that is JSON already (a stored document) as a value. */
 void json_sink_raw(struct json_sink *json, const char *key, const char *text);
-/* True when exactly one value was written, all is balanced, and the buffer did not overflow. */
+/* True when exactly one value was written, every object and list was closed, and the buffer did not overflow. */
 bool json_sink_done(const struct json_sink *json);
 
-/* The notation itself, for writers that have no sink. */
+/* Append one value in JSON notation, for writers without a sink. */
 void json_write_number(struct buf *out, double value);
 void json_write_text(struct buf *out, const char *value);
 

@@ -1,9 +1,8 @@
-/* Models that queries use, opened from checkpoints and kept while there is room.
+/* A cache of models that queries opened from checkpoints.
  *
- * A model is immutable once open, so any number of threads may use one at the same time. The first who
- * asks for a checkpoint opens it, outside the lock; who asks meanwhile waits for that one. When the
- * models together are larger than the bound, those that nobody uses go, the longest unused first.
- * Every function may be called from any thread. */
+ * An open model is immutable, so any number of threads may use it at the same time. The first query for a checkpoint
+ * opens the model, without holding the lock; further queries for it wait. When the models exceed the limit, the cache
+ * closes unused ones, the least recently used first. Any thread may call any function. */
 #ifndef MOTIF_API_QUERIES_MODEL_CACHE_H
 #define MOTIF_API_QUERIES_MODEL_CACHE_H
 
@@ -21,15 +20,15 @@ struct model_lease {
 
 enum status model_cache_create(struct storage *storage, const struct kernels *kernels, const char *data,
                                uint64_t limit_bytes, struct model_cache **cache, struct error *err);
-/* No lease may be out. NULL is fine. */
+/* Every lease must have been released. NULL is fine. */
 void model_cache_destroy(struct model_cache *cache);
 
-/* The model of checkpoint `seq` of `job`; give the lease back with model_cache_release(). A failure is not
- * remembered: the next who asks tries again. */
+/* Leases the model of checkpoint `seq` of `job`; release it with model_cache_release(). The cache does not remember
+ * failures: the next call tries again. STATUS_NOT_FOUND: no such checkpoint; errors of method->open() otherwise. */
 enum status model_cache_get(struct model_cache *cache, const struct method *method, const struct storage_job *job,
                             int64_t seq, struct model_lease *lease, struct error *err);
 void model_cache_release(struct model_cache *cache, struct model_lease *lease);
-/* The job is gone: its models go as soon as nobody uses them. */
+/* Closes the models of a deleted job, each when its last lease is released. */
 void model_cache_forget(struct model_cache *cache, const char *job);
 
 struct model_cache_stats {

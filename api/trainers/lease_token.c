@@ -1,3 +1,4 @@
+/* Generates and hashes the tokens of leases, which executors pass to trainers and handlers check. */
 #include "api/trainers/lease_token.h"
 
 #include <sodium/randombytes.h>

@@ -1,4 +1,4 @@
-/* The attestation of a job, as a document of its own and as a part of its bundle. */
+/* The attestation of a job. One function writes it both for its own route and into the job's bundle. */
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"
@@ -7,7 +7,7 @@
 
 #define ATTESTATION_FORMAT "motifd-attestation-1"
 
-/* Written to x->out under `key`. Nothing has been written after a failure. */
+/* Writes the attestation to x->out under `key`. After a failure nothing has been written. */
 enum status attestation_write(struct exchange *x, const char *key, const struct storage_job *job, struct error *err);
 
 #endif

@@ -1,14 +1,15 @@
-/* A job as one file: what it was, what it found, and checkpoints from which it goes on.
+/* A job as one file (a bundle): its configuration, result, metrics and checkpoints, which another daemon can import.
  *
- * The file is in the safetensors format, so that any reader of that opens it. Its metadata are texts:
+ * The file has the safetensors format, so that other tools can open it. Its metadata are texts:
  *
  *   format             "motifd-bundle-1"
- *   manifest           JSON: {"attestation": {...}, "name", "result", "evaluation", "members": [{"name", "bytes",
- * "sha256", "accuracy"}]} manifest_sha256    of that text, in hex
+ *   manifest           JSON: {"attestation": {...}, "name", "result", "evaluation",
+ *                      "members": [{"name", "bytes", "sha256", "accuracy"}]}
+ *   manifest_sha256    SHA-256 of that text, in hex
  *
- * and its tensors are bytes (U8): "metrics", JSON {"NAME": [[step, value], ...]}, and "checkpoint.SEQ", a stream of
- * core/base/snapshot.h. Every byte is under a hash: members under the manifest's, the manifest under its own,
- * configuration and checkpoints under the attestation's chain as well (chain.h). */
+ * Its tensors are bytes (U8): "metrics", JSON {"NAME": [[step, value], ...]}, and "checkpoint.SEQ", a stream of
+ * core/base/snapshot.h. A hash covers every byte: the manifest has the hashes of the members, manifest_sha256 covers
+ * the manifest, and the attestation's chain (chain.h) covers configuration and checkpoints once more. */
 #ifndef MOTIF_API_TRANSFER_BUNDLE_H
 #define MOTIF_API_TRANSFER_BUNDLE_H
 
@@ -21,7 +22,7 @@
 
 struct bundle_checkpoint {
     int64_t seq, step, samples;
-    double density, accuracy; /* NaN where there is none */
+    double density, accuracy; /* NaN: none */
     bool stage_end;
     const unsigned char *bytes; /* within the file */
     size_t count;
@@ -31,15 +32,16 @@ struct bundle_checkpoint {
 struct bundle {
     struct safetensors_content content;
     cJSON *manifest, *metrics;
-    const cJSON *attestation;              /* of the manifest */
+    const cJSON *attestation;              /* within the manifest */
     struct bundle_checkpoint *checkpoints; /* ascending; at least one */
     size_t count;
 };
 
-/* The file stays borrowed. STATUS_INVALID with a pointer where it was changed or never was one; *out is empty then. */
+/* Parses a bundle in memory and checks its hashes. Borrows the bytes. STATUS_INVALID: err->pointer leads to the part
+ * that was changed or is no bundle, and *out is empty. */
 enum status bundle_open(const void *bytes, size_t count, struct bundle *out, struct error *err);
 void bundle_close(struct bundle *bundle); /* a zeroed one is fine */
-/* Is this the beginning of a bundle, and not of weights alone? */
+/* True when a file is a bundle, false when it holds only weights. */
 bool bundle_is(const struct safetensors_content *content);
 
 #endif

@@ -1,9 +1,9 @@
-/* The chain of a job's checkpoints: each link is a SHA-256 over the link before it and what the checkpoint is, the
- * first over what the job is. Who has the last link can tell whether any of it was changed.
+/* The hash chain over a job's checkpoints. Each link is a SHA-256 over the previous link and a checkpoint; the first is
+ * over the job itself. The last link therefore shows whether any part was changed.
  *
  *   link 0   SHA-256 of the canonical JSON of {"config", "dataset", "from", "kind"}
- *   link i   SHA-256 of "LINK SEQ STEP SAMPLES SHA256": the link before in hex, the checkpoint's numbers, its hash in
- * hex
+ *   link i   SHA-256 of "LINK SEQ STEP SAMPLES SHA256": the previous link in hex, the checkpoint's numbers, and its
+ * hash in hex
  *
  * Pure functions; any thread. */
 #ifndef MOTIF_API_TRANSFER_CHAIN_H
@@ -12,9 +12,9 @@
 #include "api/json/json.h"
 #include "core/base/hash.h"
 
-/* Members that are not there count as null. False without memory. */
+/* Computes link 0 from the members of an attestation; a missing member counts as null. False when memory is short. */
 bool chain_origin(const cJSON *attestation, char link[HASH_TEXT]);
-/* `link` becomes the next one. */
+/* Replaces `link` by the link of the next checkpoint. sha256: in hex. */
 void chain_next(char link[HASH_TEXT], long long seq, long long step, long long samples, const char *sha256);
 
 #endif

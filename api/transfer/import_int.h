@@ -1,4 +1,4 @@
-/* What the readers of foreign files share (imports.c, bundle_import.c). */
+/* Steps that both imports (weights in imports.c, bundles in bundle_import.c) need. */
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"
@@ -9,30 +9,32 @@ struct import_bytes { /* borrowed */
     const void *at;
     size_t count;
 };
-/* snapshot_reader.read over a struct import_bytes. */
+/* The function `read` of a snapshot_reader whose context is a struct import_bytes. */
 enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err);
 
 struct import_model {
     const struct method *method;
     void *config;      /* owned */
-    char *config_text; /* the same, resolved by this build; owned */
+    char *config_text; /* the same as JSON with every field; owned */
 };
-/* STATUS_INVALID at `pointer`: the kind is not known, or the configuration is none of this build. */
+/* Finds the method of `kind` and parses `config`. STATUS_INVALID at `pointer`: this build lacks the kind or does not
+ * accept the configuration. */
 enum status import_model_open(struct exchange *x, struct import_model *model, const char *kind, const char *config,
                               const char *pointer, struct error *err);
-/* Opens the model that the bytes of a checkpoint hold, and closes it again. */
+/* Checks that the method can open a checkpoint: opens its model and closes it. STATUS_INVALID at `pointer`: it cannot.
+ */
 enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
                                const char *pointer, struct error *err);
 void import_model_close(struct import_model *model);
 
-/* The method's own name of the preset, or "". */
+/* The method's static name of a preset, or "" when it has no such preset. */
 const char *import_preset(const struct method *method, const char *preset);
-/* bundle_import.c: the whole exchange. */
+/* Imports the request's body as a bundle, and responds. */
 void import_bundle(struct exchange *x);
 
-/* The progress of a job whose last checkpoint is this. */
+/* Writes the progress of a finished job whose last checkpoint is `last`. */
 void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json);
-/* Stores and answers 201; ?name= goes before the import's own. */
+/* Stores the job and responds 201. ?name= replaces the name in the file. */
 void import_respond(struct exchange *x, struct storage_import *import);
 
 #endif
