@@ -1,3 +1,5 @@
+/* The table of job states. Every change of a job's state is one row of it, so a change that the table does not contain
+ * cannot happen. */
 #include "storage/jobs/job_state.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* The table of lease states, which ensures that a job never has two trainers. */
 #include "storage/jobs/lease_state.h"
 
 #include <stddef.h>
