@@ -19,7 +19,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 
-#pragma weak fault_libraries /* there where the program has SQLite in it */
+#pragma weak fault_libraries /* only programs with SQLite have it */
 
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
@@ -44,7 +44,7 @@ int __wrap_asprintf(char **out, const char *format, ...)
     return bytes;
 }
 
-static bool calls; /* and not allocations */
+static bool calls; /* whether system calls fail, and not allocations */
 
 static void say(void)
 {

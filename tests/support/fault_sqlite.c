@@ -12,7 +12,7 @@
 static struct fault_count places = FAULT_COUNT;
 static atomic_int answer;
 static atomic_bool watching;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `before` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `before` */
 static struct {
     const char *text;
     void (*run)(void *context);

@@ -89,7 +89,7 @@ struct motif_counts_channel {
 };
 
 struct evaluation {
-    struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
+    struct evaluation_row row[EVALUATION_MAX]; /* from high to low density; the last row is the run's own model */
     int64_t rows, at;                          /* number of rows; the one in progress */
     int64_t part, position;                    /* of this row: the part in progress and its next sample */
     int64_t seed;                              /* of the test set */
@@ -174,6 +174,7 @@ enum status run_advance(struct method_run *run, enum method_request *request, st
 enum status run_finish(struct method_run *run, struct error *err);
 /* Progress of the run; in a study, of the seed that this rank has. */
 void run_progress(const struct method_run *run, struct method_progress *out);
+/* Name of a phase for progress reports; static text. */
 const char *run_stage(int64_t phase);
 
 /* checkpoint.c */
@@ -183,16 +184,20 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
 enum status run_loaded(struct method_run *run, struct error *err);
 
 /* motif_counts.c */
+/* Sets all counts to zero. */
 void motif_counts_clear(struct method_run *run);
-/* Adds one sample. planes: its motif map, [channels][rows][cols]. */
+/* Adds sample number `sample`. planes: its motif map, [channels][rows][cols]. STATUS_NO_MEMORY. */
 enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
                              int64_t sample, struct error *err);
+/* Writes the member "motif_counts" of the result, unless there are no counts. */
 void motif_counts_result(const struct method_run *run, const struct sink *out);
 
 /* train.c */
 /* Applies the head to a batch of motif maps: [rows][classes], one row for each target. NULL after a failure. */
 struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
+/* Does one optimiser update on the next batch. STATUS_NUMERIC when a loss or gradient is not finite. */
 enum status run_update(struct method_run *run, struct error *err);
+/* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
 /* reinitialise.c */
@@ -203,6 +208,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err);
 /* Starts an evaluation of the run's own model and, with `stages`, of the last checkpoint of each earlier density. */
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);
+/* Evaluates one piece. *done: it was the last one. Errors are those of the domain and of reading checkpoints. */
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
 /* Adds the motif errors of a batch of maps to run->evaluation.errors: of the validation in progress while the run
  * trains, of the row in progress afterwards. */
@@ -210,6 +216,7 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
                              struct error *err);
 /* Samples of a part of the row in progress; 0: the part is skipped. */
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
+/* Share of the evaluation that is done, 0..1. */
 double evaluation_fraction(const struct method_run *run);
 /* Density of a map with one active position for each symbol. STATUS_NO_MEMORY. */
 enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
@@ -217,9 +224,11 @@ enum status run_minimal_density(const struct method_run *run, double *density, s
 void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits);
 /* Mean top-k accuracy over all classes except class 0. */
 double evaluation_accuracy(const struct method_run *run);
+/* Forgets the class probabilities added so far. */
 void evaluation_clear_classes(struct method_run *run);
 
-/* chance.c: motif errors of chance. chance_add() collects a batch of examples, chance_finish() shuffles them. */
+/* chance.c: motif errors of chance. chance_add() collects a batch of examples, chance_finish()
+ * shuffles them and stores the errors, chance_drop() frees what was collected. STATUS_NO_MEMORY. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                        struct error *err);
 enum status chance_finish(struct method_run *run, struct error *err);
@@ -228,7 +237,8 @@ void chance_drop(struct evaluation *evaluation);
 /* theorem.c: writes the constants of the Motif Identifiability Theorem for the domain and the windows of g. */
 enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
 
-/* analyses.c: a piece of a part, `count` samples from `first` on. analysis_finish() writes the figures of the row. */
+/* analyses.c: a piece of a part, `count` samples from `first` on. analysis_finish() stores
+ * the figures of a part in the row, analysis_clear() forgets the counts. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count,
                             struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,

@@ -175,9 +175,9 @@ static enum status fits(const struct collection *c, struct error *err)
     if (c->kind == COLLECTION_TABLE)
         return error_set(
             err, STATUS_INVALID, at,
-            "is a table; SPARLING learns from images, sequences and recordings, use the kind factors for tables");
+            "is a table, but SPARLING learns from images, sequences and recordings; use the kind factors for tables");
     if (c->target == TARGET_NONE)
-        return error_set(err, STATUS_INVALID, at, "has no labels to learn from");
+        return error_set(err, STATUS_INVALID, at, "has no labels; SPARLING needs one for each sample");
     if (c->vocabulary.count < 2 || c->vocabulary.count > 4096)
         return error_set(err, STATUS_INVALID, at, "has a vocabulary of %d names; it must have 2 to 4096",
                          c->vocabulary.count);

@@ -16,7 +16,7 @@ enum {
     TEST_SET = -2,
     CROP_SET = -10,
     CROP_FORMULAS = 10000
-}; /* START and END are the method's */
+}; /* the method adds START and END itself */
 
 static const struct config_field fields[] = {LATEX_FIELDS};
 

@@ -199,7 +199,7 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
     sink_end_object(out);
     if (!status)
         status = write_agreement(run, out, err);
-    sink_begin_object(out, "selected"); /* by validation accuracy */
+    sink_begin_object(out, "selected"); /* the seed with the best validation accuracy */
     write_row(selected(s), out);
     sink_end_object(out);
     sink_end_object(out);
@@ -238,7 +238,7 @@ static enum status draw(struct method_run *run, struct error *err)
     }
     left[SHOWN] = (struct chart_series){"mean, 95 % interval", CHART_POINTS, 7, at, mean, low, high, SHOWN};
     right[0].x = right[1].x = right[2].x = value[SHOWN - 1];
-    const struct chart_panel panels[] = {{"each seed, in their order",
+    const struct chart_panel panels[] = {{"each seed, in order",
                                           {NULL, false, 0.5, SHOWN + 0.5, names},
                                           {"percent", false, 0, NAN, NULL},
                                           left,
@@ -249,10 +249,10 @@ static enum status draw(struct method_run *run, struct error *err)
                                          {"motif error against end-to-end error", CHART_LOG_AXIS("E2EE in percent"),
                                           CHART_LOG_AXIS("percent"), right, SHOWN - 1, NULL, 0, NULL}};
     char title[64];
-    snprintf(title, sizeof title, "%lld seeds, from %lld on", (long long)s->distribution.count,
+    snprintf(title, sizeof title, "%lld seeds, beginning with seed %lld", (long long)s->distribution.count,
              (long long)s->row[0].seed);
     const struct chart chart = {.title = title,
-                                .note = "An error of 0 has no place on the right, where axes are logarithmic.",
+                                .note = "The right panel has logarithmic axes, so it does not show errors of 0.",
                                 .panels = panels,
                                 .panel_count = 2};
     return publish_chart(&run->env, "study", &chart, err);

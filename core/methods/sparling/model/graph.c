@@ -11,7 +11,7 @@ enum { NAME = 64 };
 struct writing {
     const struct graph_writer *out;
     char value[NAME]; /* name of the last result */
-    int failed;       /* no memory */
+    int failed;       /* 1: not enough memory for a constant */
 };
 
 static void constant(struct writing *w, const char *name, const char *part, int rank, const int64_t *dim,

@@ -177,8 +177,7 @@ static void draw_histogram(struct picture *picture, const struct top_activations
         picture_fill(picture, row + BARS, at, 4, 1, black);
         picture_text(picture, row + BARS + 7, i == 0 ? at : i == 4 ? at - wide : at - wide / 2, text, 1, black);
     }
-    snprintf(text, sizeof text, "activations of %lld places; the highest bar: %lld", (long long)c->active,
-             (long long)most);
+    snprintf(text, sizeof text, "%lld activations; the highest bar is %lld", (long long)c->active, (long long)most);
     picture_text(picture, row - 14, col, text, 1, faint);
 }
 

@@ -339,7 +339,7 @@ static void recordings_become_spectrograms(void **state)
 /* ---- who is in which part ----------------------------------------------------------------------------------------
  */
 
-/* part[i]: 0 not seen, 1 training, 2 validation, 4 test, added up. */
+/* Adds up in part[i] where sample i occurs: 1 training, 2 validation, 4 test. */
 static void parts(const struct config_setting *more, int part[COUNT])
 {
     static const int64_t seeds[] = {1, -1, -2};
@@ -378,7 +378,7 @@ static void groups_stay_together(void **state)
     for (int i = 0; i < COUNT; i++)
         differ += part[i] != other[i];
     assert_true(differ > 0);
-    /* One by name is the test, and nothing else is. */
+    /* Only the named group is the test part. */
     parts(
         (const struct config_setting[]){
             {"dataset_test_group", "g3"}, {"dataset_test", "0.5"}, {"dataset_validation", "0.3"}, {NULL, NULL}},
@@ -408,7 +408,7 @@ static void refused(const char *name, const struct config_setting *more, const s
 
 #define SETTINGS(...) ((const struct config_setting[]){__VA_ARGS__, {NULL, NULL}})
 
-static void what_does_not_fit(void **state)
+static void unsuitable_data_sets_are_refused(void **state)
 {
     refused("one-name", NULL, NULL, STATUS_INVALID, "has a vocabulary of 1 names; it must have 2 to 4096");
     refused("clicks", NULL, NULL, STATUS_INVALID, "recordings that are too short");
@@ -430,7 +430,7 @@ static void keep_fault(void *context, const char *field, const char *detail)
     strcat(strcat(context, field), " ");
 }
 
-static void faults_of_a_configuration(void **state)
+static void check_names_faulty_fields(void **state)
 {
     char faults[512] = "";
     struct sparling_config c =
@@ -446,7 +446,7 @@ static void faults_of_a_configuration(void **state)
     assert_non_null(strstr(faults, "dataset_name "));
 }
 
-static void a_file_that_is_cut_off(void **state)
+static void truncated_file_is_corrupt(void **state)
 {
     char command[256];
     snprintf(command, sizeof command, "cp -r %s/plain %s/damaged && truncate -s 3000 %s/damaged/" COLLECTION_FILE, root,
@@ -455,7 +455,7 @@ static void a_file_that_is_cut_off(void **state)
     refused("damaged", NULL, NULL, STATUS_CORRUPT, "");
 }
 
-static void memory_runs_out(void **state)
+static void failing_allocations_give_no_memory(void **state)
 {
     static const char *const names[] = {"boxed", "tones"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -489,9 +489,9 @@ int main(void)
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(groups_stay_together),
-                                       cmocka_unit_test(what_does_not_fit),
-                                       cmocka_unit_test(faults_of_a_configuration),
-                                       cmocka_unit_test(a_file_that_is_cut_off),
-                                       cmocka_unit_test(memory_runs_out)};
+                                       cmocka_unit_test(unsuitable_data_sets_are_refused),
+                                       cmocka_unit_test(check_names_faulty_fields),
+                                       cmocka_unit_test(truncated_file_is_corrupt),
+                                       cmocka_unit_test(failing_allocations_give_no_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
