@@ -17,6 +17,7 @@
 #include "api/http/exchange.h"
 #include "api/json/faults.h"
 #include "api/models/model_cache.h"
+#include "api/queries/query_routes.h"
 #include "api/routes.h"
 #include "api/trainers/trainers.h"
 #include "core/base/hash.h"
@@ -36,7 +37,6 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
     }
     api->options = *options;
-    api->routes = (struct route_table){api_routes, api_route_count};
     if (api->options.model_cache_bytes == 0) {
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
     }
@@ -60,7 +60,13 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     }
     dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
-    enum status status = counters_create(&api->routes, &api->counters, err);
+    const struct route_table fixed = {api_routes, api_route_count};
+    enum status status =
+        query_routes_create(&fixed, api->options.methods, api->options.method_count, &api->query_routes, err);
+    if (status == STATUS_OK) {
+        api->routes = query_routes_table(api->query_routes);
+        status = counters_create(&api->routes, &api->counters, err);
+    }
     if (status == STATUS_OK) {
         status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
                                     api->options.model_cache_bytes, &api->models, err);
@@ -87,6 +93,7 @@ void api_destroy(struct api *api)
     trainers_destroy(api->trainers);
     model_cache_destroy(api->models);
     counters_destroy(api->counters);
+    query_routes_destroy(api->query_routes);
     buf_close(&api->openapi);
     free(api);
 }

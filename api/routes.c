@@ -8,7 +8,6 @@
 #include "api/http/service.h"
 #include "api/http/uri.h"
 #include "api/jobs/jobs.h"
-#include "api/queries/queries.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
 #include "storage/storage.h"
@@ -19,7 +18,6 @@
 
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
-static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
 static const char *const dataset_types[] = {
     "application/x-npz", "application/x-npy",        "text/csv", "text/tab-separated-values", "application/x-tar",
@@ -57,14 +55,6 @@ static const struct api_parameter events_query[] = {
      "begin behind this event, or behind the newest (now); the header Last-Event-ID counts more"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
-static const struct api_parameter ask_query[] = {
-    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL,
-     "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
-    {PARAMETER_FLAG, "batch", 0, 0, NULL,
-     "1: a body that is one array holds an input at each place of its first axis, at most 256"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
-};
-
 static const struct api_parameter import_query[] = {
     {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the job that is made"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL, "of the file, in hex: refused when it is another"},
@@ -112,30 +102,6 @@ static const struct api_parameter piece_query[] = {
     EPOCH,
     {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "where in the checkpoint the piece begins"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
-
-static const struct api_parameter pathways_query[] = {
-    {PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "which of the job's own codes (0)"},
-    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER"},
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
-};
-
-#define SURVEY_QUERY(most, preset)                                                                                     \
-    {PARAMETER_CHOICE,                                                                                                 \
-     "set",                                                                                                            \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     survey_set_names,                                                                                                 \
-     "where the inputs come from (examples: those that queries name by their seed)"},                                  \
-        {PARAMETER_INTEGER, "samples", 1, 1000, NULL, "inputs to look through (100)"},                                 \
-        {PARAMETER_INTEGER, "first", 0, UINT32_MAX - 1000, NULL, "number of the first of them (0)"},                   \
-        {PARAMETER_INTEGER, "top", 1, most, NULL, "inputs to list or draw, the most exciting first (" preset ")"},     \
-        {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},     \
-    {                                                                                                                  \
-        PARAMETER_END, NULL, 0, 0, NULL, NULL                                                                          \
-    }
-static const char *const survey_set_names[] = {"examples", "test", "validation", "training", NULL};
-static const struct api_parameter channel_query[] = {SURVEY_QUERY(64, "16")};
-static const struct api_parameter channels_query[] = {SURVEY_QUERY(16, "8; of each channel, in the picture")};
 
 #define PROBLEM(status, meaning)                                                                                       \
     {                                                                                                                  \
@@ -200,62 +166,6 @@ static const struct api_answer checkpoint_answers[] = {
     {304, NULL, NULL, "If-None-Match names the present ETag."},
     PROBLEM(404, "There is no such job or checkpoint."),
     PROBLEM(416, "The range lies outside the file."),
-    END};
-static const struct api_answer ask_answers[] = {
-    {200, JSON, "Answers", "One answer for each input."},
-    {200, "image/png", NULL, "With Accept: image/png, the one input with its answer drawn over it."},
-    {200, "application/x-npy", NULL,
-     "With this Accept, motif maps as they are: float32 [inputs][rows][cols][channels]."},
-    PROBLEM(404, "There is no such job, or its kind does not answer this."),
-    PROBLEM(406, "No such representation."),
-    PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "Inputs are invalid."),
-    PROBLEM(429, "Too many queries compute already."),
-    PROBLEM(503, "Not enough memory at the moment."),
-    END};
-static const struct api_answer intervention_answers[] = {
-    {200, JSON, "Interventions", "For each input what was read before, and after."},
-    PROBLEM(404, "There is no such job, or its kind does not answer this."),
-    PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "Inputs or changes are invalid."),
-    PROBLEM(429, "Too many queries compute already."),
-    PROBLEM(503, "Not enough memory at the moment."),
-    END};
-static const struct api_answer compare_answers[] = {
-    {200, JSON, "Comparison",
-     "Each channel beside the other job's channel that fires with it, and how well they agree."},
-    PROBLEM(404, "There is no such job, or its kind cannot be compared."),
-    PROBLEM(409, "A job has no checkpoint yet, or is not sparse yet."),
-    PROBLEM(422, "The other job does not exist or takes other inputs."),
-    PROBLEM(429, "Too many queries compute already."),
-    END};
-#define SURVEY_PROBLEMS                                                                                                \
-    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "A query parameter is wrong."),           \
-        PROBLEM(404, "There is no such job, checkpoint or channel, or its kind has none."),                            \
-        PROBLEM(406, "No such representation."), PROBLEM(409, "The job has no checkpoint yet."),                       \
-        PROBLEM(429, "Too many queries compute already; Retry-After says when."), END
-static const struct api_answer channels_answers[] = {
-    {200, JSON, "ChannelList", "How much each channel is used, and on which true symbols, with a strong ETag."},
-    {200, "image/png", NULL, "With Accept: image/png, of each channel the crops of inputs that excite it most."},
-    SURVEY_PROBLEMS};
-static const struct api_answer channel_answers[] = {
-    {200, JSON, "ChannelShow",
-     "Its use, a histogram of its activations, and the inputs that excite it most, with a strong ETag."},
-    {200, "image/png", NULL, "With Accept: image/png, the crops of these inputs above the histogram."},
-    SURVEY_PROBLEMS};
-static const struct api_answer pathways_answers[] = {
-    {200, JSON, "Answers", "The pathway of one code, with its guarantee."},
-    PROBLEM(400, "A query parameter is wrong."),
-    PROBLEM(404, "There is no such job, or its kind does not answer this."),
-    PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "The job's codes have no pathway."),
-    PROBLEM(429, "Too many queries compute already; Retry-After says when."),
-    END};
-static const struct api_answer recover_answers[] = {
-    {200, JSON, "Recovery", "Supports of all layers, their coherence, and what guarantee covers the signal."},
-    PROBLEM(400, "The body is not JSON."),
-    PROBLEM(422, "Fields are invalid."),
-    PROBLEM(429, "Too many queries compute already; Retry-After says when."),
     END};
 static const struct api_answer attestation_answers[] = {
     {200, JSON, "Attestation", "Configuration, machine, and the chain of checkpoint hashes."},
@@ -400,24 +310,6 @@ const struct api_route api_routes[] = {
         "Checkpoints that a job keeps"),
     GET("/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers, checkpoints_get,
         "Weights of a checkpoint as safetensors; ranges allowed"),
-    {"POST", "/v1/jobs/{id}/motifs", "queryMotifs", "Where a trained model finds motifs in inputs", API_SCOPE_READ,
-     API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_motifs},
-    {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end",
-     API_SCOPE_READ, API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
-    {"POST", "/v1/jobs/{id}/interventions", "queryInterventions", "What is read before and after motifs are changed",
-     API_SCOPE_READ, API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers,
-     query_interventions},
-    {"POST", "/v1/jobs/{id}/compare", "compareJobs", "Which motifs of two trained models are the same", API_SCOPE_READ,
-     API_JSON_MAX, false, json_types, "NewComparison", NULL, compare_answers, query_compare},
-    GET("/v1/jobs/{id}/channels", "surveyChannels", API_SCOPE_READ, channels_query, channels_answers, query_channels,
-        "What the channels of a trained model stand for"),
-    GET("/v1/jobs/{id}/channels/{channel}", "surveyChannel", API_SCOPE_READ, channel_query, channel_answers,
-        query_channel, "What one channel stands for"),
-    GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
-        "The activation pathway of one of the job's codes, with its guarantee"),
-    {"POST", "/v1/pathways/recover", "recoverPathway",
-     "Recover the activation pathway of a signal in given convolutions", API_SCOPE_READ, API_BODY_MAX, false,
-     json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
     GET("/v1/jobs/{id}/attestation", "readAttestation", API_SCOPE_READ, NULL, attestation_answers, attestation_show,
         "What a job's checkpoints come from, and the chain of their hashes"),
     GET("/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,

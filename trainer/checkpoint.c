@@ -68,17 +68,15 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 /* ---- restoring --------------------------------------------------------------------------------------- */
 
-typedef enum status load_function(struct method_run *run, const struct snapshot_reader *from, struct error *err);
-
-static enum status load_from(struct job_run *run, enum run_of of, struct storage_checkpoint_pick pick,
-                             load_function *load, struct storage_checkpoint *info, struct error *err)
+static enum status load_from(struct job_run *run, enum run_of of, struct storage_checkpoint_pick pick, bool warm,
+                             struct storage_checkpoint *info, struct error *err)
 {
     const struct coordinator *coordinator = run->coordinator;
     struct snapshot_reader from;
     void *reader = NULL;
     enum status status = coordinator->open(coordinator->context, of, pick, &reader, &from, info, err);
     if (status == STATUS_OK) {
-        status = load(run->run, &from, err);
+        status = warm ? method_warm_start(run->method, run->run, &from, err) : run->method->load(run->run, &from, err);
         coordinator->close(coordinator->context, reader);
     }
     return status;
@@ -97,10 +95,10 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     struct error none = {0};
     bool evaluate = run->job->task == JOB_EVALUATE;
     if (evaluate) {
-        return load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->load, &info, err);
+        return load_from(run, RUN_OF_SOURCE, source_pick(run), false, &info, err);
     }
-    enum status status = load_from(run, RUN_OF_JOB, (struct storage_checkpoint_pick){.by = STORAGE_LATEST},
-                                   run->method->load, &info, &none);
+    enum status status =
+        load_from(run, RUN_OF_JOB, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, false, &info, &none);
     if (status == STATUS_OK) {
         run->last_checkpoint = info.seq;
         run->saved_step = info.step;
@@ -114,7 +112,7 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
      * again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
     if (status == STATUS_OK && run->job->source_job[0] != '\0') {
-        status = load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->warm_start, &info, err);
+        status = load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
     }
     return status;
 }

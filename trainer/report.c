@@ -182,7 +182,7 @@ char *report_result(struct job_run *run, struct error *err)
     buf_init(&out, DOCUMENT_BYTES);
     json_sink_init(&json, &out);
     sink_begin_object(&json.sink, NULL);
-    enum status status = run->method->result(run->run, &json.sink, err);
+    enum status status = method_result(run->method, run->run, &json.sink, err);
     sink_end_object(&json.sink);
     if (status == STATUS_OK && !json_sink_done(&json)) {
         status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is not valid JSON");

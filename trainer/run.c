@@ -60,7 +60,7 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
         status = error_set(err, STATUS_CORRUPT, "/params", "an evaluation needs samples and seed");
     } else {
         struct method_evaluation what = {.samples = (int64_t)samples->valuedouble, .seed = (int64_t)seed->valuedouble};
-        status = run->method->begin_evaluation(run->run, &what, err);
+        status = method_begin_evaluation(run->method, run->run, &what, err);
     }
     cJSON_Delete(params);
     return status;
@@ -93,7 +93,7 @@ static enum status open_run(struct job_run *run, struct error *err)
     if (status != STATUS_OK) {
         return status;
     }
-    if (run->method->estimate(run->config, &estimate, NULL) == STATUS_OK) {
+    if (method_estimate(run->method, run->config, &estimate, NULL) == STATUS_OK) {
         run->flops_per_sample =
             estimate.gflops > 0
                 ? 0
@@ -119,7 +119,7 @@ static enum status open_run(struct job_run *run, struct error *err)
         status = begin_evaluation(run, err);
     }
     if (status == STATUS_OK) {
-        run->method->progress(run->run, &run->progress);
+        method_progress(run->method, run->run, &run->progress);
     }
     return status;
 }
@@ -147,7 +147,7 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
         status = run->fault.code;
     }
     if (status == STATUS_OK) {
-        run->method->progress(run->run, &run->progress);
+        method_progress(run->method, run->run, &run->progress);
         count_step(run, run->progress.samples - samples_before, run_now() - begun);
         status = report_flush(run, err);
     }

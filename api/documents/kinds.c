@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/documents/documents.h"
+#include "api/documents/kind_parts.h"
 #include "api/http/exchange.h"
 #include "api/json/config_json.h"
 
@@ -35,7 +36,7 @@ static void write_domains(const struct sink *out, const char *applies)
     sink_end_list(out);
 }
 
-static void write_field(const struct sink *out, const struct config_field *field, const void *defaults)
+void kind_field_write(const struct sink *out, const struct config_field *field, const void *defaults)
 {
     char allowed[256];
     sink_begin_object(out, NULL);
@@ -105,7 +106,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     sink_text(out, "paper", method->paper);
     sink_begin_list(out, "fields");
     for (size_t i = 0; i < method->config.count; i++) {
-        write_field(out, &method->config.fields[i], defaults);
+        kind_field_write(out, &method->config.fields[i], defaults);
     }
     sink_end_list(out);
     free(defaults);
@@ -123,15 +124,10 @@ static enum status write_kind(const struct sink *out, const struct method *metho
         sink_end_object(out);
     }
     sink_end_list(out);
-    sink_begin_list(out, "queries");
-    for (size_t i = 0; i < method->query_count; i++) {
-        sink_begin_object(out, NULL);
-        sink_text(out, "name", method->queries[i].name);
-        sink_text(out, "meaning", method->queries[i].meaning);
-        sink_boolean(out, "draws", method->queries[i].draws);
-        sink_end_object(out);
+    if (status == STATUS_OK) {
+        status = kind_queries_write(out, method, err);
     }
-    sink_end_list(out);
+    kind_page_write(out, method);
     sink_end_object(out);
     return status;
 }

@@ -1,11 +1,11 @@
 /* The OpenAPI 3.1 document, made once from the table of routes, the tables of the methods, and the schemas of
  * openapi_schemas.c. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/documents/documents.h"
+#include "api/documents/openapi_queries.h"
 #include "api/documents/openapi_schemas.h"
 #include "api/http/problem.h"
 #include "api/http/route.h"
@@ -229,51 +229,6 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_end_object(out);
 }
 
-static void number_bound(const struct sink *out, const struct config_field *field, bool upper)
-{
-    double bound = upper ? field->max : field->min;
-    bool open = upper ? field->max_open : field->min_open;
-    if (isfinite(bound)) {
-        sink_number(out, open ? (upper ? "exclusiveMaximum" : "exclusiveMinimum") : (upper ? "maximum" : "minimum"),
-                    bound);
-    }
-}
-
-static void field_schema(const struct sink *out, const struct config_field *field, const void *defaults)
-{
-    static const char *const types[] = {"integer", "number", "boolean", "string", "string"};
-    char meaning[256];
-    (void)snprintf(meaning, sizeof meaning, "%s%s%s%s", field->meaning, field->unit[0] != '\0' ? " (" : "", field->unit,
-                   field->unit[0] != '\0' ? ")" : "");
-    sink_begin_object(out, field->name);
-    sink_text(out, "type", types[field->type]);
-    sink_text(out, "description", meaning);
-    switch (field->type) {
-    case FIELD_INT:
-    case FIELD_REAL:
-        number_bound(out, field, false);
-        number_bound(out, field, true);
-        sink_number(out, "default", config_number(field, defaults));
-        break;
-    case FIELD_BOOL:
-        sink_boolean(out, "default", config_bool(field, defaults));
-        break;
-    case FIELD_CHOICE:
-        sink_begin_list(out, "enum");
-        for (const char *const *choice = field->choices; *choice != NULL; choice++) {
-            sink_text(out, NULL, *choice);
-        }
-        sink_end_list(out);
-        sink_text(out, "default", config_text(field, defaults));
-        break;
-    default:
-        sink_integer(out, "maxLength", CONFIG_TEXT - 1);
-        sink_text(out, "default", config_text(field, defaults));
-        break;
-    }
-    sink_end_object(out);
-}
-
 /* "Config_KIND": the configuration; "NewJob_KIND": a job of that kind. */
 static enum status method_schemas(const struct sink *out, const struct method *method, struct error *err)
 {
@@ -290,7 +245,7 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
     for (size_t i = 0; i < method->config.count; i++) {
-        field_schema(out, &method->config.fields[i], defaults);
+        openapi_field_schema(out, &method->config.fields[i], defaults);
     }
     sink_end_object(out);
     sink_end_object(out);
@@ -337,6 +292,9 @@ static enum status write_components(const struct api *api, struct json_sink *jso
     sink_begin_object(out, "schemas");
     for (size_t i = 0; i < openapi_schema_count && status == STATUS_OK; i++) {
         status = openapi_schema_write(json, &openapi_schemas[i], err);
+    }
+    if (status == STATUS_OK) {
+        status = openapi_query_schemas(api, json, err);
     }
     for (size_t i = 0; i < api->options.method_count && status == STATUS_OK; i++) {
         status = method_schemas(out, api->options.methods[i], err);

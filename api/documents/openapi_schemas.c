@@ -114,7 +114,6 @@ const struct openapi_schema openapi_schemas[] = {
     {"Array", NULL, "{'description':'numbers, row by row, up to four dimensions','type':'array'}", false},
     {"ArrayInput", "array Array", NULL, true},
     {"Base64", NULL, "{'type':'string','contentEncoding':'base64'}", false},
-    {"DataType", NULL, "{'enum':['image/png','audio/wav','application/x-npy','text/x-fasta']}", false},
     {"DataInput", "data Base64, type DataType", NULL, true},
     {"Input", NULL,
      "{'oneOf':[{'$ref':'#/components/schemas/SampleInput'},{'$ref':'#/components/schemas/ArrayInput'},"
@@ -123,10 +122,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"Inputs", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Input'},'minItems':1,'maxItems':256}",
      false},
     {"Query", "inputs Inputs, *checkpoint CheckpointPick", NULL, true},
-    {"Motif", "position [integer], channel integer, value number, maximal flag", NULL, false},
-    {"Answer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
     {"AnswerCheckpoint", "seq integer, step integer, density number?", NULL, false},
-    {"Answers", "job text, checkpoint AnswerCheckpoint, answers [Answer]", NULL, false},
     {"MapPlace", NULL,
      "{'description':'row and column of the motif map','type':'array','items':{'type':'integer','minimum':0},"
      "'minItems':2,'maxItems':2}",
@@ -139,35 +135,6 @@ const struct openapi_schema openapi_schemas[] = {
     {"ChangedInputs", NULL,
      "{'type':'array','items':{'$ref':'#/components/schemas/ChangedInput'},'minItems':1,'maxItems':256}", false},
     {"Intervention", "inputs ChangedInputs, *checkpoint CheckpointPick", NULL, true},
-    {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
-    {"Interventions", "job text, checkpoint AnswerCheckpoint, answers [Intervened]", NULL, false},
-    {"ComparedSamples", NULL, "{'type':'integer','minimum':1,'maximum':1000,'default':100}", false},
-    {"NewComparison", "with text, *samples ComparedSamples", NULL, true},
-    {"ComparedChannel",
-     "channel integer, other integer?, motifs integer, other_motifs integer, together integer, agreement number", NULL,
-     false},
-    {"Comparison",
-     "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
-     "agreement number, least_agreement number",
-     NULL, false},
-    {"ChannelSymbol", "symbol text?, count integer", NULL, false},
-    {"ChannelUse",
-     "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
-     "symbols [ChannelSymbol]?",
-     NULL, false},
-    {"ChannelList",
-     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements "
-     "integer, "
-     "channels [ChannelUse], unused integer",
-     NULL, false},
-    {"Histogram", "edges [number], counts [integer]", NULL, false},
-    {"ChannelTop", "sample integer, position [integer], value number, symbol text?, window [integer]", NULL, false},
-    {"ChannelShow",
-     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements "
-     "integer, "
-     "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
-     "symbols [ChannelSymbol]?, histogram Histogram, top [ChannelTop]",
-     NULL, false},
     {"ModelLayer", "filters Array, *name text", NULL, true},
     {"LayerModel", "layers [ModelLayer]", NULL, true},
     {"SignalLength", NULL,
@@ -178,23 +145,10 @@ const struct openapi_schema openapi_schemas[] = {
      "{'description':'[position, filter, value], or [row, column, filter, value]','type':'array',"
      "'items':{'type':'array','items':{'type':'number'},'minItems':3,'maxItems':4}}",
      false},
-    {"NewRecovery",
+    {"NewComputation",
      "*model LayerModel, *job text, *checkpoint CheckpointPick, *layers [text], *signal Array, *code Spikes, "
      "*length SignalLength, *nonzeros [integer], *config object",
      NULL, true},
-    {"RecoveredLayer",
-     "name text, filters integer, filter_length integer, coherence number, welch_floor number, "
-     "convolutional_floor number?, nonzeros integer, stripe number, stripe_literal number?, patch number, "
-     "smallest number, largest number, error_in number, error_out number, uniform_limit number?, "
-     "probabilistic_limit number?, failure_bound number, instance_bound number?, uniform flag, agrees flag, "
-     "support Spikes",
-     NULL, false},
-    {"Guarantee", NULL, "{'enum':['uniform','probabilistic','instance','none']}", false},
-    {"Basis", NULL, "{'description':'the code was given, or fitted to the signal','enum':['code','fit']}", false},
-    {"Recovery",
-     "*job text, *checkpoint integer, guarantee Guarantee, basis Basis, recovered flag, error number, "
-     "probability number, instance_probability number, layers [RecoveredLayer]",
-     NULL, false},
     {"Samples", NULL, "{'type':'integer','minimum':1,'maximum':100000000,'default':1000}", false},
     {"Seed", NULL, "{'description':'-2 is the test set, -1 validation','type':'integer','minimum':-2,'default':-2}",
      false},
@@ -209,10 +163,15 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"Preset", "name text, meaning text, settings {Value}, config {Value}", NULL, false},
     {"Metric", "name text, unit text, meaning text", NULL, false},
-    {"KindQuery", "name text, meaning text, draws flag", NULL, false},
+    {"KindQuery",
+     "name text, item text?, meaning text, method text, takes text, draws flag, arrays flag, parameters [Field]", NULL,
+     false},
+    {"KindComputation", "name text, meaning text", NULL, false},
+    {"Chart", "title text, metrics [text], targets [text], format text, log flag, stages flag", NULL, false},
+    {"Panel", "view text, title text", NULL, false},
     {"Kind",
      "kind text, title text, summary text, paper text, fields [Field], presets [Preset], metrics [Metric], "
-     "queries [KindQuery]",
+     "queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel]",
      NULL, false},
     {"KindList", "kinds [Kind]", NULL, false},
     {"System",

@@ -21,9 +21,10 @@ static const struct path_parameter {
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
     {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
-    {"channel", DIGITS, "^[0-9]{1,9}$", "channel of a motif map", 9},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
+/* Every other name: the item of a query, which the method's table names. */
+static const struct path_parameter item_parameter = {ROUTE_ITEM, DIGITS, "^[0-9]{1,9}$", "number of an item", 9};
 
 struct segments {
     char text[SEGMENTS][ROUTE_PARAM_BYTES];
@@ -38,14 +39,14 @@ static const struct path_parameter *find_parameter(const char *name, size_t byte
             return &path_parameters[i];
         }
     }
-    return NULL;
+    return &item_parameter;
 }
 
 const char *route_param_pattern(const char *name, size_t bytes, const char **meaning)
 {
     const struct path_parameter *p = find_parameter(name, bytes);
-    *meaning = p != NULL ? p->meaning : "";
-    return p != NULL ? p->pattern : "";
+    *meaning = p->meaning;
+    return p->pattern;
 }
 
 size_t route_pattern_param(const char *pattern, size_t *at, const char **name)
@@ -107,7 +108,7 @@ static bool matches(const char *pattern, const struct segments *path, struct rou
             continue;
         }
         const struct path_parameter *p = find_parameter(piece + 1, length - 2);
-        if (p == NULL || match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i])) {
+        if (match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i])) {
             return false;
         }
         match->names[match->count] = p->name;

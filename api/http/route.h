@@ -34,6 +34,7 @@ struct api_answer { /* of a route; a list ends with status 0. Errors are listed 
 
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 72
+#define ROUTE_ITEM "item" /* name of the path parameter that is the item of a query, whatever the pattern calls it */
 
 struct api_route {
     const char *method;  /* GET answers HEAD too */

@@ -14,11 +14,13 @@
 
 struct counters;
 struct model_cache;
+struct query_routes;
 struct trainers;
 
 struct api {
     struct api_options options;
-    struct route_table routes;
+    struct route_table routes;         /* all rows; owned by query_routes */
+    struct query_routes *query_routes; /* fixed rows and those of the methods' tables */
     struct counters *counters;
     struct model_cache *models;
     struct trainers *trainers;

@@ -75,16 +75,12 @@ static void links(struct exchange *x, const struct storage_job *job)
     link(out, "evaluation", job->id, "/evaluation");
     link(out, "artifacts", job->id, "/artifacts");
     const struct method *method = api_method(x->api, job->kind);
-    for (size_t i = 0; method != NULL && i < method->query_count; i++) {
-        char path[64], target[128];
-        (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
-        (void)snprintf(target, sizeof target, "/v1/jobs/%s%s", job->id, path);
-        if (route_find(&x->api->routes, "POST", target) != NULL) {
+    for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
+        if (method->queries[i].item == NULL) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
             link(out, method->queries[i].name, job->id, path);
         }
-    }
-    if (method != NULL && method->channels != NULL) {
-        link(out, "channels", job->id, "/channels");
     }
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         enum job_state state;

@@ -246,10 +246,10 @@ static enum status resolve(const struct reading *r, struct error *err)
     struct api_job_spec *spec = r->spec;
     struct error cause;
     error_clear(&cause);
-    if (rules->data == NULL || spec->method->resolve == NULL) {
+    if (rules->data == NULL) {
         return STATUS_OK;
     }
-    enum status status = spec->method->resolve(spec->config, rules->data, &cause);
+    enum status status = method_resolve(spec->method, spec->config, rules->data, &cause);
     if (status == STATUS_NO_MEMORY || status == STATUS_IO) {
         return error_set(err, status, NULL, "%s", cause.message);
     }

@@ -109,6 +109,10 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     if (spec->from_job[0] == '\0') {
         return STATUS_OK;
     }
+    if (spec->method->warm_start == NULL) {
+        api_faults_add(faults, "/from", "jobs of kind %s cannot start from another job's model", spec->method->kind);
+        return STATUS_INVALID;
+    }
     struct storage_job source;
     enum status status = storage_job_get(x->api->options.storage, spec->from_job, &x->arena, &source, err);
     if (status == STATUS_NOT_FOUND) {
@@ -231,7 +235,7 @@ void jobs_submit(struct exchange *x)
         status = find_source(x, &spec, &seq, faults, &err);
     }
     if (status == STATUS_OK) {
-        status = spec.method->estimate(spec.config, &estimate, &err);
+        status = method_estimate(spec.method, spec.config, &estimate, &err);
     }
     if (status == STATUS_OK) {
         share_check_threads(x, spec.ranks > 1 ? (spec.threads > 0 ? spec.threads : 1) * spec.ranks : spec.threads,

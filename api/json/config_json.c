@@ -156,11 +156,9 @@ void config_read_object(const struct method *method, const cJSON *object, const 
 void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
                   struct api_faults *faults)
 {
-    if (method->check != NULL) {
-        struct check_context check = {&method->config, object, prefix, faults};
-        struct method_faults sink = {&check, add_check_fault};
-        method->check(config, &sink);
-    }
+    struct check_context check = {&method->config, object, prefix, faults};
+    struct method_faults sink = {&check, add_check_fault};
+    method_check(method, config, &sink);
 }
 
 const struct method_preset *method_preset(const struct method *method, const char *name)

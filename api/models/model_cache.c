@@ -184,7 +184,7 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         struct error why;
         error_clear(&why);
         enum status opened = open_model(cache, method, job, seq, &model, &why);
-        uint64_t bytes = opened == STATUS_OK ? method->model_bytes(model) : 0;
+        uint64_t bytes = opened == STATUS_OK ? method_model_bytes(method, model) : 0;
         (void)pthread_mutex_lock(&cache->lock);
         entry->state = opened == STATUS_OK ? ENTRY_READY : ENTRY_FAILED;
         entry->model = opened == STATUS_OK ? model : NULL;

@@ -11,13 +11,8 @@
 #include "api/jobs/checkpoint_pick.h"
 #include "api/json/faults.h"
 #include "api/json/json.h"
-#include "core/data/splicing/splicing_genes.h"
-#include "core/draw/png.h"
-#include "core/formats/audio_wave.h"
-#include "core/formats/npy.h"
+#include "core/data/uploads/input_file.h"
 #include "storage/storage.h"
-
-const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 
 void inputs_close(struct inputs *inputs)
 {
@@ -35,6 +30,10 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     for (int d = 0; d < rank; d++) {
         numbers *= (size_t)dim[d];
     }
+    if (inputs->count == INPUTS_MAX) {
+        free(values);
+        return error_set(err, STATUS_INVALID, NULL, "has more than %d inputs", INPUTS_MAX);
+    }
     if (numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
         free(values);
         return error_set(err, STATUS_INVALID, NULL, "is too much: all inputs together may have %u numbers",
@@ -50,90 +49,30 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     return STATUS_OK;
 }
 
-/* Mono at AUDIO_RATE, in one dimension. */
-static enum status add_wave(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
+static enum status add_from_file(void *context, int rank, const int64_t *dim, float *values, struct error *err)
 {
-    struct audio_resampler *resampler = NULL;
-    struct audio_wave wave;
-    enum status status = audio_wave_decode(bytes, count, &wave, err);
-    if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
-        status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
-        if (status == STATUS_OK) {
-            status = audio_wave_resample(resampler, &wave, INPUT_NUMBERS_MAX, err);
-        }
-    }
-    if (status == STATUS_OK && wave.count == 0) {
-        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    } else if (status == STATUS_OK && wave.count > (int)INPUT_NUMBERS_MAX) {
-        status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
-    }
-    audio_resampler_destroy(resampler);
-    if (status != STATUS_OK) {
-        audio_wave_close(&wave);
-        return status;
-    }
-    return add_array(inputs, 1, (const int64_t[]){wave.count}, wave.samples, err);
-}
-
-/* Bases as four planes of one row, a record an input. */
-static enum status add_record(struct inputs *inputs, const uint8_t *bases, int64_t length, struct error *err)
-{
-    if (inputs->count == INPUTS_MAX || length < 1 || length > (int64_t)INPUT_NUMBERS_MAX / SPLICING_BASES) {
-        return error_set(err, STATUS_INVALID, NULL,
-                         length < 1 ? "a record has no bases" : "has too many records or bases");
-    }
-    float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
-    if (planes == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
-    }
-    splicing_planes(bases, (int)length, planes);
-    return add_array(inputs, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
-}
-
-static enum status add_fasta(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
-{
-    struct genes genes = {0};
-    enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
-    for (int i = 0; status == STATUS_OK && i < genes.loci; i++) {
-        status = add_record(inputs, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
-    }
-    if (status == STATUS_OK && genes.loci == 0) {
-        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    }
-    genes_close(&genes);
-    return status;
+    return add_array(context, rank, dim, values, err);
 }
 
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err)
 {
+    const struct input_file_sink to = {inputs, add_from_file};
     struct error inner;
     error_clear(&inner);
-    enum status status;
-    if (media_is(media_type, "image/png")) {
-        float *values;
-        int rows, cols;
-        status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, &inner);
-        if (status == STATUS_OK) {
-            status = add_array(inputs, 2, (const int64_t[]){rows, cols}, values, &inner);
-        }
-    } else if (media_is(media_type, "audio/wav")) {
-        status = add_wave(inputs, bytes, count, &inner);
-    } else if (media_is(media_type, "application/x-npy")) {
-        struct npy array;
-        status = npy_read(bytes, count, INPUT_NUMBERS_MAX, &array, &inner);
-        if (status == STATUS_OK && array.count == 0) {
-            free(array.values);
-            status = error_set(&inner, STATUS_INVALID, NULL, "must not be empty");
-        } else if (status == STATUS_OK) {
-            status = add_array(inputs, array.rank, array.dim, array.values, &inner);
-        }
-    } else if (media_is(media_type, "text/x-fasta")) {
-        status = add_fasta(inputs, bytes, count, &inner);
-    } else {
-        status = error_set(&inner, STATUS_INVALID, NULL,
-                           "must be image/png, audio/wav, application/x-npy or text/x-fasta; got '%.60s'", media_type);
+    size_t i = 0;
+    while (input_file_types[i] != NULL && !media_is(media_type, input_file_types[i])) {
+        i++;
     }
+    if (input_file_types[i] == NULL) {
+        char allowed[200] = "";
+        for (i = 0; input_file_types[i] != NULL; i++) {
+            size_t used = strlen(allowed);
+            (void)snprintf(allowed + used, sizeof allowed - used, "%s%s", used > 0 ? ", " : "", input_file_types[i]);
+        }
+        return error_set(err, STATUS_INVALID, pointer, "must be one of %s; got '%.60s'", allowed, media_type);
+    }
+    enum status status = input_file_read(input_file_types[i], bytes, count, &to, &inner);
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
         status = STATUS_INVALID; /* of the client's own bytes */
     }

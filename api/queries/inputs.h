@@ -26,7 +26,8 @@ void inputs_close(struct inputs *inputs);
  * "checkpoint". */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
-/* The bytes of a file: one input; of FASTA one a record, while there is room. `pointer` names it in errors. */
+/* Adds the inputs of a file (input_file.h): one, or one for each record of a sequence file. `pointer` is that of its
+ * errors. STATUS_INVALID when the media type or the bytes are wrong. */
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 
@@ -39,7 +40,5 @@ enum status input_array_from_json(const cJSON *list, const char *pointer, struct
 /* edits.c: *edits is malloc'ed, also after a failure (free() it). */
 enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count,
                             struct error *err);
-
-extern const char *const input_media_types[]; /* that files may have; NULL-terminated */
 
 #endif

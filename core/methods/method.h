@@ -1,15 +1,19 @@
-/* One interface for every published method.
+/* The one interface behind which every method stands.
  *
- * A method is a constant table: its name, its configuration (config.h), presets, metrics and queries
- * as data, and functions. The rooms above know nothing else about it; a new method is a folder and a
- * line in registry.c.
+ * A method is a constant table: its configuration fields, presets, metrics, charts, page panels and queries as data,
+ * and its functions. Server, api, storage and the page read these tables and contain no name of a method. To add a
+ * method, add a folder and one line in registry.c; docs/how-to/add-a-method.md shows a complete one.
  *
- * Two kinds of objects. A `run` is training (or evaluation) in progress: mutable, driven by one
- * executor thread through step(), it uses the pool in its environment. A `model` is what a
- * checkpoint holds, read-only: any number of threads may query one at the same time.
+ * The minimum is kind, title, summary, paper, config, create, step, save, load and destroy. Everything else may be NULL
+ * or 0; defaults.c states what then happens, and callers use its functions instead of the members marked "default".
+ * A method answers queries when it also has open, close and at least one row in `queries`.
  *
- * A run is a deterministic function of its configuration: the same steps give the same bits for any
- * number of threads, and save() → load() at any step boundary changes nothing that follows. */
+ * There are two kinds of objects. A `run` is training or evaluation in progress: it is mutable, one executor thread
+ * drives it through step(), and it uses the thread pool in its environment. A `model` is the read-only content of a
+ * checkpoint: any number of threads may query one at the same time.
+ *
+ * A run is a deterministic function of its configuration: the same steps give the same bits for any number of threads,
+ * and save() followed by load() at any step boundary changes nothing that follows. */
 #ifndef MOTIF_CORE_METHODS_METHOD_H
 #define MOTIF_CORE_METHODS_METHOD_H
 
@@ -40,11 +44,104 @@ struct method_metric {
     const char *name, *unit, *meaning;
 };
 
-struct method_query {
-    const char *name; /* "motifs", "predict", "pathways": the last part of the path that asks */
-    const char *meaning;
-    bool draws; /* a picture of the answer can be asked for */
+#define METHOD_CHART_METRICS 4
+
+/* A chart of the job's page: series over the samples seen. */
+struct method_chart {
+    const char *title;
+    const char *metrics[METHOD_CHART_METRICS]; /* names among the method's metrics; unused ones are NULL */
+    const char *targets[METHOD_CHART_METRICS]; /* those of `metrics` that are goals: dashed steps; unused ones NULL */
+    const char *format; /* of values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
+    bool log;           /* the vertical axis is logarithmic */
+    bool stages;        /* bands show the stages of an annealing: the runs of equal values of the metric "density" */
 };
+
+/* A part of the job's page besides configuration and charts. `view` names a component of the page ("motifs",
+ * "channels", "matrix"); the page leaves out a panel whose view it does not have. */
+struct method_panel {
+    const char *view;
+    const char *title; /* of the tab */
+};
+
+/* A named shape of an answer or a request body, for the OpenAPI document; the notation is that of
+ * api/documents/openapi_schemas.h: `shape` or `schema`, not both. `closed`: further members are refused. */
+struct method_schema {
+    const char *name;
+    const char *shape;
+    const char *schema;
+    bool closed;
+};
+
+/* ---- queries --------------------------------------------------------------------------------------------------- */
+
+enum method_verb { METHOD_GET, METHOD_POST };
+
+/* What a query takes besides its parameters. */
+enum method_takes {
+    METHOD_TAKES_NOTHING,
+    METHOD_TAKES_SAMPLE, /* GET: one sample of the job's own domain, chosen by ?seed=N (0) */
+    METHOD_TAKES_INPUTS, /* POST: 1 to 256 inputs; the query is asked once for each */
+    METHOD_TAKES_EDITS,  /* POST: as METHOD_TAKES_INPUTS; each input may have changes (struct method_edit) */
+    METHOD_TAKES_MODEL   /* POST: the model of another job of the same kind, named by the member "with" */
+};
+
+struct method_model;
+struct method_query;
+struct method_input;
+
+/* One call of a query. Everything is borrowed for the duration of the call. */
+struct method_question {
+    const struct method_query *query;
+    const struct method_model *model;
+    const struct method_input *input; /* TAKES_SAMPLE, TAKES_INPUTS, TAKES_EDITS */
+    const struct method_model *with;  /* TAKES_MODEL */
+    const void *parameters;           /* a struct of query->parameters, all fields set; NULL without a table */
+    int64_t item;                     /* with query->item: the number at the end of the path; else -1 */
+};
+
+/* A query is the route /v1/jobs/{id}/NAME, or /v1/jobs/{id}/NAME/{ITEM}. The api makes routes, checks of parameters,
+ * ETags and the OpenAPI document from these rows. Two methods may use the same name with different rows. */
+struct method_query {
+    const char *name;    /* "motifs"; lower-case letters, digits and '-' */
+    const char *item;    /* NULL, or what the last part of the path numbers: "channel" */
+    const char *meaning; /* one line */
+    enum method_verb verb;
+    enum method_takes takes;
+    /* Parameters: of the query string for GET, members of the JSON body for POST. NULL: none. A body that is a file
+     * leaves them at their defaults. */
+    const struct config_table *parameters;
+    /* A name among the method's schemas: of one answer where the query is asked for each input, else of the whole
+     * answer. NULL: any object. */
+    const char *schema;
+
+    /* What the query can produce; at least one is set. Each may be called from any thread and computes on it.
+     * Errors: STATUS_INVALID with a pointer relative to the input ("/array") or to the body ("/with") when the
+     * question does not fit the model; STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where this model
+     * cannot answer. */
+    /* JSON: writes the members of an object that the caller has opened. */
+    enum status (*answer)(const struct method_question *question, const struct sink *out, struct error *err);
+    /* A picture, sent as PNG; the caller destroys it. */
+    enum status (*draw)(const struct method_question *question, struct picture **out, struct error *err);
+    /* Numbers, sent as .npy: appends float32 values, row-major, to `values` and sets their shape, which must be the
+     * same for every input. Only for queries that take inputs. */
+    enum status (*array)(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                         struct error *err);
+};
+
+struct method_recovery;
+
+/* A computation about convolutions and a signal that needs no job: the route POST /v1/KIND/NAME. */
+struct method_computation {
+    const char *name;
+    const char *meaning;                /* one line */
+    const struct config_table *options; /* member "config" of the body */
+    const char *schema;                 /* of the answer; among the method's schemas; NULL: any object */
+    /* Writes the members of an object that the caller has opened. STATUS_INVALID with a pointer into the request
+     * ("/layers/1/filters", "/signal", "/code/3", "/nonzeros/0"). */
+    enum status (*compute)(const struct method_recovery *request, const struct sink *out, struct error *err);
+};
+
+/* ---- configurations -------------------------------------------------------------------------------------------- */
 
 /* One fault of a configuration that no single field shows ("radius does not fit the image"). */
 struct method_faults {
@@ -115,8 +212,7 @@ enum method_request {
     METHOD_DONE        /* finished: save() once more, then result() */
 };
 
-struct method_run; /* each method defines its own */
-struct method_model;
+struct method_run; /* each method defines its own, and its own struct method_model */
 
 /* Evaluation of a finished or running job, as a job of its own. */
 struct method_evaluation {
@@ -142,18 +238,9 @@ struct method_input {
     int64_t dim[4];
     const float *values;
     const struct method_edit
-        *edits; /* of the query "interventions": borrowed, done at once, so none sees what another did */
+        *edits; /* TAKES_EDITS: borrowed; they apply to the same state, so no edit sees the effect of another */
     size_t edit_count;
-    bool keep_maximal; /* before the edits: motifs that a stronger one is near are dropped */
-};
-
-/* What the features of a model stand for, over many inputs of its own domain. */
-enum method_set { METHOD_SET_EXAMPLES, METHOD_SET_TEST, METHOD_SET_VALIDATION, METHOD_SET_TRAINING };
-struct method_channel_query {
-    int64_t feature;        /* a channel of the motif map; -1: all of them */
-    enum method_set set;    /* EXAMPLES: those that queries name by their seed */
-    int64_t first, samples; /* `samples` of the set from number `first` on */
-    int top;                /* [1, 64] inputs to list or draw, of each feature the most exciting */
+    bool keep_maximal; /* before the edits: motifs near a stronger motif are removed */
 };
 
 /* A convolution of a model. */
@@ -163,11 +250,11 @@ struct method_convolution {
     const float *weights;               /* [filters][inputs][height][width], borrowed */
 };
 
-/* A computation about a stack of convolutions and a signal, that needs no run: POST /v1/KIND/recover. */
+/* The request of a computation (struct method_computation): a stack of convolutions, and a signal or a code. */
 struct method_recovery {
-    const void *options; /* a struct of the method's `recover_options` */
+    const void *options; /* a struct of the computation's `options` */
     const struct kernels *kernels;
-    const struct method_convolution *layers; /* from the signal up */
+    const struct method_convolution *layers; /* the first one is applied to the signal */
     size_t layer_count;
     int rank; /* of the signal: 1 or 2 */
     int64_t dim[2];
@@ -178,11 +265,11 @@ struct method_recovery {
         double value;
     } * code;
     size_t code_count;
-    const int64_t *nonzeros; /* [layer_count] how many each layer's code has; NULL: not known */
+    const int64_t *nonzeros; /* [layer_count] non-zeros of each layer's code; NULL: unknown */
 };
 
 struct method {
-    const char *kind;    /* "sparling" */
+    const char *kind;    /* "sparling"; lower-case letters, digits, '-' and '_' */
     const char *title;   /* "SPARLING: ..." */
     const char *summary; /* two or three sentences */
     const char *paper;   /* citation */
@@ -191,82 +278,82 @@ struct method {
     size_t preset_count;
     const struct method_metric *metrics;
     size_t metric_count;
+    const struct method_chart *charts; /* in the order of the page; NULL: the page draws one for each metric */
+    size_t chart_count;
+    const struct method_panel *panels; /* in the order of the page */
+    size_t panel_count;
     const struct method_query *queries;
     size_t query_count;
-    const char *const
-        *dataset_fields; /* of the configuration, that name data sets; ends with NULL. NULL: there are none */
+    const struct method_computation *computations;
+    size_t computation_count;
+    const struct method_schema *schemas;
+    size_t schema_count;
+    /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
+    const char *const *dataset_fields;
 
-    /* Fills in what follows from data sets, before check(): a stored configuration says it all. `data` as in the
-     * environment. Errors have the field's pointer ("/config/dataset_name"). NULL: nothing does. */
+    /* Sets the fields that follow from data sets (a content hash, say), before check(). data: as in the environment.
+     * Errors have the field's pointer ("/config/dataset_name"). Default: sets nothing. */
     enum status (*resolve)(void *config, const char *data, struct error *err);
-    /* Faults that concern several fields; every fault is reported. */
+    /* Reports faults that concern several fields, all of them, with method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
+    /* What the configuration would cost. Default: unknown (all 0). */
     enum status (*estimate)(const void *config, struct method_estimate *out, struct error *err);
 
-    /* The configuration is copied. */
+    /* ---- a run ---- */
+    /* Copies the configuration. The environment outlives the run. */
     enum status (*create)(const void *config, const struct method_env *env, struct method_run **run, struct error *err);
     /* Tens of milliseconds to a second of work. After a failure only destroy() may follow. */
     enum status (*step)(struct method_run *run, enum method_request *request, struct error *err);
+    /* Default: everything unknown. */
     void (*progress)(const struct method_run *run, struct method_progress *out);
+    /* Writes everything that load() needs; *bytes: how many bytes. */
     enum status (*save)(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err);
-    /* Everything, so that the run continues bit for bit. */
+    /* Reads everything, so that the run continues bit for bit. */
     enum status (*load)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
-    /* Weights and statistics only: a new run that starts from another job's model. */
+    /* Reads weights and statistics only: a new run that starts from another job's model. Default: STATUS_CONFLICT. */
     enum status (*warm_start)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
-    /* Instead of training: the following steps evaluate what was loaded, then METHOD_DONE. */
+    /* Instead of training: the following steps evaluate what was loaded, then request METHOD_DONE. Default:
+     * STATUS_CONFLICT, and the api refuses evaluations of this kind. */
     enum status (*begin_evaluation)(struct method_run *run, const struct method_evaluation *what, struct error *err);
-    /* The fields of `result` (contents of an object the caller has opened). */
+    /* Writes the members of `result`, an object that the caller has opened. Default: writes none. */
     enum status (*result)(struct method_run *run, const struct sink *out, struct error *err);
     void (*destroy)(struct method_run *run); /* NULL is fine */
 
-    /* A model for queries; `threads`-free: it computes on the calling thread. data: as in the environment. */
+    /* ---- a model: all NULL where jobs of this kind answer no queries ---- */
+    /* Reads a checkpoint. The model keeps no reference to `from`. data: as in the environment. */
     enum status (*open)(const void *config, const struct kernels *kernels, const char *data,
                         const struct snapshot_reader *from, struct method_model **model, struct error *err);
     void (*close)(struct method_model *model);
+    /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);
-    /* Answers one input: the members of an object the caller has opened. STATUS_INVALID with a
-     * pointer relative to the input ("/array") when the input does not fit. */
-    enum status (*query)(const struct method_model *model, const char *query, const struct method_input *input,
-                         const struct sink *out, struct error *err);
-    /* The same answer as a picture the caller destroys. */
-    enum status (*draw)(const struct method_model *model, const char *query, const struct method_input *input,
-                        struct picture **out, struct error *err);
-
-    /* What a query finds as numbers: appends them to `values`, row-major, and says their shape, which is the same for
-     * every input. NULL: this method answers no query so. */
-    enum status (*array)(const struct method_model *model, const char *query, const struct method_input *input,
-                         struct buf *values, int *rank, int64_t dim[4], struct error *err);
-
-    /* Which features of two models of this method stand for the same, on `samples` inputs of the first one's domain:
-     * the members of an object the caller has opened. STATUS_INVALID with pointer "/with" where the second takes other
-     * inputs. NULL: not offered. */
-    enum status (*compare)(const struct method_model *model, const struct method_model *with, int64_t samples,
-                           const struct sink *out, struct error *err);
-
-    /* What is known of one feature: its use, the histogram of its activations, the inputs that excite it most; of all:
-     * their use. The members of an object the caller has opened. STATUS_NOT_FOUND where there is no such feature. Both
-     * NULL: not offered. */
-    enum status (*channels)(const struct method_model *model, const struct method_channel_query *asked,
-                            const struct sink *out, struct error *err);
-    /* The same as a picture with crops of the inputs, which the caller destroys. */
-    enum status (*draw_channels)(const struct method_model *model, const struct method_channel_query *asked,
-                                 struct picture **out, struct error *err);
-
-    /* What a model computes of an input, in evaluation. STATUS_CONFLICT where that is no function. NULL: not offered.
-     */
+    /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT where that is no
+     * function of the input. NULL: the kind has no such export. */
     enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);
-
-    /* The convolutions of a model from the input up: how many there are, the first `room` of them written to `out`;
-     * they live as long as the model. NULL: models of this method have none. */
+    /* The convolutions of a model, the one nearest to the input first: returns how many there are and writes the first
+     * `room` of them to `out`; they live as long as the model. NULL: models of this kind have none. */
     size_t (*convolutions)(const struct method_model *model, struct method_convolution *out, size_t room);
-    /* What `method_recovery` asks for: the members of an object the caller has opened. STATUS_INVALID with a pointer
-     * into the request ("/layers/1/filters", "/signal", "/code/3", "/nonzeros/0"). NULL: this method offers none. */
-    const struct config_table *recover_options;
-    enum status (*recover)(const struct method_recovery *request, const struct sink *out, struct error *err);
 };
 
-/* registry.c: every method there is. */
+/* defaults.c: each calls the member of the same name, or does what the comment there names as default. */
+enum status method_resolve(const struct method *method, void *config, const char *data, struct error *err);
+void method_check(const struct method *method, const void *config, const struct method_faults *faults);
+enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,
+                            struct error *err);
+void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
+enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
+                              struct error *err);
+enum status method_begin_evaluation(const struct method *method, struct method_run *run,
+                                    const struct method_evaluation *what, struct error *err);
+enum status method_result(const struct method *method, struct method_run *run, const struct sink *out,
+                          struct error *err);
+uint64_t method_model_bytes(const struct method *method, const struct method_model *model);
+/* The query of that name, with or without an item; NULL: the method has none. */
+const struct method_query *method_query_find(const struct method *method, const char *name, bool item);
+/* The query that takes another job's model; NULL: jobs of this kind cannot be compared. */
+const struct method_query *method_comparison(const struct method *method);
+
+/* registry.c: every method of this build. */
 const struct method *const *methods_all(size_t *count);
-const struct method *method_find(const char *kind); /* NULL when there is none */
+const struct method *method_find(const char *kind); /* NULL: there is none */
 
 #endif

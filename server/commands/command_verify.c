@@ -122,7 +122,7 @@ static enum status run_until(struct verifying *v, const struct bundle_checkpoint
         request = METHOD_CONTINUE;
         status = v->method->step(v->run, &request, err);
         if (status == STATUS_OK) {
-            v->method->progress(v->run, &progress);
+            method_progress(v->method, v->run, &progress);
         }
         if (status == STATUS_OK && progress.step == to->step && progress.samples == to->samples) {
             status = state_hash(v, hex, err);

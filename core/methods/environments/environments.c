@@ -12,7 +12,11 @@
 #include "core/methods/shared/case_sweep.h"
 
 static const struct method_query queries[] = {
-    {"predict", "the latent variables of an input, and the outcome in every environment", false},
+    {.name = "predict",
+     .meaning = "The latent variables of an input, and the outcome in every environment",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = environments_predict},
 };
 
 static const char *const dataset_fields[] = {"source", NULL};
@@ -59,5 +63,4 @@ const struct method environments_method = {
     .open = environments_open,
     .close = environments_close,
     .model_bytes = environments_model_bytes,
-    .query = environments_query,
 };

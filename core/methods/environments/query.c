@@ -145,9 +145,11 @@ static void write_answer(const struct method_model *m, const float *z, const str
     sink_end_list(out);
 }
 
-enum status environments_query(const struct method_model *model, const char *query, const struct method_input *input,
-                               const struct sink *out, struct error *err)
+/* The query "predict". */
+enum status environments_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
+    const struct method_model *model = question->model;
+    const struct method_input *input = question->input;
     const struct tree_model *m = case_fit(model->run)->model;
     size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
     if (m->setup.encoder == ENCODER_GIVEN)

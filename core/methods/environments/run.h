@@ -17,7 +17,6 @@ enum status environments_open(const void *config, const struct kernels *kernels,
                               const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void environments_close(struct method_model *model);
 uint64_t environments_model_bytes(const struct method_model *model);
-enum status environments_query(const struct method_model *model, const char *query, const struct method_input *input,
-                               const struct sink *out, struct error *err);
+enum status environments_predict(const struct method_question *question, const struct sink *out, struct error *err);
 
 #endif

@@ -12,8 +12,12 @@
 #include "core/methods/shared/case_sweep.h"
 
 static const struct method_query queries[] = {
-    {"predict", "the factors behind a row of features, what they make of it, and which feature hangs on which factor",
-     false},
+    {.name = "predict",
+     .meaning =
+         "The factors of a row of features, its reconstruction from them, and the factors that feed each feature",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = factors_predict},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -58,5 +62,4 @@ const struct method factors_method = {
     .open = factors_open,
     .close = factors_close,
     .model_bytes = factors_model_bytes,
-    .query = factors_query,
 };

@@ -233,9 +233,11 @@ static enum status ask_latent(const struct method_model *m, float *x, const stru
     return status;
 }
 
-enum status factors_query(const struct method_model *model, const char *query, const struct method_input *input,
-                          const struct sink *out, struct error *err)
+/* The query "predict". */
+enum status factors_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
+    const struct method_model *model = question->model;
+    const struct method_input *input = question->input;
     size_t g = (size_t)model->features;
     float *x = malloc((2 * g + (size_t)model->config.latent) * sizeof *x);
     enum status status =

@@ -19,7 +19,36 @@ static const struct method_metric metrics[] = {
 };
 
 static const struct method_query queries[] = {
-    {"pathways", "the pathway of a code that the job could have drawn, with its guarantee", false},
+    {.name = "pathways",
+     .meaning = "The activation pathway of one of the job's own codes, with its guarantee",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_SAMPLE,
+     .schema = "Recovery",
+     .answer = pathways_query},
+};
+
+static const struct method_computation computations[] = {
+    {.name = "recover",
+     .meaning = "Recovers the activation pathway of a signal in given convolutions, with its guarantee",
+     .options = &recover_options_table,
+     .schema = "Recovery",
+     .compute = pathways_recover},
+};
+
+static const struct method_schema schemas[] = {
+    {"RecoveredLayer",
+     "name text, filters integer, filter_length integer, coherence number, welch_floor number, "
+     "convolutional_floor number?, nonzeros integer, stripe number, stripe_literal number?, patch number, "
+     "smallest number, largest number, error_in number, error_out number, uniform_limit number?, "
+     "probabilistic_limit number?, failure_bound number, instance_bound number?, uniform flag, agrees flag, "
+     "support Spikes",
+     NULL, false},
+    {"Guarantee", NULL, "{'enum':['uniform','probabilistic','instance','none']}", false},
+    {"Basis", NULL, "{'description':'the code was given, or fitted to the signal','enum':['code','fit']}", false},
+    {"Recovery",
+     "*job text, *checkpoint integer, guarantee Guarantee, basis Basis, recovered flag, error number, "
+     "probability number, instance_probability number, layers [RecoveredLayer]",
+     NULL, false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -40,6 +69,10 @@ const struct method pathways_method = {
     .metric_count = COUNT(metrics),
     .queries = queries,
     .query_count = COUNT(queries),
+    .computations = computations,
+    .computation_count = COUNT(computations),
+    .schemas = schemas,
+    .schema_count = COUNT(schemas),
     .check = pathways_check,
     .estimate = pathways_estimate,
     .create = pathways_create,
@@ -54,8 +87,5 @@ const struct method pathways_method = {
     .open = pathways_open,
     .close = pathways_close,
     .model_bytes = pathways_model_bytes,
-    .query = pathways_query,
     .convolutions = pathways_convolutions,
-    .recover_options = &recover_options_table,
-    .recover = pathways_recover,
 };

@@ -180,11 +180,11 @@ static enum status recover_sample(const struct method_model *m, int64_t number, 
     return status;
 }
 
-enum status pathways_query(const struct method_model *m, const char *query, const struct method_input *input,
-                           const struct sink *out, struct error *err)
+/* The query "pathways". */
+enum status pathways_query(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    if (strcmp(query, "pathways") != 0)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no such query");
+    const struct method_model *m = question->model;
+    const struct method_input *input = question->input;
     if (m->plan.family == PATHWAYS_HADAMARD)
         return error_set(err, STATUS_CONFLICT, NULL, "dirac-hadamard has no convolutions to recover a pathway in");
     if (input->kind != METHOD_INPUT_SAMPLE || input->seed < 0)

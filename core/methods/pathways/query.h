@@ -9,8 +9,7 @@ enum status pathways_open(const void *config, const struct kernels *kernels, con
                           const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void pathways_close(struct method_model *model);
 uint64_t pathways_model_bytes(const struct method_model *model);
-enum status pathways_query(const struct method_model *model, const char *query, const struct method_input *input,
-                           const struct sink *out, struct error *err);
+enum status pathways_query(const struct method_question *question, const struct sink *out, struct error *err);
 size_t pathways_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 #endif

@@ -16,13 +16,6 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
 
-static const struct method_query queries[] = {
-    {"motifs", "where the motif model marks something in an input, and what is really there", true},
-    {"predict", "the label that is read, token by token with probabilities", false},
-    {"interventions", "what is read before and after motifs are deleted, moved, or given another channel or value",
-     false},
-};
-
 static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs",
                                              NULL};
 
@@ -31,8 +24,6 @@ static enum status resolve(void *config, const char *data, struct error *err)
     const struct domain *domain = domain_of(config);
     return domain->resolve ? domain->resolve(config, data, err) : STATUS_OK;
 }
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct method sparling_method = {
     .kind = "sparling",
@@ -47,8 +38,10 @@ const struct method sparling_method = {
     .preset_count = SPARLING_PRESETS,
     .metrics = sparling_metrics,
     .metric_count = SPARLING_METRICS,
-    .queries = queries,
-    .query_count = COUNT(queries),
+    .queries = sparling_queries,
+    .query_count = SPARLING_QUERIES,
+    .schemas = sparling_schemas,
+    .schema_count = SPARLING_SCHEMAS,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = sparling_check,
@@ -65,12 +58,6 @@ const struct method sparling_method = {
     .open = sparling_open,
     .close = sparling_close,
     .model_bytes = sparling_model_bytes,
-    .query = sparling_query,
-    .draw = sparling_draw,
-    .array = sparling_array,
-    .compare = sparling_compare,
-    .channels = sparling_channels,
-    .draw_channels = sparling_draw_channels,
     .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };

@@ -167,9 +167,11 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_integer(out, "missed_features", missed);
 }
 
-enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,
-                                const struct sink *out, struct error *err)
+/* The query "predict". */
+enum status superposition_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
+    const struct method_model *model = question->model;
+    const struct method_input *input = question->input;
     size_t n = (size_t)model->c.n_s;
     float *x = malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof *x);
     if (n > LISTED_FEATURES || !x) {

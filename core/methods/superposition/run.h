@@ -17,7 +17,6 @@ enum status superposition_open(const void *config, const struct kernels *kernels
                                const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void superposition_close(struct method_model *model);
 uint64_t superposition_model_bytes(const struct method_model *model);
-enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,
-                                const struct sink *out, struct error *err);
+enum status superposition_predict(const struct method_question *question, const struct sink *out, struct error *err);
 
 #endif

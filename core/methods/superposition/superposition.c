@@ -10,7 +10,11 @@
 #include "core/methods/shared/case_sweep.h"
 
 static const struct method_query queries[] = {
-    {"predict", "what comes back of a sample: its features, and those that appear although they were not there", false},
+    {.name = "predict",
+     .meaning = "What the autoencoder returns for a sample: its features, and the false ones",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = superposition_predict},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -44,5 +48,4 @@ const struct method superposition_method = {
     .open = superposition_open,
     .close = superposition_close,
     .model_bytes = superposition_model_bytes,
-    .query = superposition_query,
 };

@@ -36,9 +36,6 @@ static const struct config_setting small[] = {{"density", "0.25"}, {"mode", "str
 static const struct config_setting large[] = {{"density", "0.75"}, {NULL, NULL}};
 static const struct method_preset presets[] = {{"small", "the small one", small}, {"large", "the large one", large}};
 static const struct method_metric metrics[] = {{"loss", "nats", "what is made small"}};
-static const struct method_query queries[] = {{"motifs", "where it is largest", true},
-                                              {"predict", "how large it is", false}};
-
 atomic_int echo_opened, echo_closed, echo_open_ms;
 
 struct method_model {
@@ -107,13 +104,14 @@ static uint64_t model_bytes(const struct method_model *model)
     return sizeof *model;
 }
 
-static enum status query(const struct method_model *model, const char *name, const struct method_input *input,
-                         const struct sink *out, struct error *err)
+static enum status query(const struct method_question *question, const struct sink *out, struct error *err)
 {
+    const struct method_model *model = question->model;
+    const struct method_input *input = question->input;
     if (input->kind == METHOD_INPUT_ARRAY && input->rank != 2) {
         return error_set(err, STATUS_INVALID, "/array", "must have 2 dimensions; got %d", input->rank);
     }
-    sink_text(out, "query", name);
+    sink_text(out, "query", question->query->name);
     sink_number(out, "weight", (double)model->weights[0]);
     if (input->kind == METHOD_INPUT_SAMPLE) {
         sink_integer(out, "seed", input->seed);
@@ -131,13 +129,28 @@ static enum status query(const struct method_model *model, const char *name, con
     return STATUS_OK;
 }
 
-static enum status draw(const struct method_model *model, const char *name, const struct method_input *input,
-                        struct picture **out, struct error *err)
+static enum status draw(const struct method_question *question, struct picture **out, struct error *err)
 {
-    (void)model;
-    (void)name;
-    (void)input;
     return picture_create(4, 6, (struct colour){255, 0, 0}, out, err);
+}
+
+static const struct method_query queries[] = {
+    {.name = "motifs",
+     .meaning = "where it is largest",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = query,
+     .draw = draw},
+    {.name = "predict",
+     .meaning = "how large it is",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = query},
+};
+
+static enum status warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
+{
+    return error_set(err, STATUS_INTERNAL, NULL, "the tests run nothing");
 }
 
 static enum status begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -162,11 +175,10 @@ const struct method echo_method = {
     .check = check,
     .estimate = estimate,
     .begin_evaluation = begin_evaluation,
+    .warm_start = warm_start,
     .open = open_model,
     .close = close_model,
     .model_bytes = model_bytes,
-    .query = query,
-    .draw = draw,
 };
 static const struct method *const methods[] = {&echo_method};
 

@@ -143,10 +143,13 @@ static void test_method_that_offers_nothing(void **state)
     closed.open = NULL;
     struct method dumb = echo_method;
     dumb.kind = "dumb";
-    dumb.query = NULL;
+    dumb.query_count = 0;
     struct method blind = echo_method;
     blind.kind = "blind";
-    blind.draw = NULL;
+    struct method_query undrawn = echo_method.queries[0];
+    undrawn.draw = NULL;
+    blind.queries = &undrawn;
+    blind.query_count = 1;
     const struct method *const all[] = {&echo_method, &mute, &closed, &dumb, &blind};
     char id[STORAGE_ID];
     f->options.methods = all;

@@ -39,24 +39,17 @@ static enum status resolve_as_said(void *config, const char *data, struct error 
     return says.resolve != STATUS_OK ? error_set(err, says.resolve, says.pointer, "as the test wants it") : STATUS_OK;
 }
 
-static enum status compare(const struct method_model *model, const struct method_model *with, int64_t samples,
-                           const struct sink *out, struct error *err)
+static enum status compare(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    sink_integer(out, "samples", samples);
+    sink_integer(out, "samples", *(const int64_t *)question->parameters);
     return STATUS_OK;
 }
 
-static enum status survey(const struct method_model *model, const struct method_channel_query *asked,
-                          const struct sink *out, struct error *err)
+static enum status survey(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    sink_integer(out, "of_set", asked->set);
+    sink_integer(out, "of_set", *(const int *)question->parameters);
+    sink_integer(out, "item", question->item);
     return STATUS_OK;
-}
-
-static enum status draw_channels(const struct method_model *model, const struct method_channel_query *asked,
-                                 struct picture **out, struct error *err)
-{
-    return picture_create(2, 2, (struct colour){0, 0, 0}, out, err);
 }
 
 static size_t no_convolutions(const struct method_model *model, struct method_convolution *out, size_t room)
@@ -76,8 +69,7 @@ static enum status recover(const struct method_recovery *request, const struct s
 }
 
 /* Asks everything that computes, while it computes. */
-static enum status query_that_asks(const struct method_model *model, const char *name, const struct method_input *input,
-                                   const struct sink *out, struct error *err)
+static enum status query_that_asks(const struct method_question *question, const struct sink *out, struct error *err)
 {
     char path[100], body[100];
     if (says.query != STATUS_OK) {
@@ -92,15 +84,27 @@ static enum status query_that_asks(const struct method_model *model, const char 
                            "{\"model\":{\"layers\":[{\"filters\":[[1,2]]}]},\"signal\":[1,2,3]}");
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/predict", asked_job);
     nested[3] = ask_inside("POST", path, "{\"inputs\":[{\"sample\":{\"seed\":1}}]}");
-    return echo_method.query(model, name, input, out, err);
+    return echo_method.queries[1].answer(question, out, err);
 }
+
+static const char *const sets[] = {"examples", "test", "validation", "training", NULL};
+static const struct config_field set_fields[] = {
+    {"set", FIELD_CHOICE, 0, "examples", 0, 0, false, false, sets, "", "a set", GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+static const struct config_table set_table = CONFIG_TABLE(set_fields, int);
+static const struct config_field samples_fields[] = {
+    {"samples", FIELD_INT, 0, "100", 1, 1000, false, false, NULL, "", "inputs", GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+static const struct config_table samples_table = CONFIG_TABLE(samples_fields, int64_t);
+
+enum { PREDICT, COMPARE, CHANNELS, CHANNEL, QUERIES };
+enum { WHOLE, SHUT, BARE, ASKING, PLAIN, PATHWAYS, METHODS };
+static struct method_query rows[METHODS][QUERIES];
+static struct method_computation computation;
 
 static const struct config_field plain_fields[] = {{"seed", FIELD_INT, 0, "7", 0, CONFIG_INT_MAX, false, false, NULL,
                                                     "", "seed of all", GROUP_DATA, LEVEL_ADVANCED, NULL}};
 static const struct config_setting wrong_settings[] = {{"seed", "seven"}, {NULL, NULL}};
 static const struct method_preset wrong_presets[] = {{"wrong", "one that is none", wrong_settings}};
 
-enum { WHOLE, SHUT, UNDRAWN, ASKING, PLAIN, PATHWAYS, METHODS };
 static struct method made[METHODS];
 static const struct method *const methods[METHODS] = {&made[0], &made[1], &made[2], &made[3], &made[4], &made[5]};
 
@@ -113,9 +117,19 @@ static int setup(void **state)
     memset(&says, 0, sizeof says);
     for (int i = 0; i < METHODS; i++) {
         made[i] = echo_method;
-        made[i].compare = compare;
-        made[i].channels = survey;
-        made[i].draw_channels = draw_channels;
+        rows[i][PREDICT] = echo_method.queries[1];
+        rows[i][COMPARE] = (struct method_query){.name = "compare",
+                                                 .meaning = "a comparison",
+                                                 .verb = METHOD_POST,
+                                                 .takes = METHOD_TAKES_MODEL,
+                                                 .parameters = &samples_table,
+                                                 .answer = compare};
+        rows[i][CHANNELS] = (struct method_query){
+            .name = "channels", .meaning = "all channels", .parameters = &set_table, .answer = survey};
+        rows[i][CHANNEL] = rows[i][CHANNELS];
+        rows[i][CHANNEL].item = "channel";
+        made[i].queries = rows[i];
+        made[i].query_count = QUERIES;
         made[i].convolutions = no_convolutions;
         made[i].graph = graph;
         made[i].open = open_as_said;
@@ -124,10 +138,10 @@ static int setup(void **state)
     made[WHOLE].kind = "whole";
     made[SHUT].kind = "shut";
     made[SHUT].open = NULL;
-    made[UNDRAWN].kind = "undrawn";
-    made[UNDRAWN].draw_channels = NULL;
+    made[BARE].kind = "bare";
+    made[BARE].query_count = CHANNEL; /* without the last query */
     made[ASKING].kind = "asking";
-    made[ASKING].query = query_that_asks;
+    rows[ASKING][PREDICT].answer = query_that_asks;
     made[PLAIN] = (struct method){.kind = "plain",
                                   .title = "Plain",
                                   .summary = "Has a seed.",
@@ -137,8 +151,10 @@ static int setup(void **state)
                                   .preset_count = 1,
                                   .estimate = echo_method.estimate};
     made[PATHWAYS].kind = "pathways";
-    made[PATHWAYS].recover_options = &echo_method.config;
-    made[PATHWAYS].recover = recover;
+    computation = (struct method_computation){
+        .name = "recover", .meaning = "counts layers", .options = &echo_method.config, .compute = recover};
+    made[PATHWAYS].computations = &computation;
+    made[PATHWAYS].computation_count = 1;
     made[PATHWAYS].convolutions = NULL;
     fixture->options.methods = methods;
     fixture->options.method_count = METHODS;
@@ -187,20 +203,20 @@ static void store(struct api_fixture *f, const char *kind, bool trained, char id
 static void parts_that_miss(void **state)
 {
     struct api_fixture *f = *state;
-    char whole[STORAGE_ID], shut[STORAGE_ID], undrawn[STORAGE_ID], untrained[STORAGE_ID], body[100];
+    char whole[STORAGE_ID], shut[STORAGE_ID], bare[STORAGE_ID], untrained[STORAGE_ID], body[100];
     store(f, "whole", true, whole);
     store(f, "whole", false, untrained);
     store(f, "shut", true, shut);
-    store(f, "undrawn", true, undrawn);
+    store(f, "bare", true, bare);
     (void)snprintf(body, sizeof body, "{\"with\":\"%s\"}", shut);
     assert_int_equal(ask(f, "POST", path_of(shut, "/compare"), body), 404);
     assert_int_equal(ask(f, "GET", path_of(shut, "/channels"), NULL), 404);
     assert_int_equal(ask(f, "GET", path_of(shut, "/onnx"), NULL), 404);
-    assert_int_equal(ask(f, "GET", path_of(undrawn, "/channels/3"), NULL), 404);
+    assert_int_equal(ask(f, "GET", path_of(bare, "/channels/3"), NULL), 404);
     assert_int_equal(ask(f, "GET", path_of(whole, "/channels/3"), NULL), 200);
-    assert_int_equal(number_at(f, "/of_set"), METHOD_SET_EXAMPLES);
+    assert_int_equal(number_at(f, "/of_set"), 0);
     assert_int_equal(ask(f, "GET", path_of(whole, "/channels/3?set=training"), NULL), 200);
-    assert_int_equal(number_at(f, "/of_set"), METHOD_SET_TRAINING);
+    assert_int_equal(number_at(f, "/of_set"), 3);
     assert_int_equal(ask(f, "GET", path_of(whole, "/channels/3?set=other"), NULL), 400);
     (void)snprintf(body, sizeof body, "{\"with\":\"%s\"}", whole);
     assert_int_equal(ask(f, "POST", path_of(whole, "/compare"), body), 200);
@@ -371,8 +387,6 @@ static void recoveries(void **state)
     store(f, "plain", true, id);
     (void)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]}", id);
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
-    made[PATHWAYS].recover = NULL;
-    assert_int_equal(ask(f, "POST", "/v1/pathways/recover", "{}"), 404);
 }
 
 /* ---- between two looks

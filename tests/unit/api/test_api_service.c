@@ -1,12 +1,11 @@
 /* The service itself: admission, scopes, targets, health, metrics, kinds, OpenAPI. argv[1], when given, is a script
  * that validates an OpenAPI document and answers to it on its standard input. */
 #include "api/documents/dashboard.h"
+#include "api/http/service.h"
 #include "tests/unit/api/api_fixture.h"
 
 #include <ctype.h>
 #include <unistd.h>
-
-#include "api/routes.h"
 
 static const char *validator;
 
@@ -365,8 +364,9 @@ static void test_openapi(void **state)
     assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
     assert_string_equal(text_at(f, "/openapi"), "3.1.0");
     int operations = 0;
-    for (size_t i = 0; i < api_route_count; i++) {
-        const struct api_route *route = &api_routes[i];
+    const struct route_table *table = &f->api->routes;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct api_route *route = &table->routes[i];
         char method[8] = {0};
         for (size_t c = 0; route->method[c] != '\0'; c++) {
             method[c] = (char)tolower((unsigned char)route->method[c]);
@@ -386,7 +386,7 @@ static void test_openapi(void **state)
         }
         assert_int_equal(names, 0);
         for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(api_routes[j].name, route->name);
+            assert_string_not_equal(table->routes[j].name, route->name);
         }
         operations++;
     }

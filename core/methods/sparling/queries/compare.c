@@ -105,9 +105,11 @@ static enum status write_comparison(const struct agreement *c, int64_t samples, 
     return status;
 }
 
-enum status sparling_compare(const struct method_model *model, const struct method_model *with, int64_t samples,
-                             const struct sink *out, struct error *err)
+/* The query "compare". */
+enum status sparling_compare(const struct method_question *question, const struct sink *out, struct error *err)
 {
+    const struct method_model *model = question->model, *with = question->with;
+    const struct compare_parameters *asked = question->parameters;
     const struct domain_shape *a = &model->domain.shape, *b = &with->domain.shape;
     struct agreement c;
     if (model->domain.domain != with->domain.domain || a->channels != b->channels || a->rows != b->rows ||
@@ -115,10 +117,10 @@ enum status sparling_compare(const struct method_model *model, const struct meth
         return error_set(err, STATUS_INVALID, "/with", "must be a job whose domain and input sizes are the same");
     enum status status = agreement_create((int)model->network->config.channels_motif,
                                           (int)with->network->config.channels_motif, &c, err);
-    for (int64_t i = 0; !status && i < samples; i++)
+    for (int64_t i = 0; !status && i < asked->samples; i++)
         status = compare_one(model, with, i, &c, err);
     if (!status)
-        status = write_comparison(&c, samples, out, err);
+        status = write_comparison(&c, asked->samples, out, err);
     agreement_close(&c);
     return status;
 }

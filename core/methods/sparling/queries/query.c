@@ -342,11 +342,6 @@ static void write_input(const struct annotation *annotation, const struct sink *
     sink_end_object(out);
 }
 
-static bool is(const char *query, const char *name)
-{
-    return strcmp(query, name) == 0;
-}
-
 static void write_side(const struct annotation *annotation, const char *key, const struct sink *out)
 {
     sink_begin_object(out, key);
@@ -356,41 +351,55 @@ static void write_side(const struct annotation *annotation, const char *key, con
     sink_end_object(out);
 }
 
-static void write_answer(const struct inquiry *inquiry, const char *query, bool sample, const struct sink *out)
+static bool is_sample(const struct method_question *question)
 {
-    const struct annotation *annotation = &inquiry->annotation;
-    if (is(query, "predict")) {
-        write_prediction(annotation, out);
-        write_tokens(annotation, out);
-        write_truth(annotation, out);
-        return;
-    }
-    write_shape(annotation, out);
-    if (is(query, "interventions")) {
-        write_side(annotation, "before", out);
-        write_side(&inquiry->after, "after", out);
-        write_truth(annotation, out);
-        return;
-    }
-    write_motifs(annotation, out);
-    write_truth(annotation, out);
-    write_prediction(annotation, out);
-    if (sample)
-        write_input(annotation, out);
+    return question->input->kind == METHOD_INPUT_SAMPLE;
 }
 
-enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
-                           const struct sink *out, struct error *err)
+/* The query "motifs": the motifs of an input, its truth, the prediction and, for a sample, the input itself. */
+enum status sparling_motifs(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    if (!is(query, "motifs") && !is(query, "predict") && !is(query, "interventions"))
-        return error_set(err, STATUS_NOT_FOUND, NULL,
-                         "sparling has no query of this name; it has motifs, predict and interventions");
-    enum status status = inquire(model, input, &inquiry, err);
-    if (!status && is(query, "interventions"))
-        status = intervene(model, input, &inquiry, err);
+    enum status status = inquire(question->model, question->input, &inquiry, err);
+    if (!status) {
+        write_shape(&inquiry.annotation, out);
+        write_motifs(&inquiry.annotation, out);
+        write_truth(&inquiry.annotation, out);
+        write_prediction(&inquiry.annotation, out);
+        if (is_sample(question))
+            write_input(&inquiry.annotation, out);
+    }
+    inquiry_close(&inquiry);
+    return status;
+}
+
+/* The query "predict": the label with the probability of each token, and the truth. */
+enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    struct inquiry inquiry;
+    enum status status = inquire(question->model, question->input, &inquiry, err);
+    if (!status) {
+        write_prediction(&inquiry.annotation, out);
+        write_tokens(&inquiry.annotation, out);
+        write_truth(&inquiry.annotation, out);
+    }
+    inquiry_close(&inquiry);
+    return status;
+}
+
+/* The query "interventions": motifs and label before and after the changes of the input. */
+enum status sparling_interventions(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    struct inquiry inquiry;
+    enum status status = inquire(question->model, question->input, &inquiry, err);
     if (!status)
-        write_answer(&inquiry, query, input->kind == METHOD_INPUT_SAMPLE, out);
+        status = intervene(question->model, question->input, &inquiry, err);
+    if (!status) {
+        write_shape(&inquiry.annotation, out);
+        write_side(&inquiry.annotation, "before", out);
+        write_side(&inquiry.after, "after", out);
+        write_truth(&inquiry.annotation, out);
+    }
     inquiry_close(&inquiry);
     return status;
 }
@@ -409,14 +418,13 @@ static void append_rows(const float *planes, const struct domain_shape *shape, i
     }
 }
 
-/* The whole motif map: [rows][cols][channels]. */
-enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
-                           struct buf *values, int *rank, int64_t dim[4], struct error *err)
+/* The query "motifs" as numbers: the motif map, [rows][cols][channels]. */
+enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                               struct error *err)
 {
+    const struct method_model *model = question->model;
     struct inquiry inquiry;
-    if (!is(query, "motifs"))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "this query has no answer as an array; only motifs has one");
-    enum status status = inquiry_begin(model, input, &inquiry, err);
+    enum status status = inquiry_begin(model, question->input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
     /* The planes, and room for one row of the answer. */
@@ -435,13 +443,11 @@ enum status sparling_array(const struct method_model *model, const char *query, 
     return status;
 }
 
-enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
-                          struct picture **out, struct error *err)
+/* The query "motifs" as a picture: the input with its motifs drawn over it. */
+enum status sparling_draw_motifs(const struct method_question *question, struct picture **out, struct error *err)
 {
     struct inquiry inquiry;
-    if (!is(query, "motifs"))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "this query has no picture; only motifs has one");
-    enum status status = inquire(model, input, &inquiry, err);
+    enum status status = inquire(question->model, question->input, &inquiry, err);
     if (!status)
         status = annotation_draw(&inquiry.annotation, 1, 1, out, err);
     inquiry_close(&inquiry);

@@ -8,19 +8,35 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
                           const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void sparling_close(struct method_model *model);
 uint64_t sparling_model_bytes(const struct method_model *model);
-enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
-                           const struct sink *out, struct error *err);
-enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
-                           struct buf *values, int *rank, int64_t dim[4], struct error *err);
 enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err);
-enum status sparling_compare(const struct method_model *model, const struct method_model *with, int64_t samples,
-                             const struct sink *out, struct error *err);
-enum status sparling_channels(const struct method_model *model, const struct method_channel_query *asked,
-                              const struct sink *out, struct error *err);
-enum status sparling_draw_channels(const struct method_model *model, const struct method_channel_query *asked,
-                                   struct picture **out, struct error *err);
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
-enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
-                          struct picture **out, struct error *err);
+
+/* The queries of SPARLING: table, parameters and schemas (table.c). */
+enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 12 };
+extern const struct method_query sparling_queries[SPARLING_QUERIES];
+extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
+
+/* Where the inputs of the channel queries come from; in the order of the parameter `set`. */
+enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
+extern const char *const channel_sets[]; /* their names; NULL-terminated */
+struct channels_parameters {
+    int set;                /* enum channel_set; EXAMPLES: the samples that other queries select by seed */
+    int64_t samples, first; /* `samples` of the set from number `first` on */
+    int64_t top;            /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
+};
+struct compare_parameters {
+    int64_t samples; /* of the first model's domain */
+};
+
+/* Answers, pictures and arrays of the queries; see struct method_query. */
+enum status sparling_motifs(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_draw_motifs(const struct method_question *question, struct picture **out, struct error *err);
+enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                               struct error *err);
+enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_interventions(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_compare(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_draw_channels(const struct method_question *question, struct picture **out, struct error *err);
 
 #endif

@@ -77,7 +77,8 @@ static void count_sample(struct top_activations *s, const struct motif *found, i
             best = found[end].value > best->value ? &found[end] : best;
         }
         c->inputs++;
-        add_top(c, s->asked.top, &(struct top_activations_top){sample, *best, s->truth ? symbol_at(truth, best) : -1});
+        add_top(c, (int)s->asked.top,
+                &(struct top_activations_top){sample, *best, s->truth ? symbol_at(truth, best) : -1});
     }
 }
 
@@ -123,14 +124,14 @@ enum status top_activations_sample(const struct top_activations *statistics, int
                                    struct domain_truth *truth, struct error *err)
 {
     static const int64_t seeds[] = {
-        [METHOD_SET_EXAMPLES] = 0, [METHOD_SET_TEST] = TEST_SEED, [METHOD_SET_VALIDATION] = VALIDATION_SEED};
+        [CHANNELS_EXAMPLES] = 0, [CHANNELS_TEST] = TEST_SEED, [CHANNELS_VALIDATION] = VALIDATION_SEED};
     const struct method_model *model = statistics->model;
     struct domain_request request = {.set = DOMAIN_SAMPLE, .index = index};
-    if (statistics->asked.set == METHOD_SET_EXAMPLES)
+    if (statistics->asked.set == CHANNELS_EXAMPLES)
         request.set = DOMAIN_EXAMPLE;
     else
         request.seed =
-            statistics->asked.set == METHOD_SET_TRAINING ? model->network->config.seed : seeds[statistics->asked.set];
+            statistics->asked.set == CHANNELS_TRAINING ? model->network->config.seed : seeds[statistics->asked.set];
     return domain_sample(&model->domain, &request, planes, truth, err);
 }
 
@@ -171,20 +172,22 @@ static enum status make_room(struct top_activations *s, struct error *err)
                       : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
 }
 
-enum status top_activations_take(const struct method_model *model, const struct method_channel_query *asked,
-                                 struct top_activations *out, struct error *err)
+enum status top_activations_take(const struct method_question *question, struct top_activations *out, struct error *err)
 {
+    const struct method_model *model = question->model;
+    const struct channels_parameters *asked = question->parameters;
     const struct domain_shape *shape = &model->domain.shape;
     struct inquiry inquiry = {.planes = malloc(TOP_ACTIVATIONS_BATCH * domain_inputs(shape) * sizeof(float))};
     *out = (struct top_activations){.model = model,
                                     .asked = *asked,
+                                    .channel_asked = question->item,
                                     .channels = (int)model->network->config.channels_motif,
                                     .symbols = shape->symbols,
                                     .half = model->network->map.reach / 2,
                                     .truth = shape->boxes > 0,
                                     .sparse = true};
     enum status status = make_room(out, err);
-    if (!status && asked->feature >= out->channels)
+    if (!status && question->item >= out->channels)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
     if (!status && !inquiry.planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
@@ -329,21 +332,24 @@ static void write_all(const struct top_activations *s, const struct sink *out)
     sink_integer(out, "unused", unused);
 }
 
-enum status sparling_channels(const struct method_model *model, const struct method_channel_query *asked,
-                              const struct sink *out, struct error *err)
+/* The queries "channels" and "channels/{channel}". */
+enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct top_activations s;
-    enum status status = top_activations_take(model, asked, &s, err);
+    enum status status = top_activations_take(question, &s, err);
     if (!status) {
+        sink_text(out, "set", channel_sets[s.asked.set]);
+        sink_integer(out, "first", s.asked.first);
+        sink_integer(out, "samples", s.asked.samples);
         sink_integer(out, "footprint", 2 * s.half + 1);
         sink_integer(out, "elements",
-                     asked->samples * (int64_t)domain_positions(&model->domain.shape)); /* of a channel */
+                     s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* of a channel */
     }
-    if (!status && asked->feature < 0)
+    if (!status && question->item < 0)
         write_all(&s, out);
-    if (!status && asked->feature >= 0) {
-        const struct top_activations_channel *c = &s.channel[asked->feature];
-        write_use(&s, (int)asked->feature, out);
+    if (!status && question->item >= 0) {
+        const struct top_activations_channel *c = &s.channel[question->item];
+        write_use(&s, (int)question->item, out);
         write_histogram(c, out);
         sink_begin_list(out, "top");
         for (int i = 0; i < c->count; i++)

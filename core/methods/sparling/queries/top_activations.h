@@ -26,7 +26,8 @@ struct top_activations_channel {
 
 struct top_activations {
     const struct method_model *model;
-    struct method_channel_query asked;
+    struct channels_parameters asked;
+    int64_t channel_asked; /* -1: all channels */
     int channels, symbols;
     int half;    /* the footprint of a motif is 2 half + 1 positions wide */
     bool truth;  /* whether true boxes are known */
@@ -34,10 +35,10 @@ struct top_activations {
     struct top_activations_channel *channel; /* [channels] */
 };
 
-/* Computes the statistics. The caller calls top_activations_close() also after a failure. STATUS_NOT_FOUND for a
- * channel that does not exist, STATUS_NO_MEMORY. */
-enum status top_activations_take(const struct method_model *model, const struct method_channel_query *asked,
-                                 struct top_activations *out, struct error *err);
+/* Computes the statistics that a question of the queries "channels" asks for. The caller calls top_activations_close()
+ * also after a failure. STATUS_NOT_FOUND for a channel that does not exist, STATUS_NO_MEMORY. */
+enum status top_activations_take(const struct method_question *question, struct top_activations *out,
+                                 struct error *err);
 void top_activations_close(struct top_activations *statistics);
 
 /* Draws sample `index` of the set: its planes and, if not NULL, its truth. */

@@ -184,7 +184,7 @@ static void draw_histogram(struct picture *picture, const struct top_activations
 static enum status draw_one(const struct top_activations *s, struct cut *cut, struct picture **out, struct error *err)
 {
     enum { HEAD = GAP + 2 * LINE, TEXT_MOST = 52 };
-    const struct top_activations_channel *c = &s->channel[s->asked.feature];
+    const struct top_activations_channel *c = &s->channel[s->channel_asked];
     int across = pitch(cut), down = crop_rows(cut) + CAPTION + GAP, columns = (GAP + 8 * (TILE + GAP)) / across;
     columns = columns < 1 ? 1 : columns;
     int rows = (c->count + columns - 1) / columns, width = GAP + columns * across,
@@ -199,7 +199,7 @@ static enum status draw_one(const struct top_activations *s, struct cut *cut, st
     describe(s, c, about, sizeof about);
     for (char *at = about; *at; at++)
         *at = *at == '\n' ? ' ' : *at;
-    snprintf(text, sizeof text, "channel %lld: %s", (long long)s->asked.feature, about);
+    snprintf(text, sizeof text, "channel %lld: %s", (long long)s->channel_asked, about);
     picture_text(*out, GAP, GAP, text, 2, black);
     snprintf(text, sizeof text, "in %lld of %lld %s", (long long)c->inputs, (long long)s->asked.samples,
              set_names[s->asked.set]);
@@ -224,7 +224,7 @@ static enum status draw_all(const struct top_activations *s, struct cut *cut, st
     char text[96];
     down = down < 4 * LINE ? 4 * LINE : down;
     enum status status =
-        picture_create(2 * GAP + LINE + shown * down, GAP + ROW_LABEL + s->asked.top * across, white, out, err);
+        picture_create(2 * GAP + LINE + shown * down, GAP + ROW_LABEL + (int)s->asked.top * across, white, out, err);
     if (status)
         return status;
     snprintf(text, sizeof text, "%d of %d channels, %lld %s", shown, s->channels, (long long)s->asked.samples,
@@ -251,7 +251,7 @@ static enum status top_activations_draw(const struct top_activations *statistics
     enum status status = cut_open(statistics, &cut, err);
     if (!status)
         status =
-            statistics->asked.feature < 0 ? draw_all(statistics, &cut, out, err) : draw_one(statistics, &cut, out, err);
+            statistics->channel_asked < 0 ? draw_all(statistics, &cut, out, err) : draw_one(statistics, &cut, out, err);
     cut_close(&cut);
     if (status) {
         picture_destroy(*out);
@@ -260,11 +260,10 @@ static enum status top_activations_draw(const struct top_activations *statistics
     return status;
 }
 
-enum status sparling_draw_channels(const struct method_model *model, const struct method_channel_query *asked,
-                                   struct picture **out, struct error *err)
+enum status sparling_draw_channels(const struct method_question *question, struct picture **out, struct error *err)
 {
     struct top_activations s;
-    enum status status = top_activations_take(model, asked, &s, err);
+    enum status status = top_activations_take(question, &s, err);
     if (!status)
         status = top_activations_draw(&s, out, err);
     top_activations_close(&s);

@@ -16,6 +16,7 @@
 #include "core/methods/environments/run_int.h"
 #include "tests/support/run_test.h"
 #include "tests/support/stored_set.h"
+#include "tests/support/method_ask.h"
 
 static const struct method *const method = &environments_method;
 
@@ -389,7 +390,7 @@ static void a_checkpoint_answers_queries(void **state)
     struct heard heard = {0};
     const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
-    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     assert_int_equal(heard.count, 3 + 8);
     for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones included */
         double y = 0;
@@ -398,14 +399,14 @@ static void a_checkpoint_answers_queries(void **state)
         assert_true(fabs(heard.numbers[3 + leaf] - y) < 1e-4);
     }
     input.dim[0] = 4;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     input.dim[0] = 5;
     values[1] = NAN;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
-    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     input.seed = -1;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     assert_true(method->model_bytes(model) > 0);
     method->close(model);
     double before = run->outcomes[0].mse;

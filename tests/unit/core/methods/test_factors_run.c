@@ -17,6 +17,7 @@
 #include "core/methods/factors/run_int.h"
 #include "core/methods/factors/summary.h"
 #include "tests/support/run_test.h"
+#include "tests/support/method_ask.h"
 
 static const struct method *const method = &factors_method;
 
@@ -420,20 +421,20 @@ static void a_checkpoint_answers_queries(void **state)
     struct heard heard = {0};
     const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {SYNTHETIC_FEATURES}, .values = values};
-    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     assert_int_equal(heard.features, SYNTHETIC_FEATURES);
     assert_int_equal(heard.factors, 5);
     for (int j = 0; j < SYNTHETIC_FEATURES; j++)
         assert_true(fabs(heard.output[j] - (double)view.y[j]) < 1e-4);
     input.dim[0] = 6;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     input.dim[0] = SYNTHETIC_FEATURES;
     values[3] = NAN;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
-    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     input.seed = -1;
-    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     assert_true(method->model_bytes(model) > 0);
     method->close(model);
     /* An evaluation on fresh rows gives nearly the same error. */

@@ -215,8 +215,42 @@ static void draw_noted(struct trace *t, const char *call, enum status status, st
     }
 }
 
+/* One query in every form that it has. */
+static void ask_query(const struct method_question *question, struct trace *t)
+{
+    const struct method_query *query = question->query;
+    struct error err;
+    struct written w;
+    struct picture *picture = NULL;
+    if (query->answer != NULL) {
+        error_clear(&err);
+        const struct sink *out = written_open(&w);
+        enum status status = query->answer(question, out, &err);
+        (void)note(t, query->name, written_close(&w, t, status, &err), &err);
+    }
+    if (query->draw != NULL) {
+        error_clear(&err);
+        enum status status = query->draw(question, &picture, &err);
+        draw_noted(t, "draw", status, picture, &err);
+    }
+    if (query->array != NULL) {
+        struct buf values;
+        int rank;
+        int64_t dim[4];
+        error_clear(&err);
+        buf_init(&values, 1u << 28);
+        enum status status = query->array(question, &values, &rank, dim, &err);
+        if (status == STATUS_OK)
+            status = buf_status(&values, "an array", &err);
+        (void)note(t, "array", status, &err);
+        buf_close(&values);
+    }
+}
+
+/* Parameters at their defaults but for few samples, without an allocation that could fail. */
 static void ask_all(const struct method *m, const struct method_model *model, struct trace *t)
 {
+    static int64_t parameters[32];
     struct method_edit edit = {.everywhere = true,
                                .channel = 0,
                                .remove = true,
@@ -224,61 +258,31 @@ static void ask_all(const struct method *m, const struct method_model *model, st
                                .to_col = -1,
                                .to_channel = -1,
                                .to_value = NAN};
-    struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 1};
-    struct error err;
     for (size_t q = 0; q < m->query_count; q++) {
-        struct written w;
-        struct picture *picture = NULL;
-        const char *name = m->queries[q].name;
-        input.edits = strcmp(name, "interventions") == 0 ? &edit : NULL;
-        input.edit_count = input.edits != NULL;
-        error_clear(&err);
-        const struct sink *out = written_open(&w);
-        enum status status = m->query(model, name, &input, out, &err);
-        (void)note(t, name, written_close(&w, t, status, &err), &err);
-        if (m->queries[q].draws && m->draw != NULL) {
-            error_clear(&err);
-            status = m->draw(model, name, &input, &picture, &err);
-            draw_noted(t, "draw", status, picture, &err);
+        const struct method_query *query = &m->queries[q];
+        bool edits = query->takes == METHOD_TAKES_EDITS;
+        struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 1, .edit_count = edits};
+        input.edits = edits ? &edit : NULL;
+        if (query->parameters != NULL) {
+            const struct config_field *samples = config_find(query->parameters, "samples");
+            assert_true(query->parameters->struct_bytes <= sizeof parameters);
+            assert_int_equal(config_defaults(query->parameters, parameters, NULL), STATUS_OK);
+            if (samples != NULL)
+                assert_int_equal(config_set_number(samples, parameters, 3, NULL), STATUS_OK);
         }
-        if (m->array != NULL) {
-            struct buf values;
-            int rank;
-            int64_t dim[4];
-            error_clear(&err);
-            buf_init(&values, 1u << 28);
-            status = m->array(model, name, &input, &values, &rank, dim, &err);
-            if (status == STATUS_OK)
-                status = buf_status(&values, "an array", &err);
-            (void)note(t, "array", status, &err);
-            buf_close(&values);
-        }
+        const struct method_question question = {.query = query,
+                                                 .model = model,
+                                                 .input = &input,
+                                                 .with = model,
+                                                 .parameters = parameters,
+                                                 .item = query->item != NULL ? 0 : -1};
+        ask_query(&question, t);
     }
 }
 
 static void look_at(const struct method *m, const struct method_model *model, struct trace *t)
 {
-    struct method_channel_query asked = {.feature = -1, .set = METHOD_SET_EXAMPLES, .samples = 3, .top = 2};
     struct error err;
-    struct written w;
-    struct picture *picture = NULL;
-    error_clear(&err);
-    if (m->channels != NULL) {
-        const struct sink *out = written_open(&w);
-        (void)note(t, "survey", written_close(&w, t, m->channels(model, &asked, out, &err), &err), &err);
-        asked.feature = 0;
-        error_clear(&err);
-        out = written_open(&w);
-        (void)note(t, "survey of one", written_close(&w, t, m->channels(model, &asked, out, &err), &err), &err);
-        error_clear(&err);
-        enum status status = m->draw_channels(model, &asked, &picture, &err);
-        draw_noted(t, "draw survey", status, picture, &err);
-    }
-    if (m->compare != NULL) {
-        error_clear(&err);
-        const struct sink *out = written_open(&w);
-        (void)note(t, "compare", written_close(&w, t, m->compare(model, model, 3, out, &err), &err), &err);
-    }
     if (m->graph != NULL) {
         const struct graph_writer out = {NULL, no_tensor, no_tensor, no_constant, no_node};
         error_clear(&err);

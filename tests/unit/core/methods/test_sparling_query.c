@@ -16,6 +16,7 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
+#include "tests/support/method_ask.h"
 
 enum { SIZE = 48 };
 
@@ -116,7 +117,7 @@ static enum status ask(struct setup *s, const char *query, const struct method_i
                               number, integer,      boolean,    text,       null};
     buf_init(out, 1 << 24);
     error_clear(err);
-    return method->query(s->model, query, input, &sink, err);
+    return method_ask(method, s->model, query, input, &sink, err);
 }
 
 static void answers_for_samples_contain_the_truth(void **state)
@@ -231,7 +232,7 @@ static void picture_shows_the_input(void **state)
     struct error err = {0};
     struct picture *picture = NULL;
     struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 2};
-    assert_int_equal(method->draw(s->model, "motifs", &input, &picture, &err), STATUS_OK);
+    assert_int_equal(method_draw(method, s->model, "motifs", &input, &picture, &err), STATUS_OK);
     assert_true(picture->rows >= 8 * SIZE - 30 && picture->cols >= 7 * SIZE);
     int ink = 0, coloured = 0;
     for (int i = 0; i < picture->rows * picture->cols; i++) {
@@ -241,7 +242,7 @@ static void picture_shows_the_input(void **state)
     }
     assert_true(ink > 1000 && coloured > 50);
     picture_destroy(picture);
-    assert_int_equal(method->draw(s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
+    assert_int_equal(method_draw(method, s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
 }
 
 static void damaged_models_are_refused(void **state)

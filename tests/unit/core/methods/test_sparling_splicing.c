@@ -19,6 +19,7 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/method_ask.h"
 
 static const struct method *const method = &sparling_method;
 
@@ -343,26 +344,26 @@ static void results_and_queries_list_sites(void **state)
     assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
     struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 3};
     sink = sink_over(&buf);
-    assert_ok(method->query(model, "motifs", &input, &sink, err));
+    assert_ok(method_ask(method, model, "motifs", &input, &sink, err));
     has(&buf, " shape=[ 1 220 6 ]");
     has(&buf, " prediction=[ { position=0 class='donor' probability=1 } { position=1 ");
     has(&buf, " input={ shape=[ 1 220 4 ]");
     has(&buf, " truth=[ { symbol='");
     buf_close(&buf);
     sink = sink_over(&buf);
-    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     has(&buf, " label=[");
     buf_close(&buf);
     static float planes[220 * 4];
     struct method_input array = {.kind = METHOD_INPUT_ARRAY, .rank = 2, .dim = {220, 4}, .values = planes};
     sink = sink_over(&buf);
-    assert_ok(method->query(model, "predict", &array, &sink, err));
+    assert_ok(method_ask(method, model, "predict", &array, &sink, err));
     has(&buf, " truth=null");
     buf_close(&buf);
     planes[7] = 2;
-    assert_int_equal(method->query(model, "predict", &array, &sink, NULL), STATUS_INVALID);
+    assert_int_equal(method_ask(method, model, "predict", &array, &sink, NULL), STATUS_INVALID);
     struct picture *picture = NULL;
-    assert_ok(method->draw(model, "motifs", &input, &picture, err));
+    assert_ok(method_draw(method, model, "motifs", &input, &picture, err));
     assert_true(picture->cols >= 220 && picture->rows >= 48);
     picture_destroy(picture);
     method->close(model);

@@ -15,6 +15,7 @@
 #include "core/methods/superposition/run_int.h"
 #include "core/methods/superposition/superposition.h"
 #include "tests/support/run_test.h"
+#include "tests/support/method_ask.h"
 
 static const struct method *const method = &superposition_method;
 
@@ -309,7 +310,7 @@ static void a_checkpoint_answers_queries(void **state)
             const struct sink sink = {&heard, open_it, close_it, open_it, close_it,
                                       number, integer, boolean,  text,    null};
             struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
-            assert_ok(method->query(model, "predict", &input, &sink, err));
+            assert_ok(method_ask(method, model, "predict", &input, &sink, err));
             assert_int_equal(heard.n_s, 64);
             sum += heard.loss;
         }
@@ -319,12 +320,12 @@ static void a_checkpoint_answers_queries(void **state)
         float values[64] = {0}, odd[64] = {2};
         values[5] = 0.9f;
         struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {64}, .values = values};
-        assert_ok(method->query(model, "predict", &input, &sink, err));
+        assert_ok(method_ask(method, model, "predict", &input, &sink, err));
         assert_true(heard.features >= 1);
         input.values = odd;
-        assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+        assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
         input.dim[0] = 63;
-        assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+        assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
         assert_true(method->model_bytes(model) > 0);
         method->close(model);
         /* An evaluation of the finished run on other samples gives nearly the same loss. */

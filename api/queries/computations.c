@@ -1,5 +1,7 @@
-/* POST /v1/pathways/recover: a stack of convolutions, from the body or out of a job of any kind, and a signal. The
- * method does the work; this file knows how JSON says it. */
+/* POST /v1/KIND/NAME: a computation of a method's table about convolutions and a signal, without a job of its kind.
+ *
+ * The convolutions come from the body or from the model of any job that has some. This file reads the JSON; the method
+ * computes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +14,14 @@
 #include "api/models/model_cache.h"
 #include "api/queries/inputs.h"
 #include "api/queries/queries.h"
+#include "api/queries/query_routes.h"
 #include "storage/storage.h"
 
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method method;   /* with the options' table in place of a job's */
+    struct method reading; /* for config_read_object(): the options' table in place of a job's */
+    const struct method_computation *computation;
     struct storage_job job; /* where the body names one */
     struct storage_checkpoint checkpoint;
     const struct method *source;
@@ -197,13 +201,13 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
 
 static void read_options(struct recovery *r, const cJSON *config, struct error *err)
 {
-    if (config_start(&r->method, NULL, &r->options, err) != STATUS_OK) {
+    if (config_start(&r->reading, NULL, &r->options, err) != STATUS_OK) {
         return;
     }
     if (config != NULL && !cJSON_IsObject(config)) {
         api_faults_add(r->faults, "/config", "must be an object");
     } else {
-        config_read_object(&r->method, config, "/config", r->options, r->faults);
+        config_read_object(&r->reading, config, "/config", r->options, r->faults);
     }
     r->request.options = r->options;
 }
@@ -222,7 +226,7 @@ static void check_members(struct recovery *r, const cJSON *body)
         if (!known) {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
-            name_guess_fault(&guess, "a member of a recovery", pointer, r->faults);
+            name_guess_fault(&guess, "a member of this request", pointer, r->faults);
         }
     }
 }
@@ -358,7 +362,7 @@ static void answer(struct exchange *x, struct recovery *r, const cJSON *body)
         sink_text(x->out, "job", r->job.id);
         sink_integer(x->out, "checkpoint", r->checkpoint.seq);
     }
-    if (r->method.recover(&r->request, x->out, &err) != STATUS_OK) {
+    if (r->computation->compute(&r->request, x->out, &err) != STATUS_OK) {
         respond_fault_of_method(x, r, &err);
         return;
     }
@@ -405,13 +409,9 @@ static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
     }
 }
 
-void recover_pathway(struct exchange *x)
+void computation_answer(struct exchange *x)
 {
-    const struct method *method = api_method(x->api, "pathways");
-    if (method == NULL || method->recover == NULL) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "This build has no kind that recovers pathways.");
-        return;
-    }
+    const struct query_origin *origin = query_routes_origin(x->api->query_routes, x->match.route);
     cJSON *body = exchange_object(x);
     if (body == NULL) {
         return;
@@ -422,8 +422,8 @@ void recover_pathway(struct exchange *x)
     if (r == NULL || faults == NULL || arrays == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
     } else if (queries_enter(x)) {
-        r->method = *method;
-        r->method.config = *method->recover_options;
+        r->computation = origin->computation;
+        r->reading = (struct method){.kind = origin->computation->name, .config = *origin->computation->options};
         r->faults = faults;
         r->arrays = arrays;
         r->request.kernels = x->api->options.kernels;

@@ -1,0 +1,104 @@
+/* Writes a method's queries, charts and panels from its table, so that clients and the page name no kind themselves. */
+#include "api/documents/kind_parts.h"
+
+#include <stdlib.h>
+
+static enum status write_parameters(const struct sink *out, const struct config_table *table, struct error *err)
+{
+    sink_begin_list(out, "parameters");
+    if (table != NULL) {
+        void *defaults = calloc(1, table->struct_bytes);
+        enum status status = defaults != NULL ? config_defaults(table, defaults, err)
+                                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for parameters");
+        for (size_t i = 0; status == STATUS_OK && i < table->count; i++) {
+            kind_field_write(out, &table->fields[i], defaults);
+        }
+        free(defaults);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    sink_end_list(out);
+    return STATUS_OK;
+}
+
+static enum status write_query(const struct sink *out, const struct method_query *query, struct error *err)
+{
+    static const char *const takes[] = {[METHOD_TAKES_NOTHING] = "nothing",
+                                        [METHOD_TAKES_SAMPLE] = "sample",
+                                        [METHOD_TAKES_INPUTS] = "inputs",
+                                        [METHOD_TAKES_EDITS] = "edits",
+                                        [METHOD_TAKES_MODEL] = "model"};
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", query->name);
+    if (query->item != NULL) {
+        sink_text(out, "item", query->item);
+    } else {
+        sink_null(out, "item");
+    }
+    sink_text(out, "meaning", query->meaning);
+    sink_text(out, "method", query->verb == METHOD_GET ? "GET" : "POST");
+    sink_text(out, "takes", takes[query->takes]);
+    sink_boolean(out, "draws", query->draw != NULL);
+    sink_boolean(out, "arrays", query->array != NULL);
+    enum status status = write_parameters(out, query->parameters, err);
+    sink_end_object(out);
+    return status;
+}
+
+enum status kind_queries_write(const struct sink *out, const struct method *method, struct error *err)
+{
+    enum status status = STATUS_OK;
+    sink_begin_list(out, "queries");
+    for (size_t i = 0; i < method->query_count && status == STATUS_OK; i++) {
+        status = write_query(out, &method->queries[i], err);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "computations");
+    for (size_t i = 0; i < method->computation_count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", method->computations[i].name);
+        sink_text(out, "meaning", method->computations[i].meaning);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    return status;
+}
+
+static void write_chart(const struct sink *out, const struct method_chart *chart)
+{
+    sink_begin_object(out, NULL);
+    sink_text(out, "title", chart->title);
+    sink_begin_list(out, "metrics");
+    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->metrics[i] != NULL; i++) {
+        sink_text(out, NULL, chart->metrics[i]);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "targets");
+    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->targets[i] != NULL; i++) {
+        sink_text(out, NULL, chart->targets[i]);
+    }
+    sink_end_list(out);
+    sink_text(out, "format", chart->format != NULL ? chart->format : "number");
+    sink_boolean(out, "log", chart->log);
+    sink_boolean(out, "stages", chart->stages);
+    sink_end_object(out);
+}
+
+void kind_page_write(const struct sink *out, const struct method *method)
+{
+    sink_boolean(out, "comparable", method->open != NULL && method_comparison(method) != NULL);
+    sink_begin_list(out, "charts");
+    for (size_t i = 0; i < method->chart_count; i++) {
+        write_chart(out, &method->charts[i]);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "panels");
+    for (size_t i = 0; i < method->panel_count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "view", method->panels[i].view);
+        sink_text(out, "title", method->panels[i].title);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}

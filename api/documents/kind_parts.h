@@ -1,0 +1,15 @@
+/* Parts of the document of a kind (kinds.c): its queries, and how its page looks. */
+#ifndef MOTIF_API_DOCUMENTS_KIND_PARTS_H
+#define MOTIF_API_DOCUMENTS_KIND_PARTS_H
+
+#include "core/methods/method.h"
+
+/* kinds.c: a field as an object in a list. defaults: a struct with all defaults. */
+void kind_field_write(const struct sink *out, const struct config_field *field, const void *defaults);
+
+/* The members "queries", with the parameters of each, and "computations". STATUS_NO_MEMORY. */
+enum status kind_queries_write(const struct sink *out, const struct method *method, struct error *err);
+/* The members "comparable", "charts" and "panels". */
+void kind_page_write(const struct sink *out, const struct method *method);
+
+#endif

@@ -1,0 +1,402 @@
+/* Makes rows of the route table from the methods' tables (query_routes.h says why). */
+#include "api/queries/query_routes.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/queries/queries.h"
+#include "core/base/arena.h"
+#include "core/data/uploads/input_file.h"
+
+#define JSON "application/json"
+#define INTEGER_MAX 9007199254740991
+#define ANSWERS_MAX 14
+
+struct query_routes {
+    struct arena arena; /* rows, texts and lists */
+    struct api_route *routes;
+    struct query_origin *origins;  /* [count - fixed] */
+    struct query_schemas *schemas; /* [count - fixed] */
+    size_t fixed, count;
+    const struct method *const *methods;
+    size_t method_count;
+    bool failed; /* an allocation failed: the object is not usable */
+};
+
+/* What the methods that share a route take and produce together. */
+struct merged {
+    const struct method_query *query; /* of the first method */
+    bool inputs, edits, sample, model, bare, parameters;
+    bool answers, draws, arrays;
+};
+
+static const char *text(struct query_routes *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static const char *text(struct query_routes *r, const char *format, ...)
+{
+    char made[200];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(made, sizeof made, format, arguments);
+    va_end(arguments);
+    const char *copy = arena_strdup(&r->arena, made);
+    r->failed = r->failed || copy == NULL;
+    return copy;
+}
+
+static void *space(struct query_routes *r, size_t count, size_t size)
+{
+    void *bytes = arena_zalloc(&r->arena, count, size);
+    r->failed = r->failed || bytes == NULL;
+    return bytes;
+}
+
+bool query_same_route(const struct method_query *one, const struct method_query *other)
+{
+    return strcmp(one->name, other->name) == 0 && one->verb == other->verb &&
+           (one->item != NULL) == (other->item != NULL);
+}
+
+static void merge(const struct query_routes *r, const struct method_query *query, struct merged *out)
+{
+    *out = (struct merged){.query = query};
+    for (size_t m = 0; m < r->method_count; m++) {
+        for (size_t i = 0; i < r->methods[m]->query_count; i++) {
+            const struct method_query *q = &r->methods[m]->queries[i];
+            if (!query_same_route(q, query)) {
+                continue;
+            }
+            out->inputs = out->inputs || q->takes == METHOD_TAKES_INPUTS;
+            out->edits = out->edits || q->takes == METHOD_TAKES_EDITS;
+            out->sample = out->sample || q->takes == METHOD_TAKES_SAMPLE;
+            out->model = out->model || q->takes == METHOD_TAKES_MODEL;
+            out->bare = out->bare || q->takes == METHOD_TAKES_NOTHING;
+            out->parameters = out->parameters || (q->parameters != NULL && q->parameters->count > 0);
+            out->answers = out->answers || q->answer != NULL;
+            out->draws = out->draws || q->draw != NULL;
+            out->arrays = out->arrays || q->array != NULL;
+        }
+    }
+}
+
+/* "motif-map" as "MotifMap". */
+static void camel(const char *name, char *out, size_t room)
+{
+    size_t used = 0;
+    bool upper = true;
+    for (; *name != '\0' && used + 1 < room; name++) {
+        if (isalnum((unsigned char)*name)) {
+            out[used++] = (char)(upper ? toupper((unsigned char)*name) : *name);
+        }
+        upper = !isalnum((unsigned char)*name);
+    }
+    out[used] = '\0';
+}
+
+/* A parameter as the admission of requests sees it; the handler checks numbers and texts against the field itself. */
+static struct api_parameter parameter_of(const struct config_field *field)
+{
+    static const enum parameter_type types[] = {[FIELD_INT] = PARAMETER_INTEGER,
+                                                [FIELD_REAL] = PARAMETER_TEXT,
+                                                [FIELD_BOOL] = PARAMETER_FLAG,
+                                                [FIELD_CHOICE] = PARAMETER_CHOICE,
+                                                [FIELD_TEXT] = PARAMETER_TEXT};
+    bool integer = field->type == FIELD_INT;
+    return (struct api_parameter){.type = types[field->type],
+                                  .name = field->name,
+                                  .min = integer ? (int64_t)field->min : 0,
+                                  .max = integer ? (int64_t)field->max : CONFIG_TEXT,
+                                  .choices = field->choices,
+                                  .meaning = field->meaning};
+}
+
+static void add_parameter(struct api_parameter *list, size_t *count, struct api_parameter parameter)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(list[i].name, parameter.name) == 0) { /* of another method: the wider range counts here */
+            list[i].min = list[i].min < parameter.min ? list[i].min : parameter.min;
+            list[i].max = list[i].max > parameter.max ? list[i].max : parameter.max;
+            return;
+        }
+    }
+    list[(*count)++] = parameter;
+}
+
+static void add_fields(const struct query_routes *r, const struct method_query *query, struct api_parameter *list,
+                       size_t *count)
+{
+    for (size_t m = 0; m < r->method_count; m++) {
+        for (size_t i = 0; i < r->methods[m]->query_count; i++) {
+            const struct method_query *q = &r->methods[m]->queries[i];
+            for (size_t f = 0; query_same_route(q, query) && q->parameters != NULL && f < q->parameters->count; f++) {
+                add_parameter(list, count, parameter_of(&q->parameters->fields[f]));
+            }
+        }
+    }
+}
+
+static size_t field_count(const struct query_routes *r)
+{
+    size_t count = 0;
+    for (size_t m = 0; m < r->method_count; m++) {
+        for (size_t i = 0; i < r->methods[m]->query_count; i++) {
+            const struct method_query *q = &r->methods[m]->queries[i];
+            count += q->parameters != NULL ? q->parameters->count : 0;
+        }
+    }
+    return count;
+}
+
+/* The query string. */
+static const struct api_parameter *parameters_of(struct query_routes *r, const struct merged *merged)
+{
+    static const struct api_parameter seed = {
+        PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "number of the sample in the job's own domain (0)"};
+    static const struct api_parameter checkpoint = {
+        PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"};
+    static const struct api_parameter batch = {
+        PARAMETER_FLAG,
+        "batch",
+        0,
+        0,
+        NULL,
+        "1: a body that is one array contains one input at each position of its first axis, at most 256"};
+    struct api_parameter *list = space(r, field_count(r) + 4, sizeof *list);
+    size_t count = 0;
+    if (list == NULL) {
+        return NULL;
+    }
+    if (merged->sample) {
+        add_parameter(list, &count, seed);
+    }
+    if (merged->query->verb == METHOD_GET) {
+        add_fields(r, merged->query, list, &count);
+    }
+    if (merged->inputs || merged->edits || merged->sample || merged->bare) {
+        add_parameter(list, &count, checkpoint);
+    }
+    if (merged->inputs || merged->edits) {
+        add_parameter(list, &count, batch);
+    }
+    return count > 0 ? list : NULL; /* PARAMETER_END is 0 */
+}
+
+static void add_answer(struct api_answer *list, size_t *count, int status, const char *type, const char *schema,
+                       const char *meaning)
+{
+    list[(*count)++] = (struct api_answer){status, type, schema, meaning};
+}
+
+static void add_problem(struct api_answer *list, size_t *count, int status, const char *meaning)
+{
+    add_answer(list, count, status, "application/problem+json", "Problem", meaning);
+}
+
+static const struct api_answer *answers_of(struct query_routes *r, const struct merged *merged, const char *schema)
+{
+    struct api_answer *list = space(r, ANSWERS_MAX, sizeof *list);
+    size_t n = 0;
+    bool get = merged->query->verb == METHOD_GET;
+    if (list == NULL) {
+        return NULL;
+    }
+    if (merged->answers) {
+        add_answer(list, &n, 200, JSON, schema, merged->query->meaning);
+    }
+    if (merged->draws) {
+        add_answer(list, &n, 200, "image/png", NULL, "With Accept: image/png, a picture of the answer.");
+    }
+    if (merged->arrays) {
+        add_answer(list, &n, 200, "application/x-npy", NULL,
+                   "With this Accept, the numbers as float32; the first axis counts inputs.");
+    }
+    if (get) {
+        add_answer(list, &n, 304, NULL, NULL, "If-None-Match names the present ETag.");
+        add_problem(list, &n, 400, "A query parameter is wrong.");
+    }
+    add_problem(list, &n, 404, "There is no such job, checkpoint or item, or its kind does not answer this.");
+    add_problem(list, &n, 406, "No such representation.");
+    add_problem(list, &n, 409, "A job has no checkpoint yet, or its model cannot answer this.");
+    if (!get || merged->sample) {
+        add_problem(list, &n, 422, "Inputs or parameters are invalid.");
+    }
+    add_problem(list, &n, 429, "Too many queries compute already; Retry-After says when to try again.");
+    add_problem(list, &n, 503, "Not enough memory at the moment.");
+    return list;
+}
+
+static const char *const *media_types_of(struct query_routes *r, const struct merged *merged)
+{
+    size_t count = 1, files = 0;
+    while (merged->inputs && input_file_types[files] != NULL) {
+        files++;
+    }
+    const char **list = space(r, files + 2, sizeof *list);
+    if (list == NULL) {
+        return NULL;
+    }
+    list[0] = JSON;
+    for (size_t i = 0; i < files; i++) {
+        list[count++] = input_file_types[i];
+    }
+    return list;
+}
+
+static bool named(const struct query_routes *r, const char *name)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->routes[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_query(struct query_routes *r, const struct method *method, const struct method_query *query)
+{
+    char title[80], name[100];
+    struct merged merged;
+    merge(r, query, &merged);
+    camel(query->item != NULL ? query->item : query->name, title, sizeof title);
+    (void)snprintf(name, sizeof name, "query%s", title);
+    if (named(r, name)) { /* the same name with another verb, or an item called like a query */
+        (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
+    }
+    struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
+    schemas->answer = text(r, "Answer_%s", name + 5);
+    bool post = query->verb == METHOD_POST;
+    const char *request = NULL;
+    if (post && !merged.parameters && !merged.model && !merged.bare && merged.inputs != merged.edits) {
+        request = merged.inputs ? "Query" : "Intervention";
+    } else if (post) {
+        request = schemas->request = text(r, "Ask_%s", name + 5);
+    }
+    bool item = query->item != NULL;
+    r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .query = query};
+    r->routes[r->count++] =
+        (struct api_route){.method = post ? "POST" : "GET",
+                           .pattern = text(r, "/v1/jobs/{id}/%s%s%s%s", query->name, item ? "/{" : "",
+                                           item ? query->item : "", item ? "}" : ""),
+                           .name = text(r, "%s", name),
+                           .summary = query->meaning,
+                           .scope = API_SCOPE_READ,
+                           .body_limit = !post                           ? 0
+                                         : merged.inputs || merged.edits ? API_BODY_MAX
+                                                                         : API_JSON_MAX,
+                           .body_optional = post && merged.bare,
+                           .media_types = post ? media_types_of(r, &merged) : NULL,
+                           .request_schema = request,
+                           .query = parameters_of(r, &merged),
+                           .answers = answers_of(r, &merged, schemas->answer),
+                           .handle = query_answer};
+}
+
+static void add_computation(struct query_routes *r, const struct method *method,
+                            const struct method_computation *computation)
+{
+    static const char *const json_types[] = {JSON, NULL};
+    struct api_answer *answers = space(r, 6, sizeof *answers);
+    char kind[80], title[80];
+    size_t n = 0;
+    camel(method->kind, kind, sizeof kind);
+    camel(computation->name, title, sizeof title);
+    if (answers != NULL) {
+        add_answer(answers, &n, 200, JSON, computation->schema, computation->meaning);
+        add_problem(answers, &n, 400, "The body is not JSON.");
+        add_problem(answers, &n, 422, "Fields are invalid.");
+        add_problem(answers, &n, 429, "Too many queries compute already; Retry-After says when to try again.");
+    }
+    r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .computation = computation};
+    r->routes[r->count++] = (struct api_route){.method = "POST",
+                                               .pattern = text(r, "/v1/%s/%s", method->kind, computation->name),
+                                               .name = text(r, "compute%s%s", kind, title),
+                                               .summary = computation->meaning,
+                                               .scope = API_SCOPE_READ,
+                                               .body_limit = API_BODY_MAX,
+                                               .media_types = json_types,
+                                               .request_schema = "NewComputation",
+                                               .answers = answers,
+                                               .handle = computation_answer};
+}
+
+/* Whether an earlier method, or an earlier row of this one, has made the route already. */
+static bool has_route(const struct query_routes *r, const struct method_query *query)
+{
+    for (size_t i = r->fixed; i < r->count; i++) {
+        const struct method_query *made = r->origins[i - r->fixed].query;
+        if (made != NULL && query_same_route(made, query)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_method(struct query_routes *r, const struct method *method)
+{
+    for (size_t i = 0; i < method->query_count && !r->failed; i++) {
+        if (!has_route(r, &method->queries[i])) {
+            add_query(r, method, &method->queries[i]);
+        }
+    }
+    for (size_t i = 0; i < method->computation_count && !r->failed; i++) {
+        add_computation(r, method, &method->computations[i]);
+    }
+}
+
+enum status query_routes_create(const struct route_table *fixed, const struct method *const *methods,
+                                size_t method_count, struct query_routes **out, struct error *err)
+{
+    struct query_routes *r = calloc(1, sizeof *r);
+    *out = r;
+    if (r == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes");
+    }
+    arena_init(&r->arena, (size_t)16 << 10, 0);
+    r->methods = methods;
+    r->method_count = method_count;
+    size_t most = 0;
+    for (size_t m = 0; m < method_count; m++) {
+        most += methods[m]->query_count + methods[m]->computation_count;
+    }
+    r->routes = space(r, fixed->count + most, sizeof *r->routes);
+    r->origins = space(r, most + 1, sizeof *r->origins);
+    r->schemas = space(r, most + 1, sizeof *r->schemas);
+    if (!r->failed) {
+        memcpy(r->routes, fixed->routes, fixed->count * sizeof *fixed->routes);
+        r->fixed = r->count = fixed->count;
+    }
+    for (size_t m = 0; m < method_count && !r->failed; m++) {
+        add_method(r, methods[m]);
+    }
+    return r->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes") : STATUS_OK;
+}
+
+void query_routes_destroy(struct query_routes *routes)
+{
+    if (routes != NULL) {
+        arena_close(&routes->arena);
+        free(routes);
+    }
+}
+
+struct route_table query_routes_table(const struct query_routes *routes)
+{
+    return (struct route_table){routes->routes, routes->count};
+}
+
+static bool generated(const struct query_routes *routes, const struct api_route *route)
+{
+    return route >= routes->routes + routes->fixed && route < routes->routes + routes->count;
+}
+
+const struct query_origin *query_routes_origin(const struct query_routes *routes, const struct api_route *route)
+{
+    return generated(routes, route) ? &routes->origins[route - routes->routes - (ptrdiff_t)routes->fixed] : NULL;
+}
+
+const struct query_schemas *query_routes_schemas(const struct query_routes *routes, const struct api_route *route)
+{
+    return generated(routes, route) ? &routes->schemas[route - routes->routes - (ptrdiff_t)routes->fixed] : NULL;
+}

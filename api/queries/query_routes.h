@@ -1,0 +1,41 @@
+/* Routes that come from the methods' tables: queries of jobs and computations without a job.
+ *
+ * api_create() joins the fixed rows (routes.c) with one row for each query path and each computation of all methods, so
+ * that routing, 405, admission, counters and the OpenAPI document treat both alike. A path that several methods answer
+ * is one row, which admits what any of them takes; the handler then checks the request against the table of the job's
+ * own method. Constant after query_routes_create(); any thread. */
+#ifndef MOTIF_API_QUERIES_QUERY_ROUTES_H
+#define MOTIF_API_QUERIES_QUERY_ROUTES_H
+
+#include "api/http/route.h"
+#include "core/methods/method.h"
+
+struct query_routes;
+
+/* Where a row comes from: a query or a computation of one method. Of a path that several methods answer, the first. */
+struct query_origin {
+    const struct method *method;
+    const struct method_query *query;             /* NULL for a computation */
+    const struct method_computation *computation; /* NULL for a query */
+};
+
+/* The names of a row's generated schemas; NULL where the row has none. */
+struct query_schemas {
+    const char *request, *answer;
+};
+
+/* Copies the fixed rows. methods: borrowed, for the life of the object. STATUS_NO_MEMORY. */
+enum status query_routes_create(const struct route_table *fixed, const struct method *const *methods,
+                                size_t method_count, struct query_routes **out, struct error *err);
+void query_routes_destroy(struct query_routes *routes); /* NULL is fine */
+
+/* All rows: the fixed ones first, then the generated ones. */
+struct route_table query_routes_table(const struct query_routes *routes);
+/* NULL for a fixed row. */
+const struct query_origin *query_routes_origin(const struct query_routes *routes, const struct api_route *route);
+const struct query_schemas *query_routes_schemas(const struct query_routes *routes, const struct api_route *route);
+
+/* Whether two queries share a route: the same name, verb and kind of item. */
+bool query_same_route(const struct method_query *one, const struct method_query *other);
+
+#endif

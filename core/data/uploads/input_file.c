@@ -1,0 +1,107 @@
+/* Reads the files that clients send as inputs of a query (input_file.h); one function for each media type.
+ *
+ * The api decodes no format itself, so that a new one is a row of the table below. */
+#include "core/data/uploads/input_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/splicing/splicing_genes.h"
+#include "core/draw/png.h"
+#include "core/formats/audio_wave.h"
+#include "core/formats/npy.h"
+
+static enum status read_picture(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    float *values;
+    int rows, cols;
+    enum status status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, err);
+    return status ? status : to->add(to->context, 2, (const int64_t[]){rows, cols}, values, err);
+}
+
+static enum status read_array(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    struct npy array;
+    enum status status = npy_read(bytes, count, INPUT_FILE_NUMBERS, &array, err);
+    if (status)
+        return status;
+    if (array.count == 0) {
+        free(array.values);
+        return error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    }
+    return to->add(to->context, array.rank, array.dim, array.values, err);
+}
+
+/* Mono at AUDIO_RATE, in one dimension. */
+static enum status read_wave(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    struct audio_resampler *resampler = NULL;
+    struct audio_wave wave;
+    enum status status = audio_wave_decode(bytes, count, &wave, err);
+    if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
+        status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
+        if (status == STATUS_OK) {
+            status = audio_wave_resample(resampler, &wave, INPUT_FILE_NUMBERS, err);
+        }
+    }
+    if (status == STATUS_OK && wave.count == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    } else if (status == STATUS_OK && wave.count > (int)INPUT_FILE_NUMBERS) {
+        status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
+    }
+    audio_resampler_destroy(resampler);
+    if (status != STATUS_OK) {
+        audio_wave_close(&wave);
+        return status;
+    }
+    return to->add(to->context, 1, (const int64_t[]){wave.count}, wave.samples, err);
+}
+
+/* Bases as four planes of one row, a record an input. */
+static enum status add_record(const struct input_file_sink *to, const uint8_t *bases, int64_t length, struct error *err)
+{
+    if (length < 1 || length > (int64_t)INPUT_FILE_NUMBERS / SPLICING_BASES) {
+        return error_set(err, STATUS_INVALID, NULL, length < 1 ? "a record has no bases" : "has too many bases");
+    }
+    float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
+    if (planes == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
+    }
+    splicing_planes(bases, (int)length, planes);
+    return to->add(to->context, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
+}
+
+static enum status read_sequences(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    struct genes genes = {0};
+    enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
+    for (int i = 0; status == STATUS_OK && i < genes.loci; i++) {
+        status = add_record(to, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
+    }
+    if (status == STATUS_OK && genes.loci == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    }
+    genes_close(&genes);
+    return status;
+}
+
+static const struct {
+    const char *media_type;
+    enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
+} formats[] = {{"image/png", read_picture},
+               {"audio/wav", read_wave},
+               {"application/x-npy", read_array},
+               {"text/x-fasta", read_sequences}};
+
+const char *const input_file_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
+
+enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
+                            struct error *err)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(formats[i].media_type, media_type) == 0) {
+            return formats[i].read(to, bytes, count, err);
+        }
+    }
+    return error_set(err, STATUS_NOT_FOUND, NULL, "no input file has this media type");
+}

@@ -1,0 +1,32 @@
+/* Files that clients send as inputs of a query: pictures, recordings, arrays and sequences become float arrays.
+ *
+ * The bytes are foreign. Pure functions; any thread. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
+#define MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+#define INPUT_FILE_NUMBERS (4u << 20) /* most numbers of one array */
+
+/* Receives the arrays of a file one by one. */
+struct input_file_sink {
+    void *context;
+    /* values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee owns it, also when it
+     * fails. */
+    enum status (*add)(void *context, int rank, const int64_t *dim, float *values, struct error *err);
+};
+
+/* Media types that input_file_read() takes; ends with NULL. */
+extern const char *const input_file_types[];
+
+/* Reads a file of one of these types: a picture as [rows][cols] in 0..1, a recording as [samples] at 16 kHz, an array
+ * as it is, each record of a sequence file as [4][1][length]. STATUS_INVALID, STATUS_CORRUPT or
+ * STATUS_LIMIT when the bytes are no such file, when the file is empty or has too many numbers; STATUS_NOT_FOUND when
+ * the type is unknown. */
+enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
+                            struct error *err);
+
+#endif

@@ -1,0 +1,84 @@
+/* What happens where a method's table leaves a member out (method.h says which members are the minimum).
+ *
+ * Callers use these functions instead of the members, so that the defaults have one place and a small method stays
+ * small. */
+#include <math.h>
+#include <string.h>
+
+#include "core/methods/method.h"
+
+#define MODEL_BYTES_DEFAULT ((uint64_t)1 << 20)
+
+enum status method_resolve(const struct method *method, void *config, const char *data, struct error *err)
+{
+    return method->resolve != NULL ? method->resolve(config, data, err) : STATUS_OK;
+}
+
+void method_check(const struct method *method, const void *config, const struct method_faults *faults)
+{
+    if (method->check != NULL)
+        method->check(config, faults);
+}
+
+enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,
+                            struct error *err)
+{
+    *out = (struct method_estimate){.parameters = 0};
+    return method->estimate != NULL ? method->estimate(config, out, err) : STATUS_OK;
+}
+
+void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out)
+{
+    *out = (struct method_progress){.fraction = NAN,
+                                    .density = NAN,
+                                    .target_accuracy = NAN,
+                                    .accuracy = NAN,
+                                    .eta_samples = NAN,
+                                    .stage = "running"};
+    if (method->progress != NULL)
+        method->progress(run, out);
+}
+
+enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
+                              struct error *err)
+{
+    if (method->warm_start == NULL)
+        return error_set(err, STATUS_CONFLICT, NULL, "jobs of kind %s cannot start from another job's model",
+                         method->kind);
+    return method->warm_start(run, from, err);
+}
+
+enum status method_begin_evaluation(const struct method *method, struct method_run *run,
+                                    const struct method_evaluation *what, struct error *err)
+{
+    if (method->begin_evaluation == NULL)
+        return error_set(err, STATUS_CONFLICT, NULL, "jobs of kind %s cannot be evaluated", method->kind);
+    return method->begin_evaluation(run, what, err);
+}
+
+enum status method_result(const struct method *method, struct method_run *run, const struct sink *out,
+                          struct error *err)
+{
+    return method->result != NULL ? method->result(run, out, err) : STATUS_OK;
+}
+
+uint64_t method_model_bytes(const struct method *method, const struct method_model *model)
+{
+    return method->model_bytes != NULL ? method->model_bytes(model) : MODEL_BYTES_DEFAULT;
+}
+
+const struct method_query *method_query_find(const struct method *method, const char *name, bool item)
+{
+    for (size_t i = 0; i < method->query_count; i++)
+        if (strcmp(method->queries[i].name, name) == 0 && (method->queries[i].item != NULL) == item)
+            return &method->queries[i];
+    return NULL;
+}
+
+const struct method_query *method_comparison(const struct method *method)
+{
+    for (size_t i = 0; i < method->query_count; i++)
+        if (method->queries[i].takes == METHOD_TAKES_MODEL)
+            return &method->queries[i];
+    return NULL;
+}

@@ -1,0 +1,141 @@
+/* The queries of SPARLING as data: what each takes and produces, its parameters, and the schemas of its answers.
+ *
+ * The api makes the routes /v1/jobs/{id}/motifs, /predict, /interventions, /compare, /channels and /channels/{channel}
+ * from this table. */
+#include "core/methods/sparling/queries/query.h"
+
+const char *const channel_sets[] = {"examples", "test", "validation", "training", NULL};
+
+#define AT(member) offsetof(struct channels_parameters, member)
+#define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \
+    {"set",                                                                                                            \
+     FIELD_CHOICE,                                                                                                     \
+     AT(set),                                                                                                          \
+     "examples",                                                                                                       \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     false,                                                                                                            \
+     false,                                                                                                            \
+     channel_sets,                                                                                                     \
+     "",                                                                                                               \
+     "Where the inputs come from; examples are those that other queries select by their seed.",                        \
+     GROUP_EVALUATION,                                                                                                 \
+     LEVEL_BASIC,                                                                                                      \
+     NULL},                                                                                                            \
+        {"samples",                                                                                                    \
+         FIELD_INT,                                                                                                    \
+         AT(samples),                                                                                                  \
+         "100",                                                                                                        \
+         1,                                                                                                            \
+         1000,                                                                                                         \
+         false,                                                                                                        \
+         false,                                                                                                        \
+         NULL,                                                                                                         \
+         "inputs",                                                                                                     \
+         "More inputs give more reliable counts and take longer.",                                                     \
+         GROUP_EVALUATION,                                                                                             \
+         LEVEL_BASIC,                                                                                                  \
+         NULL},                                                                                                        \
+        {"first",                                                                                                      \
+         FIELD_INT,                                                                                                    \
+         AT(first),                                                                                                    \
+         "0",                                                                                                          \
+         0,                                                                                                            \
+         4294966295.0,                                                                                                 \
+         false,                                                                                                        \
+         false,                                                                                                        \
+         NULL,                                                                                                         \
+         "",                                                                                                           \
+         "Number of the first input in the set.",                                                                      \
+         GROUP_EVALUATION,                                                                                             \
+         LEVEL_BASIC,                                                                                                  \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "top", FIELD_INT, AT(top), default_top, 1, most_top, false, false, NULL, "inputs", top_meaning,                \
+            GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
+    }
+static const struct config_field channels_fields[] = {
+    CHANNEL_FIELDS("8", 16, "Lists or draws more inputs for each channel, the strongest activation first.")};
+static const struct config_field channel_fields[] = {
+    CHANNEL_FIELDS("16", 64, "Lists or draws more inputs, the strongest activation first.")};
+static const struct config_field compare_fields[] = {
+    {"samples", FIELD_INT, offsetof(struct compare_parameters, samples), "100", 1, 1000, false, false, NULL, "inputs",
+     "More inputs give a more reliable agreement and take longer.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+};
+static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
+static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
+static const struct config_table compare_table = CONFIG_TABLE(compare_fields, struct compare_parameters);
+
+const struct method_query sparling_queries[SPARLING_QUERIES] = {
+    {.name = "motifs",
+     .meaning = "Where the motif model marks something in an input, and what is really there",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .schema = "MotifAnswer",
+     .answer = sparling_motifs,
+     .draw = sparling_draw_motifs,
+     .array = sparling_motif_map},
+    {.name = "predict",
+     .meaning = "The predicted label, token by token with probabilities",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .schema = "LabelAnswer",
+     .answer = sparling_predict},
+    {.name = "interventions",
+     .meaning = "The label before and after motifs are deleted, moved, or given another channel or value",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_EDITS,
+     .schema = "Intervened",
+     .answer = sparling_interventions},
+    {.name = "compare",
+     .meaning = "Which channels of two trained models mark the same motifs, and how well they agree",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_MODEL,
+     .parameters = &compare_table,
+     .schema = "Comparison",
+     .answer = sparling_compare},
+    {.name = "channels",
+     .meaning = "How much each channel is used, and on which true symbols",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &channels_table,
+     .schema = "ChannelList",
+     .answer = sparling_channels,
+     .draw = sparling_draw_channels},
+    {.name = "channels",
+     .item = "channel",
+     .meaning = "The use of one channel, a histogram of its activations, and the inputs that excite it most",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &channel_table,
+     .schema = "ChannelShow",
+     .answer = sparling_channels,
+     .draw = sparling_draw_channels},
+};
+
+#define CHANNEL_USE                                                                                                    \
+    "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "        \
+    "symbols [ChannelSymbol]?"
+#define CHANNEL_HEAD                                                                                                   \
+    "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, "             \
+    "elements integer, "
+
+const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
+    {"Motif", "position [integer], channel integer, value number, maximal flag", NULL, false},
+    {"MotifAnswer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
+    {"LabelAnswer", "*truth [object]?", NULL, false},
+    {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
+    {"ComparedChannel",
+     "channel integer, other integer?, motifs integer, other_motifs integer, together integer, agreement number", NULL,
+     false},
+    {"Comparison",
+     "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
+     "agreement number, least_agreement number",
+     NULL, false},
+    {"ChannelSymbol", "symbol text?, count integer", NULL, false},
+    {"ChannelUse", CHANNEL_USE, NULL, false},
+    {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},
+    {"ChannelShow", CHANNEL_HEAD CHANNEL_USE ", histogram ChannelHistogram, top [ChannelTop]", NULL, false},
+    {"ChannelHistogram", "edges [number], counts [integer]", NULL, false},
+    {"ChannelTop", "sample integer, position [integer], value number, symbol text?, window [integer]", NULL, false},
+};
