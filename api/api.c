@@ -17,6 +17,7 @@
 #include "api/http/exchange.h"
 #include "api/json/faults.h"
 #include "api/models/model_cache.h"
+#include "api/queries/queries.h"
 #include "api/queries/query_routes.h"
 #include "api/routes.h"
 #include "api/trainers/trainers.h"
@@ -61,8 +62,9 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
     const struct route_table fixed = {api_routes, api_route_count};
-    enum status status =
-        query_routes_create(&fixed, api->options.methods, api->options.method_count, &api->query_routes, err);
+    const struct query_handlers handlers = {query_answer, computation_answer};
+    enum status status = query_routes_create(&fixed, &handlers, api->options.methods, api->options.method_count,
+                                             &api->query_routes, err);
     if (status == STATUS_OK) {
         api->routes = query_routes_table(api->query_routes);
         status = counters_create(&api->routes, &api->counters, err);

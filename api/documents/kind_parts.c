@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-static enum status write_parameters(const struct sink *out, const struct config_table *table, struct error *err)
+static enum status write_parameters(const struct sink *out, const struct config_table *table, field_writer *write_field,
+                                    struct error *err)
 {
     sink_begin_list(out, "parameters");
     if (table != NULL) {
@@ -11,7 +12,7 @@ static enum status write_parameters(const struct sink *out, const struct config_
         enum status status = defaults != NULL ? config_defaults(table, defaults, err)
                                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for parameters");
         for (size_t i = 0; status == STATUS_OK && i < table->count; i++) {
-            kind_field_write(out, &table->fields[i], defaults);
+            write_field(out, &table->fields[i], defaults);
         }
         free(defaults);
         if (status != STATUS_OK) {
@@ -22,7 +23,8 @@ static enum status write_parameters(const struct sink *out, const struct config_
     return STATUS_OK;
 }
 
-static enum status write_query(const struct sink *out, const struct method_query *query, struct error *err)
+static enum status write_query(const struct sink *out, const struct method_query *query, field_writer *write_field,
+                               struct error *err)
 {
     static const char *const takes[] = {[METHOD_TAKES_NOTHING] = "nothing",
                                         [METHOD_TAKES_SAMPLE] = "sample",
@@ -41,17 +43,18 @@ static enum status write_query(const struct sink *out, const struct method_query
     sink_text(out, "takes", takes[query->takes]);
     sink_boolean(out, "draws", query->draw != NULL);
     sink_boolean(out, "arrays", query->array != NULL);
-    enum status status = write_parameters(out, query->parameters, err);
+    enum status status = write_parameters(out, query->parameters, write_field, err);
     sink_end_object(out);
     return status;
 }
 
-enum status kind_queries_write(const struct sink *out, const struct method *method, struct error *err)
+enum status kind_queries_write(const struct sink *out, const struct method *method, field_writer *write_field,
+                               struct error *err)
 {
     enum status status = STATUS_OK;
     sink_begin_list(out, "queries");
     for (size_t i = 0; i < method->query_count && status == STATUS_OK; i++) {
-        status = write_query(out, &method->queries[i], err);
+        status = write_query(out, &method->queries[i], write_field, err);
     }
     sink_end_list(out);
     sink_begin_list(out, "computations");

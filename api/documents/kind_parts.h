@@ -4,11 +4,12 @@
 
 #include "core/methods/method.h"
 
-/* kinds.c: a field as an object in a list. defaults: a struct with all defaults. */
-void kind_field_write(const struct sink *out, const struct config_field *field, const void *defaults);
+/* Writes a field as an object in a list. defaults: a struct with all defaults. */
+typedef void field_writer(const struct sink *out, const struct config_field *field, const void *defaults);
 
 /* The members "queries", with the parameters of each, and "computations". STATUS_NO_MEMORY. */
-enum status kind_queries_write(const struct sink *out, const struct method *method, struct error *err);
+enum status kind_queries_write(const struct sink *out, const struct method *method, field_writer *write_field,
+                               struct error *err);
 /* The members "comparable", "charts" and "panels". */
 void kind_page_write(const struct sink *out, const struct method *method);
 

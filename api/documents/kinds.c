@@ -36,7 +36,7 @@ static void write_domains(const struct sink *out, const char *applies)
     sink_end_list(out);
 }
 
-void kind_field_write(const struct sink *out, const struct config_field *field, const void *defaults)
+static void write_field(const struct sink *out, const struct config_field *field, const void *defaults)
 {
     char allowed[256];
     sink_begin_object(out, NULL);
@@ -106,7 +106,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     sink_text(out, "paper", method->paper);
     sink_begin_list(out, "fields");
     for (size_t i = 0; i < method->config.count; i++) {
-        kind_field_write(out, &method->config.fields[i], defaults);
+        write_field(out, &method->config.fields[i], defaults);
     }
     sink_end_list(out);
     free(defaults);
@@ -125,7 +125,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     }
     sink_end_list(out);
     if (status == STATUS_OK) {
-        status = kind_queries_write(out, method, err);
+        status = kind_queries_write(out, method, write_field, err);
     }
     kind_page_write(out, method);
     sink_end_object(out);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/queries/queries.h"
 #include "core/base/arena.h"
 #include "core/data/uploads/input_file.h"
 
@@ -21,6 +20,7 @@ struct query_routes {
     struct query_origin *origins;  /* [count - fixed] */
     struct query_schemas *schemas; /* [count - fixed] */
     size_t fixed, count;
+    struct query_handlers handlers;
     const struct method *const *methods;
     size_t method_count;
     bool failed; /* an allocation failed: the object is not usable */
@@ -290,7 +290,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
                            .request_schema = request,
                            .query = parameters_of(r, &merged),
                            .answers = answers_of(r, &merged, schemas->answer),
-                           .handle = query_answer};
+                           .handle = r->handlers.query};
 }
 
 static void add_computation(struct query_routes *r, const struct method *method,
@@ -318,7 +318,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
                                                .media_types = json_types,
                                                .request_schema = "NewComputation",
                                                .answers = answers,
-                                               .handle = computation_answer};
+                                               .handle = r->handlers.computation};
 }
 
 /* Whether an earlier method, or an earlier row of this one, has made the route already. */
@@ -345,8 +345,9 @@ static void add_method(struct query_routes *r, const struct method *method)
     }
 }
 
-enum status query_routes_create(const struct route_table *fixed, const struct method *const *methods,
-                                size_t method_count, struct query_routes **out, struct error *err)
+enum status query_routes_create(const struct route_table *fixed, const struct query_handlers *handlers,
+                                const struct method *const *methods, size_t method_count, struct query_routes **out,
+                                struct error *err)
 {
     struct query_routes *r = calloc(1, sizeof *r);
     *out = r;
@@ -354,6 +355,7 @@ enum status query_routes_create(const struct route_table *fixed, const struct me
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes");
     }
     arena_init(&r->arena, (size_t)16 << 10, 0);
+    r->handlers = *handlers;
     r->methods = methods;
     r->method_count = method_count;
     size_t most = 0;

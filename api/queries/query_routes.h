@@ -24,9 +24,16 @@ struct query_schemas {
     const char *request, *answer;
 };
 
+/* The functions that answer the generated rows. */
+struct query_handlers {
+    void (*query)(struct exchange *x);
+    void (*computation)(struct exchange *x);
+};
+
 /* Copies the fixed rows. methods: borrowed, for the life of the object. STATUS_NO_MEMORY. */
-enum status query_routes_create(const struct route_table *fixed, const struct method *const *methods,
-                                size_t method_count, struct query_routes **out, struct error *err);
+enum status query_routes_create(const struct route_table *fixed, const struct query_handlers *handlers,
+                                const struct method *const *methods, size_t method_count, struct query_routes **out,
+                                struct error *err);
 void query_routes_destroy(struct query_routes *routes); /* NULL is fine */
 
 /* All rows: the fixed ones first, then the generated ones. */

@@ -4,8 +4,6 @@
  * from this table. */
 #include "core/methods/sparling/queries/query.h"
 
-const char *const channel_sets[] = {"examples", "test", "validation", "training", NULL};
-
 #define AT(member) offsetof(struct channels_parameters, member)
 #define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \
     {"set",                                                                                                            \

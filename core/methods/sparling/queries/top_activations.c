@@ -9,6 +9,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
+const char *const channel_sets[] = {"examples", "test", "validation", "training", NULL};
+
 /* ---- counting -------------------------------------------------------------------------------------- */
 
 /* Joins bins in pairs until the value fits. */
