@@ -41,14 +41,14 @@ static void *work(void *context)
     enum method_request request = METHOD_CONTINUE;
     const struct method *method = r->method;
     struct error *err = &r->error;
-    enum status status = run_env_open(&r->host, 1, NULL, err);
-    r->host.watcher = r->story;
-    r->host.metric = r->story ? record_point : NULL;
-    r->host.artifact = r->story ? record_artifact : NULL;
-    r->host.env.comm = r->comm;
-    r->host.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks differ in their progress */
+    enum status status = run_env_open(&r->environment, 1, NULL, err);
+    r->environment.watcher = r->story;
+    r->environment.metric = r->story ? record_point : NULL;
+    r->environment.artifact = r->story ? record_artifact : NULL;
+    r->environment.env.comm = r->comm;
+    r->environment.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks differ in their progress */
     if (!status)
-        status = method->create(r->config, &r->host.env, &r->run, err);
+        status = method->create(r->config, &r->environment.env, &r->run, err);
     if (!status && r->from) {
         struct snapshot_reader reader = run_env_reader(r->from);
         status = method->load(r->run, &reader, err);
@@ -57,7 +57,7 @@ static void *work(void *context)
         method->progress(r->run, &r->progress);
     while (!status && request != METHOD_DONE && (r->until == 0 || r->progress.step < r->until)) {
         struct method_progress before = r->progress;
-        status = run_env_step(&r->host, method, r->run, &request, err);
+        status = run_env_step(&r->environment, method, r->run, &request, err);
         method->progress(r->run, &r->progress);
         if (!status && (r->progress.samples < before.samples || r->progress.step < before.step))
             status = error_set(err, STATUS_INTERNAL, NULL, "progress fell");
@@ -97,7 +97,7 @@ void rank_threads_close(struct rank_thread *all, int ranks)
     for (int i = 0; i < ranks; i++) {
         all[i].method->destroy(all[i].run);
         run_env_bytes_close(&all[i].saved);
-        run_env_close(&all[i].host);
+        run_env_close(&all[i].environment);
     }
     free(all);
 }

@@ -29,7 +29,7 @@ struct rank_thread {
     struct comm *comm;
     struct run_env_bytes *from; /* checkpoint to load; NULL: none */
     int64_t until;              /* updates of all work items together at which to stop; 0: the end */
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
     struct story *story;
     struct run_env_bytes saved;

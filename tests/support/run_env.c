@@ -79,93 +79,93 @@ static enum status count_checkpoints(void *context, size_t *count, struct error 
 
 static enum status describe_checkpoint(void *context, size_t index, struct method_checkpoint *out, struct error *err)
 {
-    const struct run_env *host = context;
-    if (index >= host->count)
+    const struct run_env *environment = context;
+    if (index >= environment->count)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
-    *out = host->list[index].info;
+    *out = environment->list[index].info;
     return STATUS_OK;
 }
 
 static enum status open_checkpoint(void *context, size_t index, struct snapshot_reader *reader, struct error *err)
 {
-    struct run_env *host = context;
-    if (index >= host->count)
+    struct run_env *environment = context;
+    if (index >= environment->count)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
-    *reader = run_env_reader(&host->list[index].bytes);
+    *reader = run_env_reader(&environment->list[index].bytes);
     return STATUS_OK;
 }
 
 static void on_metric(void *context, const char *name, int64_t step, double value)
 {
-    struct run_env *host = context;
-    if (host->metric)
-        host->metric(host->watcher, name, step, value);
+    struct run_env *environment = context;
+    if (environment->metric)
+        environment->metric(environment->watcher, name, step, value);
 }
 
 static void on_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
 {
-    struct run_env *host = context;
-    if (host->artifact)
-        host->artifact(host->watcher, name, media_type, bytes, count);
+    struct run_env *environment = context;
+    if (environment->artifact)
+        environment->artifact(environment->watcher, name, media_type, bytes, count);
 }
 
-enum status run_env_open(struct run_env *host, int threads, const char *kernels, struct error *err)
+enum status run_env_open(struct run_env *environment, int threads, const char *kernels, struct error *err)
 {
     blas_init();
-    *host = (struct run_env){0};
-    host->env = (struct method_env){
+    *environment = (struct run_env){0};
+    environment->env = (struct method_env){
         .kernels = kernels ? kernels_named(kernels) : kernels_best(),
         .step_seconds = 1e-9,
-        .context = host,
+        .context = environment,
         .metric = on_metric,
         .artifact = on_artifact,
-        .checkpoints = {host, count_checkpoints, describe_checkpoint, open_checkpoint},
+        .checkpoints = {environment, count_checkpoints, describe_checkpoint, open_checkpoint},
     };
-    if (!host->env.kernels)
+    if (!environment->env.kernels)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no kernels named %s here", kernels ? kernels : "best");
-    enum status status = thread_pool_create(threads, &host->pool, err);
-    host->env.pool = host->pool;
+    enum status status = thread_pool_create(threads, &environment->pool, err);
+    environment->env.pool = environment->pool;
     return status;
 }
 
-void run_env_close(struct run_env *host)
+void run_env_close(struct run_env *environment)
 {
-    for (size_t i = 0; i < host->count; i++)
-        run_env_bytes_close(&host->list[i].bytes);
-    free(host->list);
-    thread_pool_destroy(host->pool);
-    *host = (struct run_env){0};
+    for (size_t i = 0; i < environment->count; i++)
+        run_env_bytes_close(&environment->list[i].bytes);
+    free(environment->list);
+    thread_pool_destroy(environment->pool);
+    *environment = (struct run_env){0};
 }
 
 /* Keeps all stage ends and the newest of the other checkpoints, as a daemon does. */
-static enum status keep(struct run_env *host, const struct method *method, struct method_run *run, bool stage_end,
-                        struct error *err)
+static enum status keep(struct run_env *environment, const struct method *method, struct method_run *run,
+                        bool stage_end, struct error *err)
 {
     struct method_progress progress;
-    if (host->count > 0 && !host->list[host->count - 1].info.stage_end)
-        run_env_bytes_close(&host->list[--host->count].bytes);
-    struct run_env_checkpoint *list = realloc(host->list, (host->count + 1) * sizeof *list);
+    if (environment->count > 0 && !environment->list[environment->count - 1].info.stage_end)
+        run_env_bytes_close(&environment->list[--environment->count].bytes);
+    struct run_env_checkpoint *list = realloc(environment->list, (environment->count + 1) * sizeof *list);
     if (!list)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for checkpoints");
-    host->list = list;
-    struct run_env_checkpoint *last = &list[host->count];
+    environment->list = list;
+    struct run_env_checkpoint *last = &list[environment->count];
     *last = (struct run_env_checkpoint){0};
     method->progress(run, &progress);
-    last->info = (struct method_checkpoint){++host->seq, progress.step, progress.density, stage_end};
+    last->info = (struct method_checkpoint){++environment->seq, progress.step, progress.density, stage_end};
     enum status status = run_env_save(method, run, &last->bytes, err);
     if (!status)
-        host->count++;
+        environment->count++;
     else
         run_env_bytes_close(&last->bytes);
     return status;
 }
 
-enum status run_env_step(struct run_env *host, const struct method *method, struct method_run *run,
+enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err)
 {
     enum status status = method->step(run, request, err);
     if (!status && (*request == METHOD_CHECKPOINT || *request == METHOD_STAGE_END))
-        status = keep(host, method, run, *request == METHOD_STAGE_END, err);
+        status = keep(environment, method, run, *request == METHOD_STAGE_END, err);
     return status;
 }
 
@@ -219,7 +219,7 @@ static void hear_artifact(void *context, const char *name, const char *media_typ
 }
 
 /* Replaces the run by a new one that loads its checkpoint. */
-static enum status replace(const struct run_env_plan *c, const struct run_env *host, struct method_run **run,
+static enum status replace(const struct run_env_plan *c, const struct run_env *environment, struct method_run **run,
                            struct error *err)
 {
     struct run_env_bytes bytes = {0};
@@ -227,7 +227,7 @@ static enum status replace(const struct run_env_plan *c, const struct run_env *h
     c->method->destroy(*run);
     *run = NULL;
     if (!status)
-        status = c->method->create(c->config, &host->env, run, err);
+        status = c->method->create(c->config, &environment->env, run, err);
     if (!status) {
         struct snapshot_reader reader = run_env_reader(&bytes);
         status = c->method->load(*run, &reader, err);
@@ -253,31 +253,31 @@ static enum status note_end(const struct run_env_plan *c, struct method_run *run
 
 enum status run_env_run(const struct run_env_plan *c, struct run_env_witness *witness, int *steps, struct error *err)
 {
-    struct run_env host;
+    struct run_env environment;
     struct listener listener = {.witness = witness};
     struct method_run *run = NULL;
     enum method_request request = METHOD_CONTINUE;
     memset(witness, 0, sizeof *witness);
     hash_init(&listener.series);
-    enum status status = run_env_open(&host, c->threads, NULL, err);
+    enum status status = run_env_open(&environment, c->threads, NULL, err);
     if (status)
         return status;
-    host.env.data = c->data;
-    host.watcher = &listener;
-    host.metric = hear_metric;
-    host.artifact = hear_artifact;
-    status = c->method->create(c->config, &host.env, &run, err);
+    environment.env.data = c->data;
+    environment.watcher = &listener;
+    environment.metric = hear_metric;
+    environment.artifact = hear_artifact;
+    status = c->method->create(c->config, &environment.env, &run, err);
     for (*steps = 0; !status && request != METHOD_DONE; ++*steps) {
-        status = *steps < STEPS_MOST ? run_env_step(&host, c->method, run, &request, err)
+        status = *steps < STEPS_MOST ? run_env_step(&environment, c->method, run, &request, err)
                                      : error_set(err, STATUS_LIMIT, NULL, "a run that does not end");
         if (!status && c->every && *steps % c->every == c->every - 1 && request != METHOD_DONE)
-            status = replace(c, &host, &run, err);
+            status = replace(c, &environment, &run, err);
     }
     if (!status)
         status = note_end(c, run, &listener, err);
     if (!status && c->look)
         c->look(c->context, run);
     c->method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
     return status;
 }

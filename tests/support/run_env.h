@@ -35,8 +35,8 @@ struct run_env {
 };
 
 /* Opens an environment. kernels: name of a table of kernels, NULL: the best one. */
-enum status run_env_open(struct run_env *host, int threads, const char *kernels, struct error *err);
-void run_env_close(struct run_env *host);
+enum status run_env_open(struct run_env *environment, int threads, const char *kernels, struct error *err);
+void run_env_close(struct run_env *environment);
 
 /* Saves a run into memory; makes a reader of saved bytes, which must outlive it. */
 enum status run_env_save(const struct method *method, struct method_run *run, struct run_env_bytes *bytes,
@@ -45,7 +45,7 @@ struct snapshot_reader run_env_reader(struct run_env_bytes *bytes);
 void run_env_bytes_close(struct run_env_bytes *bytes);
 
 /* Does one step, and what it requests (saves a checkpoint). *request: METHOD_DONE at the end of the run. */
-enum status run_env_step(struct run_env *host, const struct method *method, struct method_run *run,
+enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err);
 
 /* A whole run in steps of one piece. With `every`, the run is saved, destroyed, created and loaded after every so many

@@ -17,10 +17,10 @@ void run_test_configure(const struct method *method, void *config, const struct 
     assert_ok(config_apply(&method->config, config, settings, err));
 }
 
-struct method_run *run_test_start(const struct method *method, struct run_env *host, const void *config)
+struct method_run *run_test_start(const struct method *method, struct run_env *environment, const void *config)
 {
     struct method_run *run = NULL;
-    assert_ok(method->create(config, &host->env, &run, err));
+    assert_ok(method->create(config, &environment->env, &run, err));
     return run;
 }
 

@@ -14,7 +14,7 @@ struct run_test {
 
 /* Fills in a configuration (the method's struct) with the defaults and `settings`. */
 void run_test_configure(const struct method *method, void *config, const struct config_setting *settings);
-struct method_run *run_test_start(const struct method *method, struct run_env *host, const void *config);
+struct method_run *run_test_start(const struct method *method, struct run_env *environment, const void *config);
 
 /* Does a whole run and returns the number of its steps. With `every`, it is saved, destroyed, created and loaded after
  * every so many steps. */

@@ -74,7 +74,7 @@ static void target_rises_to_the_accuracy_and_falls_again(void **state)
     assert_int_equal(a.stage, 1);
 }
 
-static void equal_accuracy_does_not_anneal(void **state)
+static void accuracy_equal_to_the_target_does_not_end_a_stage(void **state)
 {
     static const struct annealer_rule rule = {.factor = 0.75, .target_max = 1, .decay = 0};
     struct annealer a;
@@ -86,7 +86,7 @@ static void equal_accuracy_does_not_anneal(void **state)
 }
 
 /* The paper's run ends 33 stages; the last model has the density 0.5 * 0.75^32. */
-static void ends_after_33_stages(void **state)
+static void paper_schedule_ends_after_33_stages(void **state)
 {
     struct annealer a;
     struct error err = {0};
@@ -147,8 +147,8 @@ int main(void)
         cmocka_unit_test(validations_within_the_spacing_are_ignored),
         cmocka_unit_test(target_falls_within_its_limits),
         cmocka_unit_test(target_rises_to_the_accuracy_and_falls_again),
-        cmocka_unit_test(equal_accuracy_does_not_anneal),
-        cmocka_unit_test(ends_after_33_stages),
+        cmocka_unit_test(accuracy_equal_to_the_target_does_not_end_a_stage),
+        cmocka_unit_test(paper_schedule_ends_after_33_stages),
         cmocka_unit_test(fewer_samples_than_before_are_refused),
         cmocka_unit_test(plateau_ends_a_stage_only_above_its_density),
     };

@@ -341,30 +341,30 @@ static void check_names_faulty_fields(void **state)
 static void finish(const struct sparling_config *config, int threads, int break_at, char hash[65])
 {
     const struct method *method = &sparling_method;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
     struct method_run *run = NULL;
     enum method_request request = METHOD_CONTINUE;
-    assert_ok(run_env_open(&host, threads, NULL, err));
-    host.env.data = folder;
-    assert_ok(method->create(config, &host.env, &run, err));
+    assert_ok(run_env_open(&environment, threads, NULL, err));
+    environment.env.data = folder;
+    assert_ok(method->create(config, &environment.env, &run, err));
     run->step_seconds = 0;
     for (int step = 0; request != METHOD_DONE; step++) {
         if (step == break_at) {
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
             struct snapshot_reader reader = run_env_reader(&bytes);
-            assert_ok(method->create(config, &host.env, &run, err));
+            assert_ok(method->create(config, &environment.env, &run, err));
             assert_ok(method->load(run, &reader, err));
             run->step_seconds = 0;
         }
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     }
     assert_ok(run_env_save(method, run, &bytes, err));
     assert_ok(run_env_weights_hash(&bytes, hash, err));
     method->destroy(run);
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void resumed_run_gives_same_bits(void **state)
@@ -382,29 +382,29 @@ static void checkpoint_is_refused_with_other_recordings(void **state)
 {
     const struct method *method = &sparling_method;
     struct sparling_config config;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
     struct method_run *run = NULL;
     enum method_request request;
     configure(&config, NULL);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = folder;
-    assert_ok(method->create(&config, &host.env, &run, err));
-    assert_ok(run_env_step(&host, method, run, &request, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = folder;
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(run_env_save(method, run, &bytes, err));
     method->destroy(run);
     for (int changed = 1; changed >= 0; changed--) {
         struct snapshot_reader reader = run_env_reader(&bytes);
         struct error fault = {0};
         say("ann", 0, (changed ? 1.01 : 1) * (strcmp("ann", new_voice) == 0 ? 2 : 1));
-        assert_ok(method->create(&config, &host.env, &run, err));
+        assert_ok(method->create(&config, &environment.env, &run, err));
         assert_int_equal(method->load(run, &reader, &fault), changed ? STATUS_CONFLICT : STATUS_OK);
         assert_true(!changed || strstr(fault.message, "audio data set has changed"));
         assert_ok(method->warm_start(run, &reader, err)); /* a warm start allows other data */
         method->destroy(run);
     }
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)

@@ -110,7 +110,7 @@ static void compare(const struct model *m, const real *dense, const real *sparse
 }
 
 /* Rounding to bf16 changes loss and gradients slightly, and by the same bits for any number of threads. */
-static void bf16_gradients(void **state)
+static void bf16_changes_gradients_only_slightly(void **state)
 {
     static const struct config_setting more[] = {{"precision", "bf16"}, {NULL, NULL}};
     static const double density = 2e-3;
@@ -196,7 +196,7 @@ static void sparse_backward_gives_same_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sparse_backward_gives_same_gradients),
-                                       cmocka_unit_test(bf16_gradients)};
+                                       cmocka_unit_test(bf16_changes_gradients_only_slightly)};
     blas_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

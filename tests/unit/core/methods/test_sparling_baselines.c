@@ -59,15 +59,15 @@ static void configure(struct sparling_config *config, const struct config_settin
 
 struct trial {
     struct sparling_config config;
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
 };
 
 static void begin(struct trial *t, const struct config_setting *more, int threads)
 {
     configure(&t->config, more);
-    assert_ok(run_env_open(&t->host, threads, NULL, err));
-    assert_ok(method->create(&t->config, &t->host.env, &t->run, err));
+    assert_ok(run_env_open(&t->environment, threads, NULL, err));
+    assert_ok(method->create(&t->config, &t->environment.env, &t->run, err));
     t->run->step_seconds = 0; /* one update or piece in a step */
 }
 
@@ -75,13 +75,13 @@ static void go(struct trial *t, int steps)
 {
     enum method_request request = METHOD_CONTINUE;
     for (int i = 0; i < steps && request != METHOD_DONE; i++)
-        assert_ok(run_env_step(&t->host, method, t->run, &request, err));
+        assert_ok(run_env_step(&t->environment, method, t->run, &request, err));
 }
 
 static void end(struct trial *t)
 {
     method->destroy(t->run);
-    run_env_close(&t->host);
+    run_env_close(&t->environment);
 }
 
 static void save(struct trial *t, struct run_env_bytes *bytes)
@@ -112,7 +112,7 @@ static double mean_of(const real *planes)
     return sum / (CHANNELS * SIZE * SIZE);
 }
 
-static void l1_adds_its_mean(void **state)
+static void l1_penalty_is_the_mean_activation(void **state)
 {
     static const struct config_setting l1[] = {{"sparsity", "l1"}, {"sparsity_penalty", "5"}, {NULL, NULL}};
     static real planes[CHANNELS * SIZE * SIZE];
@@ -133,7 +133,7 @@ static void l1_adds_its_mean(void **state)
 
 /* ChangingSparsityForL1 of the authors' package: the penalty is divided by the density, which motifs_of() sets to 0.4.
  */
-static void scaled_l1_follows_the_density(void **state)
+static void scaled_l1_penalty_grows_as_density_falls(void **state)
 {
     static const struct config_setting l1[] = {{"sparsity", "scaled-l1"}, {"sparsity_penalty", "5"}, {NULL, NULL}};
     static real planes[CHANNELS * SIZE * SIZE];
@@ -311,8 +311,8 @@ static void run_publishes_charts_and_confusion_matrix(void **state)
     struct files files = {0};
     struct trial t;
     begin(&t, stages, 1);
-    t.host.watcher = &files;
-    t.host.artifact = keep_file;
+    t.environment.watcher = &files;
+    t.environment.artifact = keep_file;
     go(&t, 1000);
     assert_int_equal(t.run->phase, PHASE_DONE);
     assert_int_equal(t.run->evaluation.rows, 3);
@@ -594,8 +594,8 @@ static void result_has_the_constants_of_the_theorem(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(l1_adds_its_mean),
-        cmocka_unit_test(scaled_l1_follows_the_density),
+        cmocka_unit_test(l1_penalty_is_the_mean_activation),
+        cmocka_unit_test(scaled_l1_penalty_grows_as_density_falls),
         cmocka_unit_test(kl_penalty_lowers_the_mean_activation),
         cmocka_unit_test(noise_grows_as_density_falls),
         cmocka_unit_test(retraining_with_frozen_g_keeps_its_weights),

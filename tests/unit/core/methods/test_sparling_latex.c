@@ -223,23 +223,23 @@ struct outcome {
 /* Runs to the end; with `every`, saves and loads into a new run after every so many steps. */
 static void run_through(int threads, int every, struct outcome *out)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     struct method_run *run = NULL;
     memset(out, 0, sizeof *out);
     configure(&config, tiny);
-    assert_ok(run_env_open(&host, threads, NULL, err));
-    assert_ok(sparling_method.create(&config, &host.env, &run, err));
+    assert_ok(run_env_open(&environment, threads, NULL, err));
+    assert_ok(sparling_method.create(&config, &environment.env, &run, err));
     run->step_seconds = 0;
     for (int step = 1; request != METHOD_DONE; step++) {
         struct run_env_bytes bytes = {0};
-        assert_ok(run_env_step(&host, &sparling_method, run, &request, err));
+        assert_ok(run_env_step(&environment, &sparling_method, run, &request, err));
         if (every == 0 || step % every != 0 || request == METHOD_DONE)
             continue;
         assert_ok(run_env_save(&sparling_method, run, &bytes, err));
         sparling_method.destroy(run);
-        assert_ok(sparling_method.create(&config, &host.env, &run, err));
+        assert_ok(sparling_method.create(&config, &environment.env, &run, err));
         run->step_seconds = 0;
         struct snapshot_reader reader = run_env_reader(&bytes);
         assert_ok(sparling_method.load(run, &reader, err));
@@ -252,7 +252,7 @@ static void run_through(int threads, int every, struct outcome *out)
     out->row = run->evaluation.row[run->evaluation.rows - 1];
     assert_true(run->evaluation.errors.symbols == LATEX_CLASSES);
     sparling_method.destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* The last number of a result under some names, at the top or in "fne_by_symbol". */
@@ -301,14 +301,14 @@ static void nothing(void *context, const char *key) {}
 /* Several channels may mark one character, so "ce" is by majority. */
 static void result_has_majority_errors_and_misses_by_symbol(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct method_run *run = NULL;
     struct numbers found = {.of_bar = -1};
     const struct sink sink = {&found, begin, end, begin, end, number, integer, boolean, text, nothing};
     configure(&config, tiny);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    assert_ok(sparling_method.create(&config, &host.env, &run, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    assert_ok(sparling_method.create(&config, &environment.env, &run, err));
     run->phase = PHASE_DONE;
     run->evaluation.rows = 1;
     run->evaluation.row[0] = (struct evaluation_row){.ce = 0.5, .ce_majority = 0.25};
@@ -323,7 +323,7 @@ static void result_has_majority_errors_and_misses_by_symbol(void **state)
     assert_near(found.of_zero, 0.25, 0);
     assert_near(found.of_bar, -1, 0); /* this symbol did not occur */
     sparling_method.destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void resumed_run_gives_same_bits(void **state)

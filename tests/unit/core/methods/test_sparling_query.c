@@ -30,7 +30,7 @@ static const struct config_setting tiny[] = {
 
 struct setup {
     struct sparling_config config;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes;
     struct method_model *model;
 };
@@ -43,15 +43,15 @@ static int open_setup(void **state)
     enum method_request request;
     assert_int_equal(config_defaults(&sparling_config_table, &s->config, &err), STATUS_OK);
     assert_int_equal(config_apply(&sparling_config_table, &s->config, tiny, &err), STATUS_OK);
-    assert_int_equal(run_env_open(&s->host, 1, NULL, &err), STATUS_OK);
-    assert_int_equal(method->create(&s->config, &s->host.env, &run, &err), STATUS_OK);
+    assert_int_equal(run_env_open(&s->environment, 1, NULL, &err), STATUS_OK);
+    assert_int_equal(method->create(&s->config, &s->environment.env, &run, &err), STATUS_OK);
     run->step_seconds = 0;
     for (int i = 0; i < 3; i++) /* three updates on every machine */
-        assert_int_equal(run_env_step(&s->host, method, run, &request, &err), STATUS_OK);
+        assert_int_equal(run_env_step(&s->environment, method, run, &request, &err), STATUS_OK);
     assert_int_equal(run_env_save(method, run, &s->bytes, &err), STATUS_OK);
     method->destroy(run);
     struct snapshot_reader reader = run_env_reader(&s->bytes);
-    assert_int_equal(method->open(&s->config, s->host.env.kernels, NULL, &reader, &s->model, &err), STATUS_OK);
+    assert_int_equal(method->open(&s->config, s->environment.env.kernels, NULL, &reader, &s->model, &err), STATUS_OK);
     *state = s;
     return 0;
 }
@@ -61,7 +61,7 @@ static int close_setup(void **state)
     struct setup *s = *state;
     method->close(s->model);
     run_env_bytes_close(&s->bytes);
-    run_env_close(&s->host);
+    run_env_close(&s->environment);
     free(s);
     return 0;
 }
@@ -253,7 +253,7 @@ static void damaged_models_are_refused(void **state)
     struct run_env_bytes cut = s->bytes;
     cut.count = 100;
     struct snapshot_reader reader = run_env_reader(&cut);
-    assert_int_equal(method->open(&s->config, s->host.env.kernels, NULL, &reader, &model, &err), STATUS_CORRUPT);
+    assert_int_equal(method->open(&s->config, s->environment.env.kernels, NULL, &reader, &model, &err), STATUS_CORRUPT);
     assert_true(method->model_bytes(s->model) > 4000);
 }
 

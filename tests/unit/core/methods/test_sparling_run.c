@@ -67,20 +67,20 @@ static void configure(struct sparling_config *config, const struct config_settin
         assert_ok(config_apply(&sparling_config_table, config, more, err));
 }
 
-static struct method_run *start(struct run_env *host, const struct sparling_config *config)
+static struct method_run *start(struct run_env *environment, const struct sparling_config *config)
 {
     struct method_run *run = NULL;
-    assert_ok(method->create(config, &host->env, &run, err));
+    assert_ok(method->create(config, &environment->env, &run, err));
     run->step_seconds = 0; /* one update or piece in a step */
     return run;
 }
 
-static struct method_run *open_run(struct run_env *host, int threads, struct sparling_config *config,
+static struct method_run *open_run(struct run_env *environment, int threads, struct sparling_config *config,
                                    const struct config_setting *more)
 {
     configure(config, more);
-    assert_ok(run_env_open(host, threads, NULL, err));
-    return start(host, config);
+    assert_ok(run_env_open(environment, threads, NULL, err));
+    return start(environment, config);
 }
 
 struct outcome {
@@ -124,24 +124,24 @@ static void conclude(struct method_run *run, struct outcome *out)
  * trains, validates or evaluates then. */
 static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
     configure(&config, more);
-    assert_ok(run_env_open(&host, threads, NULL, err));
+    assert_ok(run_env_open(&environment, threads, NULL, err));
     hash_init(&out->series);
-    host.watcher = out;
-    host.metric = watch;
-    struct method_run *run = start(&host, &config);
+    environment.watcher = out;
+    environment.metric = watch;
+    struct method_run *run = start(&environment, &config);
     for (; request != METHOD_DONE; out->steps++) {
         assert_true(out->steps < 2000);
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         if (every && out->steps % every == every - 1 && request != METHOD_DONE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
-            run = start(&host, &config);
+            run = start(&environment, &config);
             struct snapshot_reader reader = run_env_reader(&bytes);
             assert_ok(method->load(run, &reader, err));
             run_env_bytes_close(&bytes);
@@ -149,7 +149,7 @@ static void run_through(const struct config_setting *more, int threads, int ever
     }
     conclude(run, out);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void assert_same(const struct outcome *a, const struct outcome *b)
@@ -174,7 +174,7 @@ static void threads_do_not_change_any_bit(void **state)
     }
 }
 
-static void nor_does_it_in_bf16(void **state)
+static void threads_do_not_change_any_bit_in_bf16(void **state)
 {
     static const struct config_setting bf16[] = {{"precision", "bf16"}, {"total_samples", "60"}, {NULL, NULL}};
     struct outcome whole, pieces;
@@ -267,17 +267,17 @@ static void held_statistics_resume_with_same_bits(void **state)
 /* Statistics are held only below hold_below. The running statistics still move. */
 static void statistics_are_held_below_a_density(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     int held = 0, whole = 0;
     struct method_run *run =
-        open_run(&host, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
+        open_run(&environment, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
     for (enum method_request request = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
         int64_t updates = run->updates;
         double density = run->annealer.pending ? run->annealer.density * 0.5 : run->annealer.density;
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         if (run->updates == updates)
             continue;
         bool holds = density < 0.3;
@@ -287,7 +287,7 @@ static void statistics_are_held_below_a_density(void **state)
     }
     assert_true(held > 5 && whole > 5);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void watch_rates(void *context, const char *name, int64_t step, double value)
@@ -298,31 +298,31 @@ static void watch_rates(void *context, const char *name, int64_t step, double va
 }
 
 /* The learning rate is published every ten updates of four samples. */
-static void schedules_fall_from_where_they_start(void **state)
+static void learning_rate_falls_from_schedule_start_on(void **state)
 {
     static const struct config_setting linear[] = {{"schedule", "linear"},         {"schedule_start", "0.5"},
                                                    {"learning_rate_final", "0.2"}, {"warm_up", "0"},
                                                    {"total_samples", "400"},       {"density_final", "1e-6"},
                                                    {"motif_samples", "1"},         {"test_samples", "1"},
                                                    {"validation_every", "400"},    {NULL, NULL}};
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     double rates[11] = {0};
     configure(&config, linear);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.watcher = rates;
-    host.metric = watch_rates;
-    struct method_run *run = start(&host, &config);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.watcher = rates;
+    environment.metric = watch_rates;
+    struct method_run *run = start(&environment, &config);
     while (request != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int i = 1; i <= 10; i++) { /* at the update that reached 40 i samples */
         double at = (40.0 * i - 4) / 400;
         double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
         assert_true(fabs(rates[i] - want) < 1e-12);
     }
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void seeds_give_different_weights(void **state)
@@ -337,24 +337,24 @@ static void seeds_give_different_weights(void **state)
 /* The checkpoint of a stage is saved before the density is multiplied, also after a load. */
 static void stage_end_comes_before_the_next_density(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct method_progress progress;
     double density = 0.4;
     int stages = 0;
-    struct method_run *run = open_run(&host, 1, &config, NULL);
+    struct method_run *run = open_run(&environment, 1, &config, NULL);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         method->progress(run, &progress);
         assert_near(progress.density, density, 0);
         if (request != METHOD_STAGE_END)
             continue;
         stages++;
         assert_int_equal(run->annealer.pending, 1);
-        assert_near(host.list[host.count - 1].info.density, density, 0);
-        assert_true(host.list[host.count - 1].info.stage_end);
-        struct snapshot_reader reader = run_env_reader(&host.list[host.count - 1].bytes);
-        struct method_run *copy = start(&host, &config);
+        assert_near(environment.list[environment.count - 1].info.density, density, 0);
+        assert_true(environment.list[environment.count - 1].info.stage_end);
+        struct snapshot_reader reader = run_env_reader(&environment.list[environment.count - 1].bytes);
+        struct method_run *copy = start(&environment, &config);
         assert_ok(method->load(copy, &reader, err));
         method->progress(copy, &progress);
         assert_near(progress.density, density, 0);
@@ -365,7 +365,7 @@ static void stage_end_comes_before_the_next_density(void **state)
         else
             assert_true(annealer_last(&run->annealer, &run->rule));
         /* The next step is at the next density, or is the evaluation. */
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         if (stages == 3)
             assert_int_equal(run->phase, PHASE_EVALUATE);
     }
@@ -380,20 +380,20 @@ static void stage_end_comes_before_the_next_density(void **state)
         assert_true(isfinite(run->evaluation.row[i].fpe) && isfinite(run->evaluation.row[i].e2ee));
     }
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* Before the last density, eta_samples is at most the number of samples left. */
-static void progress_only_grows(void **state)
+static void progress_never_falls(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct method_progress progress;
     double last = 0, left = INFINITY;
     int final = 0;
-    struct method_run *run = open_run(&host, 1, &config, NULL);
+    struct method_run *run = open_run(&environment, 1, &config, NULL);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         method->progress(run, &progress);
         assert_true(progress.fraction >= last && progress.fraction <= 1);
         last = progress.fraction;
@@ -410,19 +410,19 @@ static void progress_only_grows(void **state)
     assert_true(final > 5);
     assert_near(last, 1, 0);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* Compares the figures with sums computed here, one image at a time. */
 static void evaluation_matches_direct_computation(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     static const struct config_setting short_run[] = {
         {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
-    struct method_run *run = open_run(&host, 2, &config, short_run);
+    struct method_run *run = open_run(&environment, 2, &config, short_run);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     const struct evaluation_row *row = &run->evaluation.row[0];
     assert_int_equal(run->evaluation.rows, 1);
 
@@ -465,30 +465,30 @@ static void evaluation_matches_direct_computation(void **state)
     assert_memory_equal(errors.boxes, run->evaluation.errors.boxes, 25 * sizeof(int64_t));
     motif_errors_close(&errors);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* Trains some steps and saves the run into `bytes`. */
-static void some_checkpoint(struct sparling_config *config, struct run_env *host, struct run_env_bytes *bytes)
+static void some_checkpoint(struct sparling_config *config, struct run_env *environment, struct run_env_bytes *bytes)
 {
     enum method_request request;
-    struct method_run *run = open_run(host, 1, config, NULL);
+    struct method_run *run = open_run(environment, 1, config, NULL);
     for (int i = 0; i < 4; i++)
-        assert_ok(run_env_step(host, method, run, &request, err));
+        assert_ok(run_env_step(environment, method, run, &request, err));
     assert_ok(run_env_save(method, run, bytes, err));
     method->destroy(run);
 }
 
 static void warm_start_takes_weights_only(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct run_env_bytes bytes = {0}, copy = {0};
     char from[65], to[65];
-    some_checkpoint(&config, &host, &bytes);
+    some_checkpoint(&config, &environment, &bytes);
     config.seed = 9;
     config.density_start = 0.3;
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = start(&environment, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_ok(method->warm_start(run, &reader, err));
     assert_int_equal(run->updates, 0);
@@ -501,24 +501,24 @@ static void warm_start_takes_weights_only(void **state)
     method->destroy(run);
     run_env_bytes_close(&bytes);
     run_env_bytes_close(&copy);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* An evaluation job uses another set, and the density of the checkpoint. */
 static void evaluation_job_uses_its_seed(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct run_env_bytes bytes = {0};
     struct method_evaluation what = {7, -1};
-    some_checkpoint(&config, &host, &bytes);
-    struct method_run *run = start(&host, &config);
+    some_checkpoint(&config, &environment, &bytes);
+    struct method_run *run = start(&environment, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_ok(method->load(run, &reader, err));
     int64_t updates = run->updates;
     assert_ok(method->begin_evaluation(run, &what, err));
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_int_equal(run->updates, updates);
     assert_int_equal(run->evaluation.rows, 1);
     assert_int_equal(run->evaluation.row[0].motif_samples, 7);
@@ -537,7 +537,7 @@ static void evaluation_job_uses_its_seed(void **state)
     assert_int_equal(truths, drawn);
     method->destroy(run);
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void poison(struct run_env_bytes *bytes, const char *name, float value)
@@ -565,17 +565,17 @@ static void memory_stays_near_the_estimate(void **state)
                                                   {"pool", "4"},        {"batch", "6"},       {NULL, NULL}};
     const struct config_setting *const variants[] = {light, heavy};
     for (int i = 0; i < 2; i++) {
-        struct run_env host;
+        struct run_env environment;
         struct sparling_config config;
         struct method_estimate estimate;
         struct run_env_bytes bytes = {0};
         enum method_request request;
         configure(&config, variants[i]);
         assert_ok(method->estimate(&config, &estimate, err));
-        assert_ok(run_env_open(&host, 1, NULL, err));
-        struct method_run *run = start(&host, &config);
+        assert_ok(run_env_open(&environment, 1, NULL, err));
+        struct method_run *run = start(&environment, &config);
         for (int j = 0; j < 2; j++)
-            assert_ok(run_env_step(&host, method, run, &request, err));
+            assert_ok(run_env_step(&environment, method, run, &request, err));
         double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
         double promised = (double)estimate.memory_bytes, constant = 16 << 20;
         if (held > 1.1 * promised || promised - constant > 1.6 * held)
@@ -584,20 +584,20 @@ static void memory_stays_near_the_estimate(void **state)
         assert_near((double)estimate.checkpoint_bytes / (double)bytes.count, 1, 0.3);
         run_env_bytes_close(&bytes);
         method->destroy(run);
-        run_env_close(&host);
+        run_env_close(&environment);
     }
 }
 
 static void weight_that_is_not_finite_stops_the_run(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct run_env_bytes bytes = {0}, again = {0};
     struct error err = {0};
     enum method_request request;
-    some_checkpoint(&config, &host, &bytes);
+    some_checkpoint(&config, &environment, &bytes);
     poison(&bytes, "h.out.bias", NAN);
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = start(&environment, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
     /* A run with such weights is not saved. */
@@ -607,25 +607,25 @@ static void weight_that_is_not_finite_stops_the_run(void **state)
     assert_non_null(strstr(err.message, "step 4"));
     assert_non_null(strstr(err.message, "h.out.bias"));
     char good[64];
-    snprintf(good, sizeof good, "checkpoint is %lld", (long long)host.list[host.count - 1].info.seq);
+    snprintf(good, sizeof good, "checkpoint is %lld", (long long)environment.list[environment.count - 1].info.seq);
     assert_non_null(strstr(err.message, good));
     method->destroy(run);
     run_env_bytes_close(&bytes);
     run_env_bytes_close(&again);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* The loss is a finite float, but its gradient is not. */
 static void gradient_that_is_not_finite_stops_the_run(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct run_env_bytes bytes = {0};
     struct error err = {0};
     enum method_request request;
-    some_checkpoint(&config, &host, &bytes);
+    some_checkpoint(&config, &environment, &bytes);
     poison(&bytes, "h.out.weight", 1e37F);
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = start(&environment, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
     assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
@@ -633,43 +633,43 @@ static void gradient_that_is_not_finite_stops_the_run(void **state)
     assert_non_null(strstr(err.message, "checkpoint is "));
     method->destroy(run);
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void damaged_streams_are_refused(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config, wider;
     struct run_env_bytes bytes = {0};
     struct error err = {0};
-    some_checkpoint(&config, &host, &bytes);
+    some_checkpoint(&config, &environment, &bytes);
     wider = config;
     wider.width = 12;
-    struct method_run *run = start(&host, &wider);
+    struct method_run *run = start(&environment, &wider);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
     method->destroy(run);
     error_clear(&err);
     bytes.count /= 2;
-    run = start(&host, &config);
+    run = start(&environment, &config);
     reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
     method->destroy(run);
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* The streams are complete, but contain states that no run writes. */
 static void impossible_states_are_refused(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct error err = {0};
     configure(&config, NULL);
-    assert_int_equal(run_env_open(&host, 1, NULL, &err), STATUS_OK);
+    assert_int_equal(run_env_open(&environment, 1, NULL, &err), STATUS_OK);
     for (int i = 0; i < 9; i++) {
         struct run_env_bytes bytes = {0};
-        struct method_run *run = start(&host, &config), *copy = start(&host, &config);
+        struct method_run *run = start(&environment, &config), *copy = start(&environment, &config);
         struct evaluation *e = &run->evaluation;
         run->phase = PHASE_EVALUATE;
         e->rows = 2;
@@ -712,23 +712,23 @@ static void impossible_states_are_refused(void **state)
         method->destroy(run);
         method->destroy(copy);
     }
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_change_any_bit),
-        cmocka_unit_test(nor_does_it_in_bf16),
+        cmocka_unit_test(threads_do_not_change_any_bit_in_bf16),
         cmocka_unit_test(resuming_does_not_change_any_bit),
         cmocka_unit_test(accumulated_thresholds_resume_with_same_bits),
         cmocka_unit_test(reinitialisation_resumes_with_same_bits),
         cmocka_unit_test(held_statistics_resume_with_same_bits),
         cmocka_unit_test(statistics_are_held_below_a_density),
-        cmocka_unit_test(schedules_fall_from_where_they_start),
+        cmocka_unit_test(learning_rate_falls_from_schedule_start_on),
         cmocka_unit_test(seeds_give_different_weights),
         cmocka_unit_test(stage_end_comes_before_the_next_density),
-        cmocka_unit_test(progress_only_grows),
+        cmocka_unit_test(progress_never_falls),
         cmocka_unit_test(evaluation_matches_direct_computation),
         cmocka_unit_test(warm_start_takes_weights_only),
         cmocka_unit_test(evaluation_job_uses_its_seed),

@@ -82,33 +82,33 @@ static void conclude(struct method_run *run, struct outcome *out)
     out->rows = run->evaluation.rows;
 }
 
-static struct method_run *start(struct run_env *host, const struct sparling_config *config)
+static struct method_run *start(struct run_env *environment, const struct sparling_config *config)
 {
     struct method_run *run = NULL;
-    assert_ok(method->create(config, &host->env, &run, err));
+    assert_ok(method->create(config, &environment->env, &run, err));
     run->step_seconds = 0;
     return run;
 }
 
 /* Runs to the end; with `every`, saves and loads after every so many steps. The caller destroys the run. */
-static struct method_run *run_through(struct run_env *host, int threads, int every, struct outcome *out)
+static struct method_run *run_through(struct run_env *environment, int threads, int every, struct outcome *out)
 {
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
     configure(&config);
-    assert_ok(run_env_open(host, threads, NULL, err));
-    struct method_run *run = start(host, &config);
+    assert_ok(run_env_open(environment, threads, NULL, err));
+    struct method_run *run = start(environment, &config);
     for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
-        assert_ok(run_env_step(host, method, run, &request, err));
+        assert_ok(run_env_step(environment, method, run, &request, err));
         /* After a load the part with the errors of chance starts again, so a run that never completes it would not end.
          */
         if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
-            run = start(host, &config);
+            run = start(environment, &config);
             struct snapshot_reader reader = run_env_reader(&bytes);
             assert_ok(method->load(run, &reader, err));
             run_env_bytes_close(&bytes);
@@ -129,18 +129,18 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
 
 static void threads_and_pauses_do_not_change_any_bit(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct outcome whole, other;
-    method->destroy(run_through(&host, 1, 0, &whole));
-    run_env_close(&host);
+    method->destroy(run_through(&environment, 1, 0, &whole));
+    run_env_close(&environment);
     assert_int_equal(whole.rows, 2);
     assert_true(whole.chance.samples == 8);
-    method->destroy(run_through(&host, 3, 0, &other));
-    run_env_close(&host);
+    method->destroy(run_through(&environment, 3, 0, &other));
+    run_env_close(&environment);
     assert_same(&whole, &other);
     for (int every = 1; every <= 4; every += 3) {
-        method->destroy(run_through(&host, 2, every, &other));
-        run_env_close(&host);
+        method->destroy(run_through(&environment, 2, every, &other));
+        run_env_close(&environment);
         assert_same(&whole, &other);
     }
 }
@@ -148,18 +148,18 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
 /* Loads in the middle of the part whose counts are not saved. */
 static void errors_of_chance_restart_after_a_load(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct outcome whole, other;
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
-    method->destroy(run_through(&host, 2, 0, &whole));
-    run_env_close(&host);
+    method->destroy(run_through(&environment, 2, 0, &whole));
+    run_env_close(&environment);
     configure(&config);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    struct method_run *run = start(&environment, &config);
     bool once = false;
     while (request != METHOD_DONE) {
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
         if (run->evaluation.part == PART_CHANCE && run->evaluation.position > 0 && !once) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -175,7 +175,7 @@ static void errors_of_chance_restart_after_a_load(void **state)
     conclude(run, &other);
     assert_same(&whole, &other);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void softmax(const real *logits, double out[3])
@@ -191,9 +191,9 @@ static void softmax(const real *logits, double out[3])
 static void figures_match_direct_computation(void **state)
 {
     enum { LENGTH = 160, FLANK = 30, COLS = LENGTH + 2 * FLANK, MOTIFS = 8, TESTS = 7 };
-    struct run_env host;
+    struct run_env environment;
     struct outcome out;
-    struct method_run *run = run_through(&host, 1, 0, &out);
+    struct method_run *run = run_through(&environment, 1, 0, &out);
     const struct open_domain *domain = &run->domain;
     struct domain_truth *truth;
     static float planes[4 * COLS], map[6 * COLS];
@@ -249,7 +249,7 @@ static void figures_match_direct_computation(void **state)
     assert_true(out.chance.fpe >= row->fpe); /* without the cores more motifs are false */
     domain_truths_destroy(truth);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* ---- a sink that writes "key=value" and brackets ------------------------------------------------- */
@@ -320,10 +320,10 @@ static void has(const struct buf *buf, const char *what)
 
 static void results_and_queries_list_sites(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct outcome out;
     struct buf buf;
-    struct method_run *run = run_through(&host, 1, 0, &out);
+    struct method_run *run = run_through(&environment, 1, 0, &out);
     struct sparling_config config = run->config;
     struct sink sink = sink_over(&buf);
     assert_ok(method->result(run, &sink, err));
@@ -341,7 +341,7 @@ static void results_and_queries_list_sites(void **state)
     assert_ok(run_env_save(method, run, &bytes, err));
     struct snapshot_reader reader = run_env_reader(&bytes);
     struct method_model *model = NULL;
-    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
     struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 3};
     sink = sink_over(&buf);
     assert_ok(method_ask(method, model, "motifs", &input, &sink, err));
@@ -369,7 +369,7 @@ static void results_and_queries_list_sites(void **state)
     method->close(model);
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* ---- data sets ---------------------------------------------------------------------------------------- */
@@ -522,31 +522,31 @@ static void digest_changes_with_the_data(void **state)
 static void run_on_real_genes_resumes(void **state)
 {
     char root[64];
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     make_data(root);
     configure(&config);
     assert_ok(config_apply(&sparling_config_table, &config, real_genes, err));
-    assert_ok(run_env_open(&host, 2, NULL, err));
-    host.env.data = root;
-    struct method_run *run = start(&host, &config);
+    assert_ok(run_env_open(&environment, 2, NULL, err));
+    environment.env.data = root;
+    struct method_run *run = start(&environment, &config);
     for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
-        assert_ok(run_env_step(&host, method, run, &request, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     }
     assert_true(run->evaluation.chance.samples == 8);
     assert_true(run->evaluation.chance.fpe ==
                 run->evaluation.row[run->evaluation.rows - 1].fpe); /* no symbol is trivial */
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
     remove_data(root);
 }
 
 /* The arena of the training steps is nearly all the memory of a run. */
 static void memory_stays_near_the_estimate(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct sparling_config config;
     struct method_estimate estimate;
     enum method_request request;
@@ -558,9 +558,9 @@ static void memory_stays_near_the_estimate(void **state)
     config.units = 3;
     config.batch = 8;
     assert_ok(method->estimate(&config, &estimate, err));
-    assert_ok(run_env_open(&host, 2, NULL, err));
-    struct method_run *run = start(&host, &config);
-    assert_ok(run_env_step(&host, method, run, &request, err));
+    assert_ok(run_env_open(&environment, 2, NULL, err));
+    struct method_run *run = start(&environment, &config);
+    assert_ok(run_env_step(&environment, method, run, &request, err));
     double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
     double promised = (double)estimate.memory_bytes, constant = 16 << 20;
     if (held > 1.1 * promised || promised - constant > 1.6 * held)
@@ -570,7 +570,7 @@ static void memory_stays_near_the_estimate(void **state)
     assert_true(fabs((double)estimate.checkpoint_bytes / (double)bytes.count - 1) < 0.3);
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)
