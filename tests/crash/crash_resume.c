@@ -77,7 +77,7 @@ static int random_in(int low, int high)
 static void start_daemon(void)
 {
     if (!daemon_await(&test.daemon, NULL)) {
-        die("the daemon does not start");
+        die("the daemon did not start");
     }
     (void)pthread_mutex_lock(&test.lock);
     memcpy(test.url, test.daemon.url, sizeof test.url);
@@ -136,7 +136,7 @@ static void await_end(const char *id, char sha[SHA])
             die("the job failed");
         }
     }
-    die("the job does not end");
+    die("the job did not end in time");
 }
 
 static void compare(const char *what, const char *sha, const char *expected)
@@ -162,12 +162,12 @@ static void check_series(const char *id)
         names++;
         cJSON_ArrayForEach (point, series) {
             if (cJSON_GetArrayItem(point, 0)->valuedouble != expected) {
-                die("a series has a gap or a double");
+                die("a series has a gap or a duplicate point");
             }
             expected += 80;
         }
         if (expected != 3280) {
-            die("a series is not complete");
+            die("a series is incomplete");
         }
     }
     if (names != 2) {
@@ -322,7 +322,7 @@ static void run_with_kills(int kills, char sha[SHA])
     submit(2, id);
     for (intptr_t i = 0; i < CLIENTS; i++) {
         if (pthread_create(&clients[i], NULL, hammer, (void *)i) != 0) {
-            die("no thread for a client");
+            die("cannot start a client thread");
         }
     }
     int early = 0, alive = 0;
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
     (void)snprintf(line, sizeof line, "2 threads, killed %d times", kills);
     compare(line, sha, reference);
     if (daemon_stop(&test.daemon) != 0) {
-        die("the daemon does not end well");
+        die("the daemon did not exit with 0");
     }
     inspect();
     daemon_close(&test.daemon, false);
