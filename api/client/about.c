@@ -1,4 +1,4 @@
-/* What the server is and can do: kinds, system, health. */
+/* Commands about the server: kinds, system, health. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,13 @@
 /* --- kinds --- */
 
 static const struct option_spec kinds_options[] = {
+    {"all", NULL, "with KIND: also advanced fields (tuning) and research fields (experiments of a paper)"},
     {"markdown", NULL, "tables in Markdown, for documents"},
     {NULL, NULL, NULL},
+};
+
+struct view {
+    bool markdown, colour, all;
 };
 
 static void put_table(const struct table *table, bool markdown, bool colour, struct buf *out)
@@ -20,7 +25,7 @@ static void put_table(const struct table *table, bool markdown, bool colour, str
         table_write(table, colour, out);
 }
 
-/* What is allowed, in words. */
+/* Describes the allowed values. */
 static void allowed(const cJSON *field, char *out, size_t bytes)
 {
     const cJSON *choices = json_member(field, "choices"), *choice = NULL;
@@ -44,30 +49,92 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
     }
 }
 
-static void fields_table(const cJSON *kind, bool markdown, bool colour, struct buf *out)
+/* Adds the domains that a field applies to, when the server lists them. */
+static void add_meaning(struct table *table, const cJSON *field)
 {
-    struct table table;
-    const cJSON *field = NULL;
-    const cJSON *fields = json_member(kind, "fields");
-    if (!fields)
-        fields = json_member(kind, "config");
-    table_init(&table, "FIELD|DEFAULT|ALLOWED|UNIT|MEANING");
-    cJSON_ArrayForEach (field, fields) {
-        char text[512];
-        const char *unit = json_string(field, "unit");
-        table_add(&table, json_string(field, "name"));
-        view_scalar(json_member(field, "default"), text, sizeof(text));
-        table_add(&table, text);
-        allowed(field, text, sizeof(text));
-        table_add(&table, text);
-        table_add(&table, unit ? unit : "");
-        table_add(&table, json_string(field, "meaning"));
+    const cJSON *domains = json_member(field, "domains"), *domain = NULL;
+    const char *meaning = json_string(field, "meaning"), *between = " (";
+    struct buf text;
+    buf_init(&text, 1 << 16);
+    buf_text(&text, meaning ? meaning : "");
+    if (cJSON_IsArray(domains) && cJSON_GetArraySize(domains) > 0) {
+        cJSON_ArrayForEach (domain, domains) {
+            buf_format(&text, "%s%s", between, cJSON_IsString(domain) ? domain->valuestring : "?");
+            between = ", ";
+        }
+        buf_text(&text, ")");
     }
-    put_table(&table, markdown, colour, out);
-    table_close(&table);
+    table_add(table, text.data ? text.data : "");
+    buf_close(&text);
 }
 
-/* Presets, metrics and queries: names and meanings. */
+static void add_field(struct table *table, const cJSON *field)
+{
+    char text[512];
+    const char *unit = json_string(field, "unit");
+    table_add(table, json_string(field, "name"));
+    view_scalar(json_member(field, "default"), text, sizeof(text));
+    table_add(table, text);
+    allowed(field, text, sizeof(text));
+    table_add(table, text);
+    table_add(table, unit ? unit : "");
+    add_meaning(table, field);
+}
+
+static bool is(const cJSON *field, const char *member, const char *wanted)
+{
+    const char *text = json_string(field, member);
+    return text && strcmp(text, wanted) == 0;
+}
+
+/* One table for the fields of `group` that are shown, basic fields first; NULL: all fields, as a server without groups
+ * lists them. Returns how many fields of the group were left out. */
+static int group_table(const cJSON *fields, const char *group, const struct view *view, struct buf *out)
+{
+    static const char *const levels[] = {"basic", "advanced", "research"};
+    struct table table;
+    const cJSON *field = NULL;
+    int shown = 0, hidden = 0;
+    table_init(&table, "FIELD|DEFAULT|ALLOWED|UNIT|MEANING");
+    for (size_t i = 0; i < (group ? sizeof(levels) / sizeof(levels[0]) : 1); i++) {
+        cJSON_ArrayForEach (field, fields) {
+            if (group && (!is(field, "group", group) || !is(field, "level", levels[i])))
+                continue;
+            if (group && i > 0 && !view->all) {
+                hidden++;
+                continue;
+            }
+            add_field(&table, field);
+            shown++;
+        }
+    }
+    if (shown > 0) {
+        if (group)
+            buf_format(out, view->markdown ? "\n**%s**\n\n" : "\n%s\n", group);
+        put_table(&table, view->markdown, view->colour, out);
+    }
+    table_close(&table);
+    return hidden;
+}
+
+static void fields_table(const cJSON *kind, const struct view *view, struct buf *out)
+{
+    static const char *const groups[] = {"data", "model", "sparsity", "annealing", "optimizer", "evaluation"};
+    const cJSON *fields = json_member(kind, "fields");
+    int hidden = 0;
+    if (!fields)
+        fields = json_member(kind, "config");
+    if (!json_string(cJSON_GetArrayItem(fields, 0), "group")) {
+        (void)group_table(fields, NULL, view, out);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        hidden += group_table(fields, groups[i], view, out);
+    if (hidden > 0)
+        buf_format(out, "\n%d further fields tune a training or repeat an experiment; --all shows them\n", hidden);
+}
+
+/* Names and meanings of presets, metrics or queries. */
 static void names_table(const cJSON *list, const char *head, bool markdown, bool colour, struct buf *out)
 {
     struct table table;
@@ -85,8 +152,9 @@ static void names_table(const cJSON *list, const char *head, bool markdown, bool
     table_close(&table);
 }
 
-static void view_kind(struct ctl *ctl, const cJSON *kind, bool markdown)
+static void view_kind(struct ctl *ctl, const cJSON *kind, const struct view *view)
 {
+    bool markdown = view->markdown;
     struct buf out;
     const char *title = json_string(kind, "title"), *summary = json_string(kind, "summary");
     buf_init(&out, 4u << 20);
@@ -96,7 +164,7 @@ static void view_kind(struct ctl *ctl, const cJSON *kind, bool markdown)
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
         buf_format(&out, "\n%s\n\n", summary ? summary : "");
     }
-    fields_table(kind, markdown, ctl->out.colour, &out);
+    fields_table(kind, view, &out);
     names_table(json_member(kind, "presets"), "PRESET|MEANING", markdown, ctl->out.colour, &out);
     names_table(json_member(kind, "metrics"), "METRIC|MEANING", markdown, ctl->out.colour, &out);
     names_table(json_member(kind, "queries"), "QUERY|MEANING", markdown, ctl->out.colour, &out);
@@ -137,7 +205,10 @@ static int kinds_run(struct ctl *ctl, const struct options *args)
     if (ctl->json)
         ctl_print_json(ctl, document);
     else if (args->positional_count > 0)
-        view_kind(ctl, document, options_has(args, "markdown"));
+        view_kind(ctl, document,
+                  &(struct view){.markdown = options_has(args, "markdown"),
+                                 .colour = ctl->out.colour,
+                                 .all = options_has(args, "all")});
     else
         view_kinds(ctl, document);
     cJSON_Delete(document);

@@ -1,5 +1,5 @@
-/* `motifctl completion`: the tables of commands and options as a script for a shell. Options that name a file are
- * completed with files, jobs with the ids that the server lists. */
+/* `motifctl completion`: writes the tables of commands and options as a script for a shell. The script completes file
+ * names for options that name a file, and the ids that the server lists for jobs. */
 #include <string.h>
 
 #include "api/client/ctl.h"
@@ -14,7 +14,7 @@ static bool names_file(const struct option_spec *option)
     return option->value && (strstr(option->value, "FILE") || strstr(option->value, "DIR"));
 }
 
-/* Text between single quotes, for any of the shells. */
+/* Appends text between single quotes, which all three shells accept. */
 static void quoted(struct buf *out, const char *text)
 {
     buf_text(out, "'");
@@ -81,7 +81,7 @@ static void write_bash(struct buf *out, const struct ctl *ctl)
 
 /* ---- zsh ---- */
 
-/* "name:meaning", as _describe wants it. */
+/* Appends "name:meaning", the format of zsh's _describe. */
 static void zsh_entry(struct buf *out, const char *dashes, const char *name, const char *meaning)
 {
     char text[300];
@@ -179,14 +179,15 @@ static int run(struct ctl *ctl, const struct options *args)
             buf_close(&out);
             return CTL_SUCCESS;
         }
-    return ctl_usage(ctl, "the shells are bash, zsh and fish; got %.40s", args->positional[0]);
+    return ctl_usage(ctl, "the shell must be bash, zsh or fish; got %.40s", args->positional[0]);
 }
 
 const struct command command_completion = {
     .name = "completion",
     .arguments = "SHELL",
     .summary = "print a script that completes commands, options and jobs in bash, zsh or fish",
-    .text = "Needs no server.",
+    .text = "Completes commands, options, files and the ids of jobs. Source the script once in a shell, or install it "
+            "as below. Needs no\nserver to print the script.",
     .example = "  source <(motifctl completion bash)\n"
                "  motifctl completion zsh > ~/.zfunc/_motifctl\n"
                "  motifctl completion fish > ~/.config/fish/completions/motifctl.fish",

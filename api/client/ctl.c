@@ -1,3 +1,4 @@
+/* Functions that several commands use: requests and their errors, ids of jobs, files. */
 #include "api/client/ctl.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ static void complain(struct ctl *ctl, const char *text)
     buf_text(&out, "error:");
     term_style(&out, ctl->err.colour, STYLE_PLAIN);
     buf_format(&out, " %s\n", text);
-    if (out.failed) /* no memory to say it in colours */
+    if (out.failed) /* no memory for a coloured message */
         fprintf(ctl->err.stream, "error: %s\n", text);
     term_flush(&ctl->err, &out);
     buf_close(&out);
@@ -45,7 +46,7 @@ int ctl_fault(struct ctl *ctl, int code, const struct error *err)
     complain(ctl, err->message);
     if (code == CTL_UNREACHABLE && strstr(err->message, "connect"))
         fprintf(ctl->err.stream,
-                "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER names another\n");
+                "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER selects another\n");
     return code;
 }
 
@@ -58,11 +59,11 @@ int ctl_usage(struct ctl *ctl, const char *format, ...)
     va_end(arguments);
     complain(ctl, text);
     if (ctl->command)
-        fprintf(ctl->err.stream, "motifctl %s --help shows how it is used\n", ctl->command->name);
+        fprintf(ctl->err.stream, "motifctl %s --help explains the command\n", ctl->command->name);
     return CTL_USAGE;
 }
 
-/* What the client asked for is wrong (2), the server is not ready (3), or it could not do it now (1). */
+/* The exit code of an error: 2 when the request is wrong, 3 when the server is not ready, 1 otherwise. */
 static int exit_of(long status)
 {
     if (status == 503)
@@ -92,7 +93,7 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
     }
     if (answer->status == 401)
         buf_text(&text, "\n  give a token with --token or in MOTIFD_TOKEN");
-    complain(ctl, text.data ? text.data : "the server refused");
+    complain(ctl, text.data ? text.data : "the server refused the request");
     buf_close(&text);
     cJSON_Delete(problem);
     return exit_of(answer->status);
@@ -236,7 +237,7 @@ static bool trains(const cJSON *job)
     return !task || strcmp(task, "train") == 0;
 }
 
-/* Goes through the pages of the job list until `seen` says stop. */
+/* Reads the job list page by page until `seen` returns false. */
 static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *job), void *context)
 {
     char *path = strdup("/v1/jobs?limit=100");
@@ -289,22 +290,22 @@ static bool match(void *context, const cJSON *job)
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id)
 {
     struct search search = {.prefix = strcmp(wanted, "latest") == 0 ? NULL : wanted, .trained = trained};
-    if (strlen(wanted) == 26) { /* a whole id: the server says whether it exists */
+    if (strlen(wanted) == 26) { /* a whole id: the server decides whether it exists */
         snprintf(id, CTL_ID, "%s", wanted);
         return CTL_SUCCESS;
     }
     if (search.prefix &&
         (!wanted[0] || strlen(wanted) > 26 ||
          strspn(wanted, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(wanted)))
-        return ctl_usage(ctl, "a job is named by its id, the beginning of one, or latest; got %.80s", wanted);
+        return ctl_usage(ctl, "a job is an id, the beginning of an id, or latest; got %.80s", wanted);
     int code = each_job(ctl, match, &search);
     if (code != CTL_SUCCESS)
         return code;
     if (search.found == 0)
         return search.prefix ? ctl_usage(ctl, "no job has an id that begins with %s", wanted)
-                             : ctl_usage(ctl, "there is no job yet");
+                             : ctl_usage(ctl, "there are no jobs yet; `motifctl submit` makes one");
     if (search.found > 1)
-        return ctl_usage(ctl, "several jobs have ids that begin with %s; give more letters", wanted);
+        return ctl_usage(ctl, "several jobs have ids that begin with %s; add letters", wanted);
     snprintf(id, CTL_ID, "%s", search.id);
     return CTL_SUCCESS;
 }

@@ -1,7 +1,7 @@
-/* The frame of motifctl: what every command gets, and the table that names them.
+/* The frame of motifctl: what every command receives, and functions that several commands use.
  *
- * A command parses its own options (args.h), talks to the server (http.h), and writes for a person or, with
- * --json, passes on what the server said. It returns one of the exit codes. */
+ * A command reads its options (core/base/options.h), sends requests to the server (http.h), and prints text for a
+ * person, or with --json the server's answer. It returns one of the exit codes. */
 #ifndef MOTIF_API_CLIENT_CTL_H
 #define MOTIF_API_CLIENT_CTL_H
 
@@ -14,9 +14,9 @@
 
 enum ctl_exit {
     CTL_SUCCESS = 0,
-    CTL_FAILED = 1,      /* the job failed or was cancelled, or the server could not do what was asked */
-    CTL_USAGE = 2,       /* the command or what it names is wrong: options, fields, job */
-    CTL_UNREACHABLE = 3, /* no server, or it is not ready */
+    CTL_FAILED = 1,      /* the job failed or was cancelled, or the server could not carry out the request */
+    CTL_USAGE = 2,       /* wrong options, fields or job */
+    CTL_UNREACHABLE = 3, /* no server, or the server is not ready */
     CTL_INTERRUPTED = 130
 };
 
@@ -24,23 +24,23 @@ struct ctl {
     struct http *http;
     struct term out, err;
     bool json;
-    const struct command *command;            /* the one that runs */
-    const struct command *const *commands;    /* all, in the order of the help; ends with NULL */
-    const struct option_spec *common_options; /* of every command */
+    const struct command *command;            /* the command that runs */
+    const struct command *const *commands;    /* all commands in the order of the help; ends with NULL */
+    const struct option_spec *common_options; /* options of every command */
 };
 
 struct command {
     const char *name;
     const char *arguments; /* after the name in the usage line: "JOB [--name NAME]" */
     const char *summary;   /* one line for the overview */
-    const char *text;      /* what it does, for its own help */
-    const char *example;   /* command lines with a word of explanation */
+    const char *text;      /* what the command does and when to use it, for its help */
+    const char *example;   /* command lines, indented by two spaces */
     const struct option_spec *options;
-    size_t least, most; /* positional arguments */
+    size_t least, most; /* number of positional arguments */
     int (*run)(struct ctl *ctl, const struct options *args);
 };
 
-/* One a command; main.c lists them. */
+/* The commands; main.c puts them into a table. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics, command_plot,
     command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel,
     command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
@@ -49,59 +49,63 @@ extern const struct command command_submit, command_list, command_show, command_
 
 /* --- talking to the server --- */
 
-/* Sends a request and parses the answer. On an answer below 300 (and 304) returns CTL_SUCCESS, with the document
- * in *json when `json` is not NULL (NULL inside for an empty body); otherwise says on stderr what is wrong and
- * returns the exit code. `answer` is closed by the caller in any case. */
+/* Sends a request and parses the answer. For a status below 300, or 304, returns CTL_SUCCESS and puts the document into
+ * *json (NULL for an empty body) unless `json` is NULL; the caller frees it. Otherwise prints the error on stderr and
+ * returns the exit code. The caller closes `answer` in any case. */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
-/* GET of a document, with nothing else of interest. */
+/* GETs a document; the caller frees *json. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
-/* Asks and shows the document: with --json as it came, otherwise by `view`. */
+/* Sends a request and prints the document: with --json as it came, otherwise through `view`. */
 int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
-/* Asks and writes the body to a file. */
+/* Sends a request and writes the body of the answer to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
-/* The exit code for a status line of an error, and the words for it on stderr. */
+/* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
+/* Prints an error on stderr; ctl_usage() adds how to get help and returns CTL_USAGE. */
 int ctl_fault(struct ctl *ctl, int code, const struct error *err);
 int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define CTL_ID 64
-/* Turns what a person wrote (an id, the unique beginning of one, "latest") into an id. `trained`: "latest" is
- * the newest job that trains, not an evaluation of one. */
+/* Converts an id, the unique beginning of an id, or "latest" into an id. `trained`: "latest" means the newest job that
+ * trains, not an evaluation. */
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id);
 
-/* A whole file, which the caller closes with buf_close(); says what is wrong. */
+/* Reads a whole file of at most `most` bytes into `out`, which the caller closes with buf_close(). Prints the error and
+ * returns an exit code on failure. */
 int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out);
-/* A body, as it comes, to a file. */
+/* GETs a body and writes it to a file while it arrives. */
 int ctl_fetch_file(struct ctl *ctl, const char *path, const char *file);
-/* Writes bytes to a file; says so, or what is wrong. */
+/* Writes bytes to a file and prints the name of the file, or the error. */
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes);
 
-/* With --json: prints the document on one line. */
+/* Prints the document on one line, for --json. */
 void ctl_print_json(struct ctl *ctl, const cJSON *json);
 
 /* --- reading and writing documents: cJSON always has memory here, see main.c --- */
 
-const char *json_string(const cJSON *object, const char *name); /* NULL when absent or not a string */
-double json_number(const cJSON *object, const char *name);      /* NaN when absent or not a number */
+const char *json_string(const cJSON *object, const char *name); /* NULL when the member is missing or not a string */
+double json_number(const cJSON *object, const char *name);      /* NaN when the member is missing or not a number */
 const cJSON *json_member(const cJSON *object, const char *name);
 
 /* --- shared views --- */
 
-/* "digitcircle-quick", or the job's own name, or its kind. */
+/* The job's name, its preset or its kind: the first that it has. */
 const char *job_title(const cJSON *job);
-/* The figures of a result (of a training or an evaluation): errors, by density, without the confusion matrix. */
+/* The numbers of a result (of a training or an evaluation): errors, in total and by density, without the confusion
+ * matrix. */
 void view_result(struct buf *out, const cJSON *result, bool colour);
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour);
-/* What was wrong with a failed job. */
+/* Why a job failed. */
 void view_job_error(struct buf *out, const cJSON *job, bool colour);
-/* Any flat object as two columns. */
+/* A flat object as two columns. */
 void view_object(struct buf *out, const cJSON *object, bool colour);
-/* Text of a scalar: numbers short, strings as they are. */
+/* A scalar as text: numbers short, strings unchanged. */
 void view_scalar(const cJSON *value, char *out, size_t bytes);
-/* "12 s ago", from an RFC 3339 time; "" when it cannot be read. */
+/* An RFC 3339 time as "12 s ago"; "" when it is malformed. */
 void view_age(const char *time, char *out, size_t bytes);
 
-/* Follows a job to its end, drawing progress; the exit code of the job. */
+/* Prints the progress of a job until it ends, every `interval` seconds without an event stream; gives up when the
+ * server is away for `patience` seconds. Returns the exit code of the job. */
 int watch_job(struct ctl *ctl, const char *id, double interval, double patience);
 
 #endif

@@ -1,3 +1,4 @@
+/* Motif maps in half blocks and plots in braille dots. */
 #include "api/client/draw.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ int draw_shrink(int image_columns, int columns)
     return shrink;
 }
 
-/* Mean of the pixels that a shrunk pixel stands for; black outside. */
+/* Mean of the pixels under a shrunk pixel; 0 (black) outside the image. */
 static double sample(const struct draw_image *image, int row, int column, int shrink)
 {
     double sum = 0;
@@ -29,7 +30,7 @@ static double sample(const struct draw_image *image, int row, int column, int sh
     return mean < 0 ? 0 : mean > 1 ? 1 : mean;
 }
 
-/* The strongest motif in a cell of text, or NULL. A maximal one wins over any that is not. */
+/* The strongest motif in a cell of text, or NULL. A maximal motif precedes any other. */
 static const struct draw_motif *motif_in(const struct draw_motif *motifs, size_t count, int line, int column,
                                          int shrink)
 {
@@ -98,7 +99,7 @@ struct range {
 };
 
 struct canvas {
-    unsigned char *dots; /* [rows][columns], one braille cell a byte */
+    unsigned char *dots; /* [rows][columns], one braille cell per byte */
     int rows, columns;
 };
 
@@ -147,7 +148,7 @@ static bool ranges(const struct draw_point *points, size_t count, bool log_y, st
         y->min = fmin(y->min, h);
         y->max = fmax(y->max, h);
     }
-    if (any && y->max - y->min <= 0) { /* a flat line runs through the middle */
+    if (any && y->max - y->min <= 0) { /* a constant line is drawn in the middle */
         double half = y->max != 0 ? fabs(y->max) * 0.05 : 1;
         y->min -= half;
         y->max += half;

@@ -1,6 +1,5 @@
-/* Pictures made of characters: a motif map over its image, and a line of a metric.
- *
- * Pure functions that write UTF-8 into a struct buf. */
+/* Pictures made of characters: a motif map over its image, and the plot of a metric. Pure functions that append UTF-8
+ * to a struct buf. */
 #ifndef MOTIF_API_CLIENT_DRAW_H
 #define MOTIF_API_CLIENT_DRAW_H
 
@@ -11,31 +10,30 @@
 
 struct draw_image {
     int rows, columns;
-    const float *grey; /* [rows][columns], 0 black .. 1 white */
+    const float *grey; /* [rows][columns], 0 black to 1 white */
 };
 
 struct draw_motif {
     double row, column; /* position in pixels of the image */
     int channel;
     double value;
-    bool maximal; /* the strongest of its footprint */
+    bool maximal; /* the strongest motif of its footprint */
 };
 
-/* Two rows of pixels a line of text (Unicode half blocks in true colour), no wider than `columns`: larger
- * images are shrunk by a whole factor. Without colour a ramp of ASCII characters is used instead. Each motif
- * is a letter of its channel at its place; where several fall into one cell, the strongest is shown. */
+/* Draws two rows of pixels per line of text (Unicode half blocks in true colour), at most `columns` wide: larger images
+ * are shrunk by a whole factor. Without colour the pixels are ASCII characters of rising darkness. A motif is the
+ * letter of its channel at its position; of several motifs in one cell the strongest is drawn. */
 void draw_motif_map(struct buf *out, const struct draw_image *image, const struct draw_motif *motifs, size_t count,
                     int columns, bool colour);
-/* The factor by which draw_motif_map() shrinks an image. */
+/* Returns the factor by which draw_motif_map() shrinks an image. */
 int draw_shrink(int image_columns, int columns);
 
 struct draw_point {
     double x, y;
 };
 
-/* A line plot in braille dots, two by four a cell, with labelled axes. `columns` and `rows` are of the
- * whole picture, labels included (at least 24 by 6). log_y: points at or below zero are left out.
- * Points that are not finite are gaps. */
+/* Draws a line plot in braille dots, two by four per cell, with labelled axes. `columns` and `rows` include the labels
+ * (at least 24 by 6). With log_y, points at or below zero are left out. Points that are not finite make a gap. */
 void draw_plot(struct buf *out, const struct draw_point *points, size_t count, int columns, int rows, bool log_y);
 
 #endif

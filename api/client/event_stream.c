@@ -1,3 +1,4 @@
+/* Splits a body into lines and collects the fields of a block until its empty line. */
 #include "api/client/event_stream.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ void event_stream_end(struct event_stream *stream)
     buf_close(&stream->data);
 }
 
-/* An empty line: the block is complete. */
+/* Called at the empty line that ends a block. */
 static bool dispatch(struct event_stream *stream)
 {
     bool go_on = true;

@@ -1,4 +1,4 @@
-/* Server-sent events out of pieces of a body (WHATWG HTML, section 9.2.6). One thread. */
+/* Parses server-sent events from pieces of a body (WHATWG HTML, section 9.2.6). One thread per stream. */
 #ifndef MOTIF_API_CLIENT_EVENT_STREAM_H
 #define MOTIF_API_CLIENT_EVENT_STREAM_H
 
@@ -7,21 +7,21 @@
 
 #include "core/base/buf.h"
 
-struct event_stream { /* all zero before the first begin */
-    char last[32];    /* id of the last event that was taken; "" before the first */
-    /* Gets an event, or with type "" and data "" a block that has none, such as the one that a stream opens with.
-     * False: no more is wanted. */
+struct event_stream { /* all zero before the first event_stream_begin() */
+    char last[32];    /* id of the last complete event; "" before the first */
+    /* Called for each event; `type` and `data` are "" for a block without an event, such as the first block of a
+     * stream. Returns false to stop. */
     bool (*take)(void *context, const char *type, const char *data);
     void *context;
     struct buf line, data;
     char id[32], type[32];
-    bool any; /* the block has a field */
+    bool any; /* the current block has a field */
 };
 
-/* A new body, which may begin in the middle of nothing; `last` stays. */
+/* Starts a new body; an incomplete block of the last body is dropped, `last` stays. */
 void event_stream_begin(struct event_stream *stream, bool (*take)(void *context, const char *type, const char *data),
                         void *context);
-/* False: take() wanted no more, or a line is longer than 8 MiB. */
+/* Parses the next bytes. Returns false when take() returned false, or when a line is longer than 8 MiB. */
 bool event_stream_add(struct event_stream *stream, const char *bytes, size_t count);
 void event_stream_end(struct event_stream *stream);
 

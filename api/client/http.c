@@ -1,3 +1,4 @@
+/* Requests over libcurl: bodies from memory or a file, answers to memory, to a file or to a callback. */
 #include "api/client/http.h"
 
 #include <curl/curl.h>
@@ -16,7 +17,7 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool begun, write_failed, stopped; /* stopped: by the request's own word */
+    bool begun, write_failed, stopped; /* stopped: a function of the request returned false */
 };
 
 enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
@@ -25,7 +26,7 @@ enum status http_create(const char *server, const char *token, struct http **out
     *out = NULL;
     if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(http);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "libcurl does not start");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "libcurl cannot be initialised");
     }
     http->curl = curl_easy_init();
     http->server = strdup(server);
@@ -61,10 +62,10 @@ void http_destroy(struct http *http)
     free(http);
 }
 
-enum status http_twin(const struct http *http, struct http **twin, struct error *err)
+enum status http_second(const struct http *http, struct http **second, struct error *err)
 {
     static const char scheme[] = "Authorization: Bearer ";
-    return http_create(http->server, http->authorization ? http->authorization + sizeof(scheme) - 1 : NULL, twin, err);
+    return http_create(http->server, http->authorization ? http->authorization + sizeof(scheme) - 1 : NULL, second, err);
 }
 
 const char *http_server(const struct http *http)
@@ -72,7 +73,7 @@ const char *http_server(const struct http *http)
     return http->server;
 }
 
-/* Keeps the value of a header line when it is the named one. */
+/* Copies the value of a header line when it has the given name. */
 static void keep(const char *line, size_t length, const char *name, char *out, size_t bytes)
 {
     size_t at = strlen(name);
@@ -171,7 +172,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* nothing for two minutes: broken off */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* no byte for two minutes ends the transfer */
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 120L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "motifctl");

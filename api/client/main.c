@@ -1,4 +1,4 @@
-/* motifctl: the command line of motifd. Finds the command, reads the options that all share, runs it. */
+/* motifctl: the command line of motifd. Finds the command, reads its options and runs it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +17,16 @@ static const struct command *const commands[] = {
 };
 
 static const struct option_spec common_options[] = {
-    {"server", "URL", "the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
+    {"server", "URL", "address of the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
     {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
-    {"json", NULL, "what the server said, as JSON, for programs"},
+    {"json", NULL, "print the server's answer as JSON, for programs"},
     {"help", NULL, "this text"},
     {NULL, NULL, NULL},
 };
 
-static const char incomplete[] = "error: what there is to say could not be written whole: no memory, or no room";
-static const char exit_codes[] =
-    "exit code: 0 success, 1 the job failed or the server could not, 2 usage, 3 server unreachable\n";
+static const char incomplete[] = "error: the output is incomplete: no memory, or it could not be written";
+static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not carry out the "
+                                 "request, 2 usage, 3 server unreachable\n";
 
 static int print(FILE *stream, struct buf *out, int code)
 {
@@ -46,8 +46,8 @@ static int overview(FILE *stream, int code)
     buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
     for (size_t i = 0; commands[i]; i++)
         buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    buf_text(&out, "\nA job is named by its id, the unique beginning of one, or `latest`.\n"
-                   "`motifctl COMMAND --help` explains a command with an example.\n\n");
+    buf_text(&out, "\nA job is an id, the unique beginning of an id, or `latest`.\n`motifctl COMMAND --help` explains "
+                   "a command with an example.\n\n");
     options_describe(common_options, &out);
     buf_format(&out, "\n%s", exit_codes);
     return print(stream, &out, code);
@@ -68,7 +68,7 @@ static int help(const struct command *command)
     return print(stdout, &out, CTL_SUCCESS);
 }
 
-/* The first word that is no option and no option's value. */
+/* Index of the first word that is neither an option nor the value of an option; 0: none. */
 static int command_index(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -128,14 +128,15 @@ static int run(struct ctl *ctl, int count, char **words)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
     http_destroy(ctl->http);
-    if (fflush(stdout) != 0 || ferror(stdout) || ctl->out.failed) { /* half of an answer is no success */
+    if (fflush(stdout) != 0 || ferror(stdout) || ctl->out.failed) { /* an incomplete answer is not a success */
         fprintf(stderr, "%s\n", incomplete);
         return code == CTL_SUCCESS ? CTL_FAILED : code;
     }
     return code;
 }
 
-/* Without it a document would silently lack what there was no memory for, and something else be asked or said. */
+/* Ends the program when memory runs out: cJSON would otherwise leave members out of a request or an answer without an
+ * error. */
 static void *allocate(size_t bytes)
 {
     void *made = malloc(bytes);
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
     ctl.command = find(argv[at]);
     if (!ctl.command)
         return unknown_command(argv[at]);
-    /* Everything but the command's name, options before it too. */
+    /* Removes the name of the command; options may stand before it. */
     memmove(&argv[at], &argv[at + 1], (size_t)(argc - at - 1) * sizeof(*argv));
     return run(&ctl, argc - 2, argv + 1);
 }

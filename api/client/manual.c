@@ -1,9 +1,9 @@
-/* `motifctl manual`: the tables of commands and options as a manual page, in the macros of man(7). */
+/* `motifctl manual`: writes the tables of commands and options as a manual page, with the macros of man(7). */
 #include <string.h>
 
 #include "api/client/ctl.h"
 
-/* Text as it is: no backslash, no leading dot, no leading quote means anything. */
+/* Escapes text so that a backslash, a leading dot or a leading quote has no special meaning. */
 static void plain(struct buf *out, const char *text)
 {
     bool fresh = true;
@@ -58,22 +58,20 @@ static int run(struct ctl *ctl, const struct options *args)
     (void)args;
     buf_init(&out, 1 << 20);
     buf_text(&out,
-             ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION "\" \"User Commands\"\n"
-             ".SH NAME\nmotifctl \\- the command line of motifd\n"
-             ".SH SYNOPSIS\n\\fBmotifctl\\fR \\fICOMMAND\\fR [arguments] [options]\n"
-             ".SH DESCRIPTION\nTrains sparse representations on a motifd server and looks at what they found. A job is "
-             "named by its id, the\nunique beginning of one, or \\fBlatest\\fR.\n"
-             ".SH OPTIONS OF EVERY COMMAND\n");
+             ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION
+             "\" \"User Commands\"\n.SH NAME\nmotifctl \\- the command line of motifd\n.SH SYNOPSIS\n\\fBmotifctl\\fR "
+             "\\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\nSubmits trainings of sparse models to a motifd "
+             "server, follows them, and shows where in each input a model found its\nevidence. A job is an id, the "
+             "unique beginning of an id, or \\fBlatest\\fR.\n.SH OPTIONS OF EVERY COMMAND\n");
     write_options(&out, ctl->common_options);
     buf_text(&out, ".SH COMMANDS\n");
     for (size_t i = 0; ctl->commands[i]; i++)
         write_command(&out, ctl->commands[i]);
-    buf_text(
-        &out,
-        ".SH EXIT STATUS\n0 success, 1 the job failed or the server could not do what was asked, 2 usage, "
-        "3 the server cannot be reached, 130 interrupted.\n"
-        ".SH ENVIRONMENT\n.TP\n\\fBMOTIFD_SERVER\\fR\nthe server, as \\fB\\-\\-server\\fR\n"
-        ".TP\n\\fBMOTIFD_TOKEN\\fR\na bearer token, as \\fB\\-\\-token\\fR\n.SH SEE ALSO\n\\fBmotifd\\fR \\-\\-help\n");
+    buf_text(&out,
+             ".SH EXIT STATUS\n0 success, 1 the job failed or the server could not carry out the request, 2 usage, 3 "
+             "the server cannot be reached, 130 interrupted.\n.SH ENVIRONMENT\n.TP\n\\fBMOTIFD_SERVER\\fR\nthe server, "
+             "as \\fB\\-\\-server\\fR\n.TP\n\\fBMOTIFD_TOKEN\\fR\na bearer token, as \\fB\\-\\-token\\fR\n.SH SEE "
+             "ALSO\n\\fBmotifd\\fR \\-\\-help\n");
     term_flush(&ctl->out, &out);
     buf_close(&out);
     return CTL_SUCCESS;
@@ -85,7 +83,7 @@ const struct command command_manual = {
     .name = "manual",
     .arguments = "",
     .summary = "print the manual page, in the format of man(1)",
-    .text = "Needs no server.",
+    .text = "The page is made from the same tables as --help. Needs no server.",
     .example = "  motifctl manual | man -l -",
     .options = options,
     .least = 0,

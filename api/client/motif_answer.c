@@ -1,3 +1,4 @@
+/* Reads and draws the answer of a motif query. */
 #include "api/client/motif_answer.h"
 
 #include <math.h>
@@ -9,7 +10,9 @@
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
-#define CROWD 20 /* more motifs than a pixel in this many: only maximal ones are drawn, or the input is hidden */
+#define CROWD                                                                                                          \
+    20 /* with more motifs than one per so many pixels, only maximal ones are drawn, because the others would hide the \
+          input */
 
 static double number_at(const cJSON *list, int index)
 {
@@ -24,7 +27,7 @@ static const cJSON *member(const cJSON *object, const char *name)
 
 static enum status malformed(struct error *err)
 {
-    return error_set(err, STATUS_CORRUPT, NULL, "the server's answer is no motif map");
+    return error_set(err, STATUS_CORRUPT, NULL, "the server's answer is not a motif map");
 }
 
 static bool whole(double value, double max)
@@ -75,7 +78,7 @@ static enum status read_truth(const cJSON *list, struct motif_answer *answer, st
     return STATUS_OK;
 }
 
-/* Symbols of a list, separated by spaces. */
+/* Joins the symbols of a list with spaces. */
 static void read_symbols(const cJSON *list, char *out, size_t bytes)
 {
     const cJSON *item = NULL;
@@ -87,7 +90,8 @@ static void read_symbols(const cJSON *list, char *out, size_t bytes)
     }
 }
 
-/* "input": {"shape": [rows, columns], "values": [...]} in row-major order, any range: stretched to [0, 1]. */
+/* Reads "input": {"shape": [rows, columns], "values": [...]}, in row-major order. Values of any range are stretched to
+ * [0, 1]. */
 static void read_image(const cJSON *input, struct motif_answer *answer)
 {
     const cJSON *values = member(input, "values"), *value = NULL;
@@ -141,7 +145,7 @@ void motif_answer_close(struct motif_answer *answer)
     memset(answer, 0, sizeof(*answer));
 }
 
-/* The box a motif lies in, the earlier one where two overlap; NULL: outside all. */
+/* The box that contains a motif, the first one where boxes overlap; NULL: outside all boxes. */
 static const struct motif_box *box_of(const struct motif_answer *answer, const struct draw_motif *motif)
 {
     for (size_t i = 0; i < answer->box_count; i++) {

@@ -1,3 +1,4 @@
+/* Collects the parts of the progress line and fits them into the width of the terminal. */
 #include "api/client/progress.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static char *next(struct parts *parts)
     return parts->text[parts->count++];
 }
 
-/* One decimal; what that would round to nothing keeps one digit: "0.03". */
+/* One decimal; a smaller number keeps one significant digit: "0.03". */
 static void short_percent(char out[16], double fraction)
 {
     double percent = fraction * 100;
@@ -50,7 +51,7 @@ static void motif_errors(char *out, size_t bytes, const cJSON *errors)
     snprintf(out, bytes, "FPE %s FNE %s CE %s %%", text[0], text[1], text[2]);
 }
 
-/* In the order of worth: the last are dropped first when there is no room. */
+/* Collects the parts in order of importance: the last ones are dropped first when the terminal is narrow. */
 static void collect(struct parts *parts, const cJSON *progress, const cJSON *errors)
 {
     const size_t bytes = sizeof(parts->text[0]);

@@ -1,4 +1,4 @@
-/* The line that says where a job stands. */
+/* One line with the progress of a job. */
 #ifndef MOTIF_API_CLIENT_PROGRESS_H
 #define MOTIF_API_CLIENT_PROGRESS_H
 
@@ -10,8 +10,8 @@
 /* "training  ▕██████▍      ▏ 47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  FPE 3.1 FNE 0.03
  * CE 8.0 %"
  *
- * `job` is a job document, `errors` the metrics document of fpe, fne and ce, or NULL. At most `columns` wide (parts are
- * left out from the right); 0: no bar and no bound, for logs. Pure. */
+ * `job` is a job document; `errors` is the metrics document of fpe, fne and ce, or NULL. The line is at most `columns`
+ * wide: parts at the right are left out. 0: no bar and no limit, for logs. Pure function. */
 void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int columns, bool colour);
 
 #endif

@@ -1,3 +1,4 @@
+/* Builds the bodies of requests. */
 #include "api/client/submission.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ enum status submission_file(cJSON *body, const char *text, struct error *err)
         int line = 1;
         for (const char *at = text; end && at < end && *at; at++)
             line += *at == '\n';
-        enum status status = document ? error_set(err, STATUS_INVALID, NULL, "the file holds no JSON object")
+        enum status status = document ? error_set(err, STATUS_INVALID, NULL, "the file does not contain a JSON object")
                                       : error_set(err, STATUS_INVALID, NULL, "the file is not JSON: see line %d", line);
         cJSON_Delete(document);
         return status;
@@ -52,7 +53,7 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
     if (!name || !value || !cJSON_IsObject(config)) {
         free(name);
         cJSON_Delete(value);
-        return error_set(err, STATUS_INVALID, NULL, "\"config\" is no object, so --set cannot add to it");
+        return error_set(err, STATUS_INVALID, NULL, "\"config\" is not an object, so --set cannot add to it");
     }
     cJSON_DeleteItemFromObjectCaseSensitive(config, name);
     cJSON_AddItemToObject(config, name, value);

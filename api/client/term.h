@@ -1,7 +1,7 @@
-/* How motifctl puts figures on a terminal: numbers for people, bars, tables, colours.
+/* Text for a terminal: numbers for people, bars, tables, colours.
  *
- * Everything writes into a struct buf, so it can be tested without a terminal. Text is UTF-8; widths
- * are counted in code points (all that is drawn here is one column wide). Pure functions. */
+ * Everything is written to a struct buf, so it can be tested without a terminal. Text is UTF-8; widths are counted in
+ * code points (every character used here is one column wide). Pure functions. */
 #ifndef MOTIF_API_CLIENT_TERM_H
 #define MOTIF_API_CLIENT_TERM_H
 
@@ -11,49 +11,48 @@
 
 #include "core/base/buf.h"
 
-/* What a stream can show. */
+/* Properties of an output stream. */
 struct term {
     FILE *stream;
-    bool live;   /* a terminal: lines may be drawn again in place */
-    bool colour; /* live, and NO_COLOR is not set, and TERM is not dumb */
-    int columns; /* width of the terminal; 100 when it is none */
-    bool failed; /* something is missing: there was no memory for it, or it could not be written */
+    bool live;   /* a terminal: a line may be drawn again in place */
+    bool colour; /* live, NO_COLOR is not set and TERM is not dumb */
+    int columns; /* width of the terminal; 100 when it is not a terminal */
+    bool failed; /* output is incomplete: no memory, or a write failed */
 };
 void term_init(struct term *term, FILE *stream);
 /* Writes a buffer to the stream and empties it. */
 void term_flush(struct term *term, struct buf *out);
 
-/* Styles; term_style() writes nothing when colour is off. */
+/* Styles. term_style() writes nothing without colour. */
 enum term_style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW, STYLE_BLUE, STYLE_CYAN };
 void term_style(struct buf *out, bool colour, enum term_style style);
 /* Style of a job state: green succeeded, red failed, ... */
 enum term_style term_state_style(const char *state);
 
-/* Colours of motif channels, as 0xRRGGBB; they repeat after TERM_CHANNEL_COLOURS. */
+/* Colours of motif channels as 0xRRGGBB; they repeat after TERM_CHANNEL_COLOURS. */
 #define TERM_CHANNEL_COLOURS 12
 unsigned term_channel_colour(int channel);
-/* The letter that marks a channel: 0-9, a-z, A-Z, then '*'. */
+/* The letter of a channel: 0-9, a-z, A-Z, then '*'. */
 char term_channel_letter(int channel);
 
-/* Code points of a UTF-8 text, escape sequences not counted. */
+/* Number of code points of a UTF-8 text, without escape sequences. */
 int term_width(const char *text);
 
-/* A bar of `cells` columns, an eighth of a column fine: "██████▍     ". A fraction that is not a
- * number draws an empty bar. */
+/* A bar of `cells` columns with a resolution of an eighth of a column: "██████▍     ". NaN draws an empty bar. */
 void term_bar(struct buf *out, double fraction, int cells);
 
-/* "42 s", "3:07", "1:02:05", "3 d 4:00"; "-" when it is not a number. */
+/* "42 s", "3:07", "1:02:05", "3 d 4:00"; "-" for NaN. */
 void term_duration(char *out, size_t bytes, double seconds);
 /* "812", "12.4k", "1.2M". */
 void term_count(char *out, size_t bytes, double count);
 /* "512 B", "1.5 MiB". */
 void term_bytes(char *out, size_t bytes, double count);
-/* A fraction as percent, "1.48 %"; small ones keep two digits: "0.0025 %". */
+/* A fraction as percent, "1.48 %"; small ones have two digits: "0.0025 %". */
 void term_percent(char *out, size_t bytes, double fraction);
 /* "0.0133", "5.02e-05", "-". */
 void term_number(char *out, size_t bytes, double value);
 
-/* A table: cells are added row by row, from left to right; the first row is the head. */
+/* A table. Cells are added row by row, from left to right; the first row is the head. */
 #define TABLE_COLUMNS 24
 struct table {
     int columns;
@@ -61,7 +60,7 @@ struct table {
     char **cells;
     enum term_style *styles;
     size_t count, capacity;
-    bool failed; /* no memory: what it is written to fails too */
+    bool failed; /* no memory: writing the table fails */
 };
 /* `head`: column names separated by '|'; a name that starts with '>' is right-aligned. */
 void table_init(struct table *table, const char *head);
@@ -71,7 +70,7 @@ void table_add_styled(struct table *table, const char *text, enum term_style sty
 void table_write(const struct table *table, bool colour, struct buf *out);
 /* Writes the table to the terminal and closes it. */
 void term_table(struct term *term, struct table *table);
-/* The same as table_write(), as a Markdown table. */
+/* Appends the table as Markdown. */
 void table_write_markdown(const struct table *table, struct buf *out);
 
 #endif

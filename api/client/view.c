@@ -1,4 +1,4 @@
-/* Documents of the server as text for people. */
+/* Documents of the server as text for people: results, errors, confusion matrices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* A member by what its name says it is. */
+/* Formats a member according to its name: a time, bytes, a share. */
 static void view_named(const cJSON *member, char *out, size_t bytes)
 {
     if (cJSON_IsNumber(member) && ends_with(member->string, "bytes"))
@@ -80,7 +80,7 @@ void view_object(struct buf *out, const cJSON *object, bool colour)
     table_close(&table);
 }
 
-/* Errors are fractions; these members of a result are shown as percent, with what they mean. */
+/* Errors are fractions; these members of a result are printed as percent, with a title. */
 static const struct {
     const char *name, *title;
 } errors[] = {
@@ -120,7 +120,7 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     table_close(&table);
 }
 
-/* What is known without boxes; beside motif errors it says nothing new. */
+/* What can be said without boxes. With motif errors it would add nothing. */
 static void view_motif_counts(struct table *table, const cJSON *result)
 {
     const cJSON *counts = json_member(result, "motif_counts");
@@ -152,7 +152,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
-        if (!json_member(result, errors[i].name)) /* null, "nothing counted", is shown */
+        if (!json_member(result, errors[i].name)) /* null means that nothing was counted, and is printed as such */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));
         table_add(&table, errors[i].title);
@@ -172,7 +172,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     view_by_density(out, json_member(result, "by_density"), colour);
 }
 
-/* {"symbols": [...], "channels": [...], "counts": [[...], ...]}: a row a true symbol, a column a channel. */
+/* {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row per true symbol, one column per channel. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
     const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");

@@ -219,7 +219,7 @@ def command_lines():
                                  ("--token t --server http://127.0.0.1:1/// health", 3, "", "is the daemon running?"),
                                  ("completion zsh", 0, "#compdef motifctl", ""), ("completion fish", 0, "complete -c motifctl", ""), ("completion tcsh", 2, "", "tcsh"),
                                  ("metrics x --since -1", 2, "", "--since"), ("plot x --height 5", 2, "", "--height"), ("motifs x --count 0", 2, "", "--count"),
-                                 ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 80, 2, "", "a job is named"),
+                                 ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 80, 2, "", "a job is an id"),
                                  ("submit --config /no/such", 2, "", "/no/such"), ("submit --set a", 2, "", ""), ("submit --threads many", 2, "", "--threads"),
                                  ("import /no/such", 2, "", "/no/such"), ("datasets put name file", 2, "", "--format"), ("datasets put name file.npz", 2, "", "cannot be read"),
                                  ("datasets put name /tmp --format csv", 2, "", "cannot be read"), 

@@ -151,8 +151,8 @@ def names():
             document = json.loads(place.run(Kept(), "export", JOB, *words, "--json").stdout)
             assert document == {"file": name, "job": JOB, "checkpoint": "all" if "all" in words else 3 if "3" in words else 4, "bytes": len(DATA)}, document
     with Place() as place:
-        for words, says in ((("--checkpoint", "four"), "takes a sequence number"), (("--checkpoint", ""), "takes a sequence number"),
-                            (("--checkpoint", "all"), "takes a sequence number"), (("x" * 5000,), "is too long")):
+        for words, says in ((("--checkpoint", "four"), "must be a sequence number"), (("--checkpoint", ""), "must be a sequence number"),
+                            (("--checkpoint", "all"), "must be a sequence number"), (("x" * 5000,), "is too long")):
             got = place.run(Kept(), "export", JOB, *words)
             assert got.returncode == 2 and says in got.stderr, (words, got)
         for rows in ([], [{}], [{"seq": "x"}]):

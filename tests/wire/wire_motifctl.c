@@ -397,11 +397,11 @@ static void a_watch_outlives_the_daemon(void **state)
     pid_t watcher = start(line);
     await_words("%  density");
     daemon_kill(&served);
-    await_words("server not reachable");
+    await_words("server cannot be reached");
     assert_true(daemon_start(&served, (const char *const[]){"--listen", listen, NULL}, NULL));
     finish(watcher);
     expect(0);
-    assert_non_null(strstr(got.err, "server not reachable"));
+    assert_non_null(strstr(got.err, "server cannot be reached"));
     assert_non_null(strstr(got.err, "server is back"));
     shows("succeeded\n");
 }

@@ -1,11 +1,11 @@
-/* `motifctl artifacts`: the pictures and tables that a method made beside its result. */
+/* `motifctl artifacts`: lists and saves the pictures and tables that a method made beside its result. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/client/ctl.h"
 
 static const struct option_spec options[] = {
-    {"output", "FILE", "where to save it (its own name)"},
+    {"output", "FILE", "file to write (the artifact's own name)"},
     {NULL, NULL, NULL},
 };
 
@@ -63,7 +63,7 @@ static int run(struct ctl *ctl, const struct options *args)
     if (!name && file)
         return ctl_usage(ctl, "--output needs the NAME of an artifact");
     if (name && !file && strchr(name, '/'))
-        return ctl_usage(ctl, "an artifact's name has no slash");
+        return ctl_usage(ctl, "the name of an artifact contains no slash");
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     if (code != CTL_SUCCESS)
         return code;
@@ -74,7 +74,8 @@ const struct command command_artifacts = {
     .name = "artifacts",
     .arguments = "JOB [NAME]",
     .summary = "list or save the pictures and tables that a job made",
-    .text = "Without a NAME it lists them.",
+    .text = "Without a NAME it lists the artifacts; with one it saves that artifact. Use it after a job has ended to "
+            "get its figures.",
     .example = "  motifctl artifacts latest\n"
                "  motifctl artifacts latest motifs.png --output four.png",
     .options = options,

@@ -1,5 +1,5 @@
-/* `motifctl attestation` and `motifctl verify`. The computing is motifd's: it lies beside motifctl, or on the PATH.
- */
+/* `motifctl attestation` and `motifctl verify`. motifd repeats the computation: motifctl looks for it in its own
+ * folder, then in PATH. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -53,8 +53,8 @@ static int attestation_run(struct ctl *ctl, const struct options *args)
 const struct command command_attestation = {
     .name = "attestation",
     .arguments = "JOB",
-    .summary = "show on what a job was computed, and the chain of its checkpoints' hashes",
-    .text = "Whoever keeps the last line can tell later whether configuration or any checkpoint was changed.",
+    .summary = "show how and where a job was computed, and the chain of hashes of its checkpoints",
+    .text = "Save the last line. It later proves whether the configuration or any checkpoint was changed.",
     .example = "  motifctl attestation latest",
     .options = no_options,
     .least = 1,
@@ -65,13 +65,13 @@ const struct command command_attestation = {
 /* --- verify --- */
 
 static const struct option_spec options[] = {
-    {"from", "SEQ", "begin at this checkpoint; 0 is the start of the training (the first that is kept)"},
+    {"from", "SEQ", "start from this checkpoint; 0 is the start of the training (the first that is kept)"},
     {"to", "SEQ", "end at this checkpoint (the last)"},
-    {"threads", "N", "compute with so many threads (1); the bits do not depend on it"},
+    {"threads", "N", "threads of the repeated runs (1); the bits do not depend on it"},
     {NULL, NULL, NULL},
 };
 
-/* Only returns when it could not be started. */
+/* Returns only when the program could not be started. */
 static void become(const char *program, char *const words[])
 {
     execv(program, words);
@@ -105,7 +105,8 @@ static int run_motifd(struct ctl *ctl, const struct options *args, const char *f
         become(program, words);
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
         struct error err = {0};
-        error_set(&err, STATUS_IO, NULL, "motifd, which does the computing, could not be run");
+        error_set(&err, STATUS_IO, NULL,
+                  "motifd, which repeats the training, could not be started; install it in the same folder");
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
     return WEXITSTATUS(status);
@@ -123,7 +124,7 @@ static int verify_run(struct ctl *ctl, const struct options *args)
         return code;
     if (file < 0) {
         struct error err = {0};
-        error_set(&err, STATUS_IO, NULL, "no room for the bundle");
+        error_set(&err, STATUS_IO, NULL, "cannot make a temporary file for the bundle");
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
     close(file);
@@ -138,8 +139,9 @@ static int verify_run(struct ctl *ctl, const struct options *args)
 const struct command command_verify = {
     .name = "verify",
     .arguments = "JOB|BUNDLE",
-    .summary = "run from each checkpoint of a job to the next once more and compare the bits",
-    .text = "Computes here, not on the server. A file is a bundle that export --bundle wrote.",
+    .summary = "repeat a job's training from each checkpoint to the next and compare the bits",
+    .text = "Use it to check a training that ran elsewhere. The computation runs on this machine, not on the server. "
+            "Instead of a JOB,\nthe name of a file selects a bundle that export --bundle wrote.",
     .example = "  motifctl verify latest --from 3 --to 4\n"
                "  motifctl verify job.bundle --from 0",
     .options = options,

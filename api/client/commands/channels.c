@@ -1,4 +1,4 @@
-/* `motifctl channels`: what the channels of a motif map stand for. */
+/* `motifctl channels`: shows what the channels of a motif map stand for. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@ enum { BAR = 40 };
 
 static const struct option_spec options[] = {
     {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
-    {"samples", "N", "inputs to look through (100)"},
-    {"first", "N", "number of the first of them (0)"},
-    {"top", "N", "inputs to list or draw, the most exciting first (16; of all channels 8 each)"},
+    {"samples", "N", "number of inputs to search (100)"},
+    {"first", "N", "number of the first input (0)"},
+    {"top", "N", "number of inputs to list or draw, the most exciting first (16; 8 per channel without CHANNEL)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"png", "FILE", "write a picture with crops of these inputs"},
     {NULL, NULL, NULL},
@@ -24,7 +24,7 @@ static void add_scalar(struct table *table, const cJSON *object, const char *nam
     table_add(table, text);
 }
 
-/* "93 %": how many of a channel's motifs lie on the symbol that most do. */
+/* "93 %": the share of a channel's motifs on the symbol that has the most of them. */
 static void add_share(struct table *table, const cJSON *use)
 {
     const cJSON *row = NULL;
@@ -79,7 +79,7 @@ static void view_one(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *top = NULL, *row = NULL;
     struct table table;
-    fprintf(ctl->out.stream, "channel %.0f: active at %.0f places of %.0f inputs of %.0f\n",
+    fprintf(ctl->out.stream, "channel %.0f: active at %.0f positions in %.0f of %.0f inputs\n",
             json_number(document, "channel"), json_number(document, "active"), json_number(document, "inputs"),
             json_number(document, "samples"));
     cJSON_ArrayForEach (row, json_member(document, "symbols")) {
@@ -139,12 +139,11 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_channels = {
     .name = "channels",
     .arguments = "JOB [CHANNEL]",
-    .summary = "show what a model's channels stand for",
-    .text = "Looks through inputs of the job's own domain. Of all channels: how often each is active, and on which "
-            "true symbol its motifs\n"
-            "lie where that is known. Of one: the histogram of its activations and the inputs that excite it most; "
-            "--png draws them, cut to\n"
-            "what the motif sees.",
+    .summary = "show what the channels of a model stand for",
+    .text = "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
+            "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
+            "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
+            "draws these inputs, cut to what the motif sees.",
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
                "  motifctl channels 01JD8 3 --set test --samples 500",

@@ -1,10 +1,10 @@
-/* `motifctl compare`: which motifs of two jobs are the same. */
+/* `motifctl compare`: finds the motifs that two jobs have in common. */
 #include <string.h>
 
 #include "api/client/ctl.h"
 
 static const struct option_spec options[] = {
-    {"samples", "N", "inputs of the first job's domain that both models see (100)"},
+    {"samples", "N", "number of inputs of the first job's domain that both models process (100)"},
     {NULL, NULL, NULL},
 };
 
@@ -49,10 +49,10 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_compare = {
     .name = "compare",
     .arguments = "JOB JOB",
-    .summary = "show which motifs of two jobs are the same",
-    .text = "Both models look at the same inputs. Each channel of the first stands beside that of the second whose "
-            "motifs lie near its own;\n"
-            "the agreement is twice the motifs found together over those found by either.",
+    .summary = "show which motifs two jobs have in common",
+    .text = "Use it to see whether two trainings found the same motifs. Both models process the same inputs. Each "
+            "channel of the first is\npaired with the channel of the second whose motifs are nearest to its own. The "
+            "agreement is twice the number of motifs that\nboth found, divided by the number that either found.",
     .example = "  motifctl compare 01JD8 01JD9",
     .options = options,
     .least = 2,

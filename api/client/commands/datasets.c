@@ -1,5 +1,5 @@
-/* `motifctl datasets`: upload, list, show, preview, delete. An upload is announced by its SHA-256, so that one that
- * broke off goes on where it stopped when the same command is given again. */
+/* `motifctl datasets`: uploads, lists, shows, previews and deletes data sets. An upload starts with its SHA-256, so
+ * that the same command resumes an interrupted upload. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,11 +8,11 @@
 #include "core/base/hash.h"
 
 static const struct option_spec options[] = {
-    {"format", "NAME", "put: npz, npy, csv, tar or fasta, where the file's name does not say it"},
-    {"label", "COLUMN", "put, csv: the column that is the label"},
-    {"group", "COLUMN", "put, csv: the column that splits are made by"},
+    {"format", "NAME", "put: npz, npy, csv, tar or fasta, when the file's name does not show the format"},
+    {"label", "COLUMN", "put, csv: name of the column with the label"},
+    {"group", "COLUMN", "put, csv: name of the column that decides the split"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
-    {"output", "FILE", "preview: where to save the picture (NAME.png)"},
+    {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
 };
 
@@ -44,7 +44,7 @@ static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HA
     return ferror(file) ? ctl_usage(ctl, "%s cannot be read", name) : CTL_SUCCESS;
 }
 
-/* How much of it the server has; 0 where it has nothing. */
+/* Returns how many bytes the server already has; 0: none. */
 static int64_t already_there(struct ctl *ctl, const char *hash)
 {
     char path[128];
@@ -97,7 +97,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     from = already_there(ctl, hash);
     from = from > bytes ? 0 : from;
     if (from > 0 && !ctl->json)
-        fprintf(ctl->err.stream, "%lld of %lld bytes are there already\n", (long long)from, (long long)bytes);
+        fprintf(ctl->err.stream, "%lld of %lld bytes were uploaded earlier\n", (long long)from, (long long)bytes);
     buf_init(&path, 4096);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
@@ -125,7 +125,7 @@ static int put(struct ctl *ctl, const struct options *args)
     const char *name = args->positional[1], *path = args->positional[2];
     const char *format = options_value(args, "format") ? options_value(args, "format") : format_of(path);
     if (!format)
-        return ctl_usage(ctl, "what %s is must be said by --format", path);
+        return ctl_usage(ctl, "the format of %s is unknown; use --format", path);
     FILE *file = fopen(path, "rb");
     if (!file)
         return ctl_usage(ctl, "%s cannot be read", path);
@@ -158,7 +158,7 @@ static void view_list(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
-/* Shows, saves the picture of, or deletes one. */
+/* Shows or deletes a data set, or saves its picture. */
 static int act(struct ctl *ctl, const struct options *args, const char *verb)
 {
     struct buf path, file;
@@ -207,10 +207,10 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_datasets = {
     .name = "datasets",
     .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
-    .summary = "data sets of your own: upload, list, show, delete",
-    .text = "A data set is an .npz or .npy (NumPy), .csv or .tsv, .tar (PNG or WAV, labels.csv) or .fa file. It is "
-            "checked while it\n"
-            "arrives and never changes. An upload that broke off goes on where it stopped: give the command again.",
+    .summary = "upload, list, show and delete data sets of your own",
+    .text = "Use `put` to train on your own data. A data set is a file in a format of NumPy (.npz, .npy), .csv or "
+            ".tsv, .tar (PNG or WAV\nfiles with labels.csv) or .fa. The server checks it while it arrives; it never "
+            "changes afterwards. Repeat the command to resume\nan interrupted upload.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets preview digits\n"
                "  motifctl submit --preset dataset --set dataset_name=digits",

@@ -1,15 +1,15 @@
-/* `motifctl evaluate`: motif and end-to-end errors of a job's model, measured anew or as last measured. */
+/* `motifctl evaluate`: measures the motif and end-to-end errors of a job's model, or shows the last measurement. */
 #include <string.h>
 
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
 
 static const struct option_spec options[] = {
-    {"samples", "N", "how many (the server's default when not given)"},
-    {"seed", "N", "domain seed: -2 is the test set, -1 the validation set (-2)"},
+    {"samples", "N", "number of samples (the server's default)"},
+    {"seed", "N", "seed of the samples: -2 is the test set, -1 the validation set (-2)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"last", NULL, "do not measure; show the last evaluation"},
-    {"no-confusion", NULL, "leave the confusion matrix out"},
+    {"no-confusion", NULL, "do not print the confusion matrix"},
     {NULL, NULL, NULL},
 };
 
@@ -106,10 +106,9 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .arguments = "JOB",
     .summary = "measure motif and end-to-end errors of a job's model",
-    .text =
-        "The measurement is a job of its own, queued like any other; this command waits for it. FPE: motifs where "
-        "there is\n"
-        "nothing. FNE: symbols without a motif. CE: motifs of the wrong channel. E2EE: edit distance of the answer.",
+    .text = "The measurement is a job of its own in the queue; this command waits for it.\n  FPE   motifs where no "
+            "symbol is\n  FNE   symbols without a motif\n  CE    motifs of the wrong channel\n  E2EE  edit distance "
+            "between the model's answer and the true one",
     .example = "  motifctl evaluate latest --samples 10000\n"
                "  motifctl evaluate 01JD8 --checkpoint density:1.9e-3\n"
                "  motifctl evaluate 01JD8 --last --json",

@@ -1,8 +1,8 @@
 /* `motifctl checkpoints` and `motifctl export`.
  *
- * An export writes FILE.part and renames it when it is whole. What is there of FILE.part from an earlier try is asked
- * for no more: the request names the first missing byte, and If-Range makes the server start over when the checkpoint
- * is not the one that the part belongs to (its ETag lies beside it in FILE.part.etag). */
+ * An export writes FILE.part and renames it when it is complete. When FILE.part exists from an earlier try, the request
+ * asks for the bytes after it. FILE.part.etag contains the ETag of its checkpoint: with If-Range the server sends the
+ * whole file again when that checkpoint is another one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static int checkpoints_run(struct ctl *ctl, const struct options *args)
 const struct command command_checkpoints = {
     .name = "checkpoints",
     .arguments = "JOB",
-    .summary = "list the checkpoints that a job keeps",
-    .text = "Kept are the latest, the most accurate, the last of each density, and pinned ones.",
+    .summary = "list the checkpoints of a job",
+    .text = "A job keeps its latest and its most accurate checkpoint, the last one of each density, and pinned ones.",
     .example = "  motifctl checkpoints latest",
     .options = no_options,
     .least = 1,
@@ -70,16 +70,16 @@ const struct command command_checkpoints = {
 /* --- export --- */
 
 static const struct option_spec options[] = {
-    {"checkpoint", "SEQ", "a sequence number, or latest (latest); of a bundle also all"},
-    {"onnx", NULL, "what the model computes of an input, as an ONNX model"},
-    {"bundle", NULL, "everything of the job that another daemon needs, and motifctl verify"},
+    {"checkpoint", "SEQ", "a sequence number, or latest (latest); with --bundle also all"},
+    {"onnx", NULL, "save the model as ONNX, for other programs"},
+    {"bundle", NULL, "save everything of the job that another daemon or motifctl verify needs"},
     {NULL, NULL, NULL},
 };
 
 struct export
 {
     struct ctl *ctl;
-    char path[160];                   /* of the checkpoint on the server */
+    char path[160];                   /* path of the checkpoint on the server */
     char part[4096], part_etag[4096]; /* file names */
     int64_t have;                     /* bytes of the part when this try began */
     bool drawn;
@@ -126,7 +126,7 @@ static void write_line(const char *path, const char *text)
     }
 }
 
-/* Whose bytes the part will hold is on disk before they are, so that a part that a killed run leaves can be used. */
+/* The ETag is on disk before the first byte of the part, so that the next run can use the part of a killed run. */
 static void begins(void *context, const struct http_answer *answer)
 {
     const struct export *export = context;
@@ -136,22 +136,22 @@ static void begins(void *context, const struct http_answer *answer)
         unlink(export->part_etag);
 }
 
-/* Whether the part and this answer belong together; else what came went to the wrong place, and all is asked for
- * again. */
+/* Returns whether the answer continues the part. Otherwise the part must be dropped and everything requested again. */
 static bool goes_on(const struct export *export, const struct http_answer *answer)
 {
     char wanted[64] = "";
     int bytes = 0;
     if (answer->status == 200)
-        return export->have == 0; /* else another checkpoint than the part's */
+        return export->have == 0; /* a whole file, in answer to a request for a part: another checkpoint */
     if (answer->status == 206)
         bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
-    else if (answer->status == 416 && export->have > 0) /* is it complete? */
+    else if (answer->status == 416 && export->have > 0) /* the part may be complete */
         bytes = snprintf(wanted, sizeof(wanted), "bytes */%lld", (long long)export->have) + 1;
     return strncmp(answer->content_range, wanted, (size_t)bytes) == 0;
 }
 
-/* One try. Returns CTL_SUCCESS when the part is whole, CTL_UNREACHABLE when it broke off and may be tried again. */
+/* One try. Returns CTL_SUCCESS when the part is complete, CTL_UNREACHABLE when the transfer broke off and can be tried
+ * again. */
 static int fetch(struct export *export, struct error *err)
 {
     struct stat info;
@@ -175,7 +175,7 @@ static int fetch(struct export *export, struct error *err)
     enum status status = http_call(export->ctl->http, &request, &answer, err);
     bool closed = fclose(request.file) == 0;
     int code = CTL_SUCCESS;
-    if (status == STATUS_IO || !closed) { /* another try would end there as well */
+    if (status == STATUS_IO || !closed) { /* another try would fail in the same way */
         code = ctl_fault(export->ctl, CTL_FAILED,
                          (error_clear(err),
                           error_set(err, STATUS_IO, NULL, "%.200s: cannot be written; is the disk full?", export->part),
@@ -185,7 +185,7 @@ static int fetch(struct export *export, struct error *err)
         unlink(export->part_etag);
         code = CTL_UNREACHABLE;
     } else if (answer.status == 416 && export->have > 0) {
-        code = CTL_SUCCESS; /* all of it is there */
+        code = CTL_SUCCESS; /* the file is complete */
     } else if (answer.status == 200 || answer.status == 206) {
         code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
     } else {
@@ -215,7 +215,7 @@ static int fetch_all(struct export *export)
     return code;
 }
 
-/* The number behind "latest" now, so that every try asks for the same one. */
+/* Returns the number of the latest checkpoint, so that every try requests the same one. */
 static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
 {
     char path[128];
@@ -224,7 +224,7 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     double newest = -1;
     if (wanted && strcmp(wanted, "latest") != 0) {
         if (!wanted[0] || strspn(wanted, "0123456789") != strlen(wanted))
-            return ctl_usage(ctl, "--checkpoint takes a sequence number or latest; got %.40s", wanted);
+            return ctl_usage(ctl, "--checkpoint must be a sequence number or latest; got %.40s", wanted);
         snprintf(seq, bytes, "%s", wanted);
         return CTL_SUCCESS;
     }
@@ -240,7 +240,7 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     return code;
 }
 
-/* The path on the server, and a name for the file. */
+/* Chooses the path on the server and the name of the file. */
 static int choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
                   char name[128])
 {
@@ -308,8 +308,9 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_export = {
     .name = "export",
     .arguments = "JOB [FILE]",
-    .summary = "save a checkpoint as .safetensors or .onnx, or the job as a bundle",
-    .text = "A download that broke off goes on where it stopped, also in a later run with the same FILE.",
+    .summary = "save the weights as .safetensors or .onnx, or the job as a bundle",
+    .text = "Use it to take a model to another program or another daemon. Repeat the command with the same FILE to "
+            "resume an interrupted\ndownload.",
     .example =
         "  motifctl export latest weights.safetensors\n"
         "  motifctl export latest job.bundle --bundle --checkpoint all\n"

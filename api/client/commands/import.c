@@ -1,4 +1,4 @@
-/* `motifctl import`: a model from a file becomes a job of this server. */
+/* `motifctl import`: makes a job of this server from a model in a file. */
 #include <string.h>
 
 #include "api/client/ctl.h"
@@ -6,7 +6,7 @@
 #define FILE_MOST (128u << 20)
 
 static const struct option_spec options[] = {
-    {"name", "NAME", "name of the job that is made"},
+    {"name", "NAME", "name of the new job"},
     {NULL, NULL, NULL},
 };
 
@@ -41,9 +41,9 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_import = {
     .name = "import",
     .arguments = "FILE",
-    .summary = "make a job of a model that was exported",
-    .text = "The job has succeeded and answers motifs, predict, evaluate and export like the one the file comes from.\n"
-            "A file that is damaged, or whose model does not fit its configuration, is refused.",
+    .summary = "make a job from an exported model",
+    .text = "The new job is in the state succeeded and answers motifs, predict, evaluate and export like the original. "
+            "The server refuses a\nfile that is damaged, or whose model does not fit its configuration.",
     .example = "  motifctl import weights.safetensors --name borrowed",
     .options = options,
     .least = 1,

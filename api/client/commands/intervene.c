@@ -1,4 +1,4 @@
-/* `motifctl intervene`: what a model reads once motifs have been taken away, moved or changed. */
+/* `motifctl intervene`: shows what a model reads after motifs were removed, moved or changed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 
 static const struct option_spec options[] = {
     {"seed", "N", "the input: sample N of the job's own domain (0)"},
-    {"maximal", NULL, "first drop motifs that a stronger one is near"},
+    {"maximal", NULL, "first drop motifs that have a stronger one nearby"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {NULL, NULL, NULL},
 };
 
-/* A number behind *at, which is moved on. */
+/* Reads a number at *at and moves *at behind it. */
 static bool number(const char **at, double *out)
 {
     char *end;
@@ -76,7 +76,7 @@ static bool read_edit(const char *text, cJSON *edit)
     return *at && target(&at, cJSON_AddObjectToObject(edit, "to")) && *at == '\0';
 }
 
-/* The body; NULL after a usage error, which *code tells. */
+/* Returns the body of the request, or NULL and an exit code in *code. */
 static char *question(struct ctl *ctl, const struct options *args, int *code)
 {
     struct error err = {0};
@@ -94,8 +94,9 @@ static char *question(struct ctl *ctl, const struct options *args, int *code)
         cJSON *edit = cJSON_CreateObject();
         cJSON_AddItemToArray(edits, edit);
         if (!read_edit(args->positional[i], edit))
-            *code = ctl_usage(ctl, "%.80s is no change: CHANNEL[@ROW,COL]=delete, or =[CHANNEL][@ROW,COL][*VALUE]",
-                              args->positional[i]);
+            *code =
+                ctl_usage(ctl, "%.80s is not a change: use CHANNEL[@ROW,COL]=delete, or =[CHANNEL][@ROW,COL][*VALUE]",
+                          args->positional[i]);
     }
     submission_checkpoint(body, options_value(args, "checkpoint"));
     char *text = *code == CTL_SUCCESS ? cJSON_PrintUnformatted(body) : NULL;
@@ -103,7 +104,7 @@ static char *question(struct ctl *ctl, const struct options *args, int *code)
     return text;
 }
 
-/* Symbols with spaces between, or positions with their class. */
+/* Prints symbols separated by spaces, or positions with their class. */
 static void view_words(struct ctl *ctl, const cJSON *list)
 {
     const cJSON *item = NULL;
@@ -163,10 +164,10 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_intervene = {
     .name = "intervene",
     .arguments = "JOB CHANGE...",
-    .summary = "change motifs and show what is read then",
-    .text = "A change is FROM=TO. FROM is a channel, or one motif of it as CHANNEL@ROW,COL; TO is delete, or what "
-            "becomes of it: a channel, a\n"
-            "place as @ROW,COL, a value as *VALUE, or several of these in this order. All changes are done at once.",
+    .summary = "change motifs of an input and show how the model's reading changes",
+    .text = "Use it to test whether a motif causes the answer. A change is FROM=TO. FROM is a channel, or one motif as "
+            "CHANNEL@ROW,COL.\nTO is delete, or one or more of: a channel, a position @ROW,COL, a value *VALUE, in "
+            "this order. All changes apply at once.",
     .example = "  motifctl intervene latest 3=delete                   without the motifs of channel 3\n"
                "  motifctl intervene latest --seed 7 3=5 5=3           two channels trade places\n"
                "  motifctl intervene latest 3@40,12=@10,60 '5=*2.5'    one moves, others get a value",

@@ -1,4 +1,4 @@
-/* Commands on jobs as a whole: list, show, cancel, pause, resume, delete. */
+/* Commands for whole jobs: list, show, cancel, pause, resume, delete. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 /* --- list --- */
 
 static const struct option_spec list_options[] = {
-    {"state", "STATE", "only these: queued, running, paused, succeeded, failed, cancelled"},
-    {"kind", "KIND", "only this method"},
-    {"limit", "N", "at most this many (20)"},
+    {"state", "STATE", "only jobs in this state: queued, running, paused, succeeded, failed, cancelled"},
+    {"kind", "KIND", "only jobs of this method"},
+    {"limit", "N", "at most N jobs (20)"},
     {NULL, NULL, NULL},
 };
 
@@ -79,7 +79,7 @@ static int list_run(struct ctl *ctl, const struct options *args)
         buf_init(&out, 4u << 20);
         table_write(&table, ctl->out.colour, &out);
         if (json_string(page, "next_cursor"))
-            buf_text(&out, "more with --limit\n");
+            buf_text(&out, "there are more jobs; --limit shows them\n");
         term_flush(&ctl->out, &out);
         buf_close(&out);
         table_close(&table);
@@ -92,7 +92,7 @@ const struct command command_list = {
     .name = "list",
     .arguments = "",
     .summary = "list jobs, newest first",
-    .text = "One line a job: how far it is, its density, its accuracy, and when it was submitted.",
+    .text = "Prints one line per job: progress, density, accuracy, and when it was submitted.",
     .example = "  motifctl list --state running\n"
                "  motifctl list --json | jq -r '.jobs[].id'",
     .options = list_options,
@@ -104,8 +104,8 @@ const struct command command_list = {
 /* --- show --- */
 
 static const struct option_spec show_options[] = {
-    {"config", NULL, "the resolved configuration too"},
-    {"confusion", NULL, "the confusion matrix too"},
+    {"config", NULL, "also print the resolved configuration"},
+    {"confusion", NULL, "also print the confusion matrix"},
     {NULL, NULL, NULL},
 };
 
@@ -176,7 +176,7 @@ const struct command command_show = {
     .name = "show",
     .arguments = "JOB",
     .summary = "show a job: state, progress, result",
-    .text = "JOB is an id, the unique beginning of one, or `latest`.",
+    .text = "JOB is an id, the unique beginning of an id, or `latest`.",
     .example = "  motifctl show latest --config\n"
                "  motifctl show 01JD8 --json | jq .result.fpe",
     .options = show_options,
@@ -189,7 +189,7 @@ const struct command command_show = {
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-/* Each names several jobs; all are tried, and the exit code is that of the first failure. */
+/* Acts on every named job, also after a failure. The exit code is that of the first failure. */
 static int act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
 {
     int worst = CTL_SUCCESS;
@@ -207,7 +207,7 @@ static int act(struct ctl *ctl, const struct options *args, const char *method, 
         if (code == CTL_SUCCESS && ctl->json && job)
             ctl_print_json(ctl, job);
         else if (code == CTL_SUCCESS && !ctl->json && verb)
-            fprintf(ctl->out.stream, "%s: %s asked for; it is %s\n", id, verb, json_string(job, "state"));
+            fprintf(ctl->out.stream, "%s: %s requested; the job is %s\n", id, verb, json_string(job, "state"));
         else if (code == CTL_SUCCESS && !ctl->json)
             fprintf(ctl->out.stream, "%s: deleted\n", id);
         cJSON_Delete(job);
@@ -238,7 +238,7 @@ const struct command command_cancel = {
     .name = "cancel",
     .arguments = "JOB...",
     .summary = "stop jobs for good; their checkpoints stay",
-    .text = "A running job stops at its next step.",
+    .text = "A running job stops after its current step. Use pause instead when the job should continue later.",
     .example = "  motifctl cancel latest",
     .options = no_options,
     .least = 1,
@@ -249,8 +249,9 @@ const struct command command_cancel = {
 const struct command command_pause = {
     .name = "pause",
     .arguments = "JOB...",
-    .summary = "pause running jobs; they save a checkpoint and give up their worker",
-    .text = "A resumed job goes on exactly where it was: the weights come out the same, bit for bit.",
+    .summary = "pause running jobs; each saves a checkpoint and frees its worker",
+    .text = "Use it to free a worker for another job. A resumed job continues exactly where it stopped: the weights "
+            "are the same bit for\nbit as without the pause.",
     .example = "  motifctl pause 01JD8 && motifctl resume 01JD8",
     .options = no_options,
     .least = 1,
@@ -261,8 +262,8 @@ const struct command command_pause = {
 const struct command command_resume = {
     .name = "resume",
     .arguments = "JOB...",
-    .summary = "let paused jobs go on",
-    .text = "The job is queued and goes on from its last checkpoint when a worker is free.",
+    .summary = "continue paused jobs",
+    .text = "The job returns to the queue and continues from its last checkpoint when a worker is free.",
     .example = "  motifctl resume latest && motifctl watch latest",
     .options = no_options,
     .least = 1,
@@ -274,7 +275,7 @@ const struct command command_delete = {
     .name = "delete",
     .arguments = "JOB...",
     .summary = "delete finished jobs with their checkpoints and metrics",
-    .text = "Only a finished job can be deleted; cancel it first.",
+    .text = "Only a finished job can be deleted; cancel a running one first.",
     .example = "  motifctl delete 01JD8",
     .options = no_options,
     .least = 1,

@@ -1,4 +1,4 @@
-/* `motifctl motifs`: where a trained model sees its motifs, drawn over the input in the terminal and as PNG. */
+/* `motifctl motifs`: draws an input and the motifs that a model found in it, in the terminal and as PNG. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 static const struct option_spec options[] = {
     {"seed", "N", "the input: sample N of the job's own domain (0)"},
-    {"count", "N", "this many inputs, from --seed on (1)"},
+    {"count", "N", "number of inputs, starting at --seed (1)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {"png", "FILE", "write the picture too; with --count, FILE-SEED.png"},
+    {"png", "FILE", "also write the picture; with --count, FILE-SEED.png"},
     {NULL, NULL, NULL},
 };
 
@@ -27,7 +27,7 @@ static char *question(long long seed, const char *checkpoint)
     return text;
 }
 
-/* "four.png" and seed 3 become "four-3.png" when there are several. */
+/* Makes "four-3.png" from "four.png" and seed 3 when there are several inputs. */
 static void png_name(const char *file, long long seed, bool several, char *out, size_t bytes)
 {
     size_t stem = strlen(file);
@@ -96,12 +96,10 @@ static int run(struct ctl *ctl, const struct options *args)
 const struct command command_motifs = {
     .name = "motifs",
     .arguments = "JOB",
-    .summary = "show where the model sees its motifs in an input",
-    .text = "Draws the input with a letter for each motif at its place: its channel, bright where it is the "
-            "strongest of its\n"
-            "footprint. Below: what each channel found, the model's answer, and the truth. Works while the job "
-            "trains, on its\n"
-            "last checkpoint.",
+    .summary = "show where in an input a model found its motifs",
+    .text = "Draws the input with a letter for each motif: its channel, bright when it is the strongest of its "
+            "footprint. Below follow\nwhat each channel found, the model's answer, and the true one. Works during the "
+            "training too, with the last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"
                "  motifctl motifs 01JD8 --seed 3 --checkpoint density:1.9e-3     an earlier stage",

@@ -1,4 +1,4 @@
-/* `motifctl metrics` and `motifctl plot`. */
+/* `motifctl metrics` and `motifctl plot`: the time series of a job as numbers and as pictures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +42,10 @@ static const char *series_name(const cJSON *one)
 /* --- metrics --- */
 
 static const struct option_spec metrics_options[] = {
-    {"name", "A,B", "only these series"},
+    {"name", "A,B", "only these series, separated by commas"},
     {"since", "STEP", "only points after this step"},
-    {"max-points", "N", "points a series at most (500)"},
-    {"csv", NULL, "every point: name,step,value"},
+    {"max-points", "N", "most points per series (500)"},
+    {"csv", NULL, "print every point: name,step,value"},
     {NULL, NULL, NULL},
 };
 
@@ -107,10 +107,9 @@ static int metrics_run(struct ctl *ctl, const struct options *args)
 const struct command command_metrics = {
     .name = "metrics",
     .arguments = "JOB",
-    .summary = "the time series of a job: last value, range, or every point",
-    .text =
-        "Steps count samples. When a series has more points than asked for, each bucket gives its least, its most and\n"
-        "its last, so that no peak is lost.",
+    .summary = "print the time series of a job: last value, range, or every point",
+    .text = "Steps count samples. When a series has more points than requested, each bucket has its smallest, its "
+            "largest and its last\npoint, so that no peak is lost.",
     .example = "  motifctl metrics latest\n"
                "  motifctl metrics latest --name loss,accuracy --csv > run.csv",
     .options = metrics_options,
@@ -124,14 +123,14 @@ const struct command command_metrics = {
 static const struct option_spec plot_options[] = {
     {"log", NULL, "logarithmic values"},
     {"since", "STEP", "only points after this step"},
-    {"height", "LINES", "height of a picture (16)"},
-    {"png", "FILE", "into a file instead, a panel a series"},
+    {"height", "LINES", "height of the picture in lines (16)"},
+    {"png", "FILE", "write a PNG with one panel per series instead"},
     {NULL, NULL, NULL},
 };
 
-#define PNG_POINTS 1500 /* a series */
+#define PNG_POINTS 1500 /* most points per series */
 
-/* The points of a series as two lists, x then y; NULL without memory. */
+/* Returns the points of a series as two lists, x then y; NULL without memory. The caller frees it. */
 static double *columns_of(const cJSON *one, size_t *count)
 {
     size_t size = (size_t)cJSON_GetArraySize(one);
@@ -148,7 +147,7 @@ static double *columns_of(const cJSON *one, size_t *count)
     return x;
 }
 
-/* A panel a series, two beside each other. */
+/* Draws one panel per series, two beside each other. */
 static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool log_y)
 {
     struct chart_panel panels[CHART_PANELS];
@@ -178,7 +177,7 @@ static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool
     struct chart chart = {.panels = panels, .panel_count = count, .columns = count > 1 ? 2 : 1};
     buf_init(&out, CHART_BYTES);
     if (count == 0)
-        code = ctl_usage(ctl, "the job has no such series; motifctl metrics lists what there is");
+        code = ctl_usage(ctl, "the job has no such series; `motifctl metrics` lists them");
     else if (chart_png(&chart, &out, &err) != STATUS_OK)
         code = ctl_fault(ctl, CTL_FAILED, &err);
     else
@@ -243,8 +242,8 @@ static int plot_run(struct ctl *ctl, const struct options *args)
 const struct command command_plot = {
     .name = "plot",
     .arguments = "JOB [SERIES,...]",
-    .summary = "draw time series in the terminal, or into a PNG",
-    .text = "Without names it draws loss and accuracy. `motifctl metrics JOB` lists the series there are.",
+    .summary = "draw time series in the terminal or as PNG",
+    .text = "Without names it draws loss and accuracy. `motifctl metrics JOB` lists the series of a job.",
     .example = "  motifctl plot latest\n"
                "  motifctl plot 01JD8 density,loss --log\n"
                "  motifctl plot latest fpe,fne,ce --png errors.png",

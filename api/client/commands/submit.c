@@ -1,5 +1,5 @@
-/* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with a
- * key of its own, so that an answer lost on the way can be asked for again without a second job. */
+/* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with an
+ * idempotency key. After a lost answer the request is sent again with the same key, and no second job is made. */
 #include "api/json/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,22 +13,23 @@
 
 static const struct option_spec options[] = {
     {"preset", "NAME", "start from this preset (motifctl kinds lists them)"},
-    {"config", "FILE", "JSON: a configuration, or a whole submission; - is standard input"},
+    {"config", "FILE", "JSON file with a configuration or a whole submission; - is standard input"},
     {"set", "FIELD=VALUE", "set one configuration field; may be repeated"},
-    {"kind", "KIND", "the method; known from the preset otherwise"},
-    {"name", "NAME", "a name for people"},
-    {"priority", "N", "-100 to 100, higher runs first (0)"},
+    {"kind", "KIND", "the method; only needed without a preset"},
+    {"name", "NAME", "name of the job"},
+    {"priority", "N", "-100 to 100; the queue runs higher priorities first (0)"},
     {"threads", "N", "threads of this job; results do not depend on it"},
-    {"executor", "NAME", "who trains it: thread, process, mpirun or slurm, as far as the daemon has them (its first)"},
-    {"ranks", "N", "processes that share the work, of mpirun and slurm (1); each count has bits of its own"},
-    {"key", "KEY", "Idempotency-Key; the same key gives the same job (random)"},
+    {"executor", "NAME",
+     "what trains the job: thread, process, mpirun or slurm, as far as the daemon has them (its first)"},
+    {"ranks", "N", "processes that share the work, for mpirun and slurm (1); results depend on it in the last bits"},
+    {"key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"},
     {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
     {"watch", NULL, "follow the job to its end"},
-    {"dry-run", NULL, "say what it would cost; store nothing"},
+    {"dry-run", NULL, "print the predicted cost; store nothing"},
     {NULL, NULL, NULL},
 };
 
-/* All of a file, at most 1 MiB. */
+/* Reads a whole file of at most 1 MiB. */
 static char *read_file(const char *path, struct error *err)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
@@ -56,7 +57,7 @@ static char *read_file(const char *path, struct error *err)
     return buf_take(&text, NULL);
 }
 
-/* The kind that has the preset, from the server's list. */
+/* Finds the kind that has the preset in the server's list. */
 static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
@@ -78,9 +79,9 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
     }
     cJSON_Delete(document);
     if (other[0])
-        return ctl_usage(ctl, "%s and %s both have a preset %.80s; name one with --kind", other, kind, preset);
+        return ctl_usage(ctl, "%s and %s both have a preset %.80s; select one with --kind", other, kind, preset);
     if (!kind[0])
-        return ctl_usage(ctl, "no preset is called %.80s; `motifctl kinds` lists them", preset);
+        return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
     return CTL_SUCCESS;
 }
 
@@ -127,7 +128,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     if (json_string(body, "kind"))
         return CTL_SUCCESS;
     if (!preset)
-        return ctl_usage(ctl, "say what to train: --preset NAME, or --kind KIND with --config or --set");
+        return ctl_usage(ctl, "nothing to train: give --preset NAME, or --kind KIND with --config or --set");
     int code = kind_of_preset(ctl, preset, kind, sizeof(kind));
     if (code == CTL_SUCCESS)
         submission_text(body, "kind", kind);
@@ -141,7 +142,7 @@ static void view_dry_run(struct ctl *ctl, const cJSON *answer)
         void (*write)(char *out, size_t bytes, double value);
     } lines[] = {
         {"parameters", "parameters", term_count},
-        {"flops_per_sample", "floating-point operations a sample", term_count},
+        {"flops_per_sample", "floating-point operations per sample", term_count},
         {"flops", "floating-point operations", term_count},
         {"samples", "samples", term_count},
         {"memory_bytes", "memory", term_bytes},
@@ -186,7 +187,8 @@ static void random_key(char *out, size_t bytes)
         snprintf(out + 2 * i, bytes - 2 * i, "%02x", random[i]);
 }
 
-/* Sends the body until an answer comes: three tries when the server is away, more when it asks for patience. */
+/* Sends the body until an answer comes: three tries when the server is unreachable, more when it answers with
+ * Retry-After. */
 static int send_body(struct ctl *ctl, const char *text, const char *key, bool dry_run, cJSON **answer_json)
 {
     char header[300];
@@ -257,9 +259,9 @@ const struct command command_submit = {
     .name = "submit",
     .arguments = "",
     .summary = "submit a job",
-    .text = "Takes a preset, a JSON file, single fields, or all three; later ones win: preset, file, --set. Prints the "
-            "job's\n"
-            "id. Values of --set are read as JSON when they are JSON and as text otherwise.",
+    .text =
+        "Combines a preset, a JSON file and single fields; a later one overrides an earlier one in the order preset, "
+        "file, --set.\nPrints the id of the job. A value of --set that is JSON is read as JSON, any other as text.",
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --preset digitcircle-paper --dry-run     what it would cost\n"

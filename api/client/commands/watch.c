@@ -1,10 +1,10 @@
-/* `motifctl watch`: a job's progress, drawn until it ends.
+/* `motifctl watch`: draws the progress of a job until the job ends.
  *
- * Follows the job's events on a connection of their own: progress is drawn as it is told, a change of state makes
- * us ask for the job. When the stream ends or cannot be had (64 are open), we ask for the job every half second
- * with its ETag, so that an unchanged one costs a 304, and try the stream again. A daemon that goes away is asked
- * again after 0.5, 1, 2 ... 10 s, and said so once; what it answers after a restart is the same job, queued or
- * running again, and the stream goes on behind the last event that was seen. */
+ * The command follows the job's event stream on a second connection. A progress event is drawn directly; after a change
+ * of state the command requests the job. Without a stream (64 are open, or it ended) it requests the job every half
+ * second with its ETag, so that an unchanged job costs a 304, and tries the stream again. When the daemon is away, it
+ * tries again after 0.5, 1, 2 ... 10 s and prints that once. After a restart of the daemon the same job is queued or
+ * running again, and the stream continues after the last event. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static double now(void)
 static void wait_seconds(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
-    nanosleep(&time, NULL); /* an interrupt ends it early, as it should */
+    nanosleep(&time, NULL); /* a signal ends the pause early, as intended */
 }
 
 struct watch {
@@ -41,12 +41,12 @@ struct watch {
     char job_path[128], errors_path[160], events_path[160];
     struct http *stream; /* the connection of the events */
     struct event_stream events;
-    int code; /* of a look during a stream */
+    int code; /* exit code of a request for the job during a stream */
     char etag[128];
     cJSON *job, *errors;
     bool drawn;         /* a live line is on the terminal */
     double plain_at;    /* when the last plain line was written */
-    char plain_key[96]; /* state and density of it */
+    char plain_key[96]; /* state and density in the last plain line */
     double errors_at;
 };
 
@@ -71,8 +71,8 @@ static void say(struct watch *watch, enum term_style style, const char *text)
     buf_close(&out);
 }
 
-/* The motif errors of the last stage, when the method publishes them. A server that does not answer is
- * noticed by the next look at the job. */
+/* Requests the motif errors of the last stage, when the method publishes them. If the server does not answer, the next
+ * request for the job notices it. */
 static void refresh_errors(struct watch *watch)
 {
     struct http_request request = {.method = "GET", .path = watch->errors_path};
@@ -100,7 +100,7 @@ static void draw_live(struct watch *watch)
     watch->drawn = true;
 }
 
-/* Off a terminal: a line when the state or the density changes, and every ten seconds. */
+/* Without a terminal: prints a line when the state or the density changes, and every ten seconds. */
 static void draw_plain(struct watch *watch)
 {
     struct buf out;
@@ -160,8 +160,8 @@ static int finish(struct watch *watch)
     return strcmp(state, "succeeded") == 0 ? CTL_SUCCESS : CTL_FAILED;
 }
 
-/* One look at the job. CTL_SUCCESS: watch->job is fresh, or unchanged (*fresh tells). CTL_UNREACHABLE is for the caller
- * to try again; nothing was said. */
+/* Requests the job once. CTL_SUCCESS: watch->job is up to date; *fresh says whether it changed. CTL_UNREACHABLE:
+ * nothing was printed and the caller may try again. */
 static int look(struct watch *watch, bool *fresh, struct error *err)
 {
     char condition[160];
@@ -187,7 +187,7 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
             *fresh = true;
         } else {
             cJSON_Delete(job);
-            error_set(err, STATUS_CORRUPT, NULL, "the server's answer is no job; is it motifd?");
+            error_set(err, STATUS_CORRUPT, NULL, "the server's answer is not a job; is it motifd?");
             code = ctl_fault(watch->ctl, CTL_FAILED, err);
         }
     } else if (answer.status != 304) {
@@ -199,7 +199,7 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
 
 /* ---- the stream ---- */
 
-/* Takes the progress that an event tells into the job that is drawn. */
+/* Copies the progress of an event into the job that is drawn. */
 static void take_progress(struct watch *watch, const char *data)
 {
     cJSON *event = cJSON_Parse(data), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
@@ -211,7 +211,7 @@ static void take_progress(struct watch *watch, const char *data)
     cJSON_Delete(event);
 }
 
-/* The stream has begun, or tells something. False: there is nothing more to wait for. */
+/* Handles the start of the stream, or an event. Returns false when nothing more is to come. */
 static bool on_event(void *context, const char *type, const char *data)
 {
     struct watch *watch = context;
@@ -241,7 +241,7 @@ static bool go_on(void *context, int64_t received, int64_t expected)
     return !interrupted;
 }
 
-/* Follows the events until the job ends or the stream does, or not at all when there is none to be had. */
+/* Follows the events until the job or the stream ends; returns at once when no stream is available. */
 static void listen_to(struct watch *watch)
 {
     char last[64];
@@ -257,7 +257,7 @@ static void listen_to(struct watch *watch)
         request.headers[0] = last;
     watch->code = CTL_SUCCESS;
     event_stream_begin(&watch->events, on_event, watch);
-    (void)http_call(watch->stream, &request, &answer, NULL); /* how it ended is told by the next look */
+    (void)http_call(watch->stream, &request, &answer, NULL); /* the next request for the job shows how it ended */
     http_answer_close(&answer);
 }
 
@@ -273,7 +273,7 @@ static int follow(struct watch *watch, double interval, double patience)
             if (!met || (lost && now() - lost_at > patience))
                 return ctl_fault(watch->ctl, CTL_UNREACHABLE, &err);
             if (!lost) {
-                say(watch, STYLE_YELLOW, "server not reachable; the job is safe there, trying again");
+                say(watch, STYLE_YELLOW, "the server cannot be reached; the job is safe there; trying again");
                 lost = true;
                 lost_at = now();
             }
@@ -284,7 +284,7 @@ static int follow(struct watch *watch, double interval, double patience)
         if (code != CTL_SUCCESS)
             return code;
         if (lost)
-            say(watch, STYLE_GREEN, "server is back");
+            say(watch, STYLE_GREEN, "the server is back");
         lost = false;
         met = true;
         pause = 0.5;
@@ -297,7 +297,7 @@ static int follow(struct watch *watch, double interval, double patience)
         if (!interrupted)
             wait_seconds(interval);
     }
-    say(watch, STYLE_PLAIN, "the job goes on; `motifctl watch` follows it again");
+    say(watch, STYLE_PLAIN, "the job continues; `motifctl watch` follows it again");
     return CTL_INTERRUPTED;
 }
 
@@ -307,7 +307,7 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
     snprintf(watch.events_path, sizeof(watch.events_path), "/v1/jobs/%s/events?after=now", id);
-    (void)http_twin(ctl->http, &watch.stream, NULL); /* without it, by asking again and again */
+    (void)http_second(ctl->http, &watch.stream, NULL); /* without a stream the job is requested repeatedly */
     snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=3", id);
     interrupted = 0;
     sigaction(SIGINT, &action, &before);
@@ -321,8 +321,8 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
 }
 
 static const struct option_spec options[] = {
-    {"interval", "MS", "where there is no event stream: look this often, in milliseconds (500)"},
-    {"patience", "SECONDS", "give up when the server stays away this long (600)"},
+    {"interval", "MS", "milliseconds between two requests when there is no event stream (500)"},
+    {"patience", "SECONDS", "seconds without a server after which the command gives up (600)"},
     {NULL, NULL, NULL},
 };
 
@@ -342,12 +342,11 @@ const struct command command_watch = {
     .name = "watch",
     .arguments = "JOB",
     .summary = "follow a job to its end with a progress bar",
-    .text =
-        "Draws stage, density, accuracy against its target, motif errors, speed and time left, and ends with the\n"
-        "result. Off a terminal it writes a line a change. It survives a restart of the daemon. With --json it prints\n"
-        "the job each time it changes, one document a line.",
-    .example = "  motifctl watch latest && echo trained     exit code 0: succeeded, 1: failed or cancelled\n"
-               "  motifctl watch 01JD --json | jq .progress.fraction",
+    .text = "Draws the stage, the density, the accuracy and its target, motif errors, speed and remaining time, then "
+            "the result. Without a\nterminal it prints a line per change. It survives a restart of the daemon. With "
+            "--json it prints the job as one document per\nline each time it changes.",
+    .example = "  motifctl watch latest && echo trained     # exit code 0: succeeded, 1: failed or cancelled\n  "
+               "motifctl watch 01JD --json | jq .progress.fraction",
     .options = options,
     .least = 1,
     .most = 1,

@@ -252,7 +252,7 @@ static void an_unknown_preset_is_a_usage_error(void **state)
     run(&got, script.port, "submit --preset slow");
     end(&script);
     assert_int_equal(got.code, 2);
-    assert_non_null(strstr(got.err, "no preset is called slow"));
+    assert_non_null(strstr(got.err, "there is no preset slow"));
 }
 
 static void a_dry_run_stores_nothing_and_shows_the_cost(void **state)
@@ -362,7 +362,7 @@ static void the_search_goes_through_all_pages(void **state)
     run(&got, script.port, "pause 01");
     end(&script);
     assert_int_equal(got.code, 0);
-    assert_string_equal(got.out, JOB ": pause asked for; it is running\n");
+    assert_string_equal(got.out, JOB ": pause requested; the job is running\n");
 }
 
 /* --- watching --- */
@@ -385,9 +385,9 @@ static void watching_survives_a_restart(void **state)
     assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7"); /* the one behind it was cut off */
     assert_string_equal(header(script.requests[8], "If-None-Match"), "\"b\"");
     assert_non_null(strstr(got.err, "75 %")); /* told by the event */
-    const char *away = strstr(got.err, "server not reachable"), *back = strstr(got.err, "server is back");
+    const char *away = strstr(got.err, "server cannot be reached"), *back = strstr(got.err, "server is back");
     assert_true(away && back && away < back);
-    assert_null(strstr(away + 1, "server not reachable")); /* said once */
+    assert_null(strstr(away + 1, "server cannot be reached")); /* said once */
     assert_non_null(strstr(got.out, "succeeded\n"));
     assert_non_null(strstr(got.out, "1.25 %"));
     assert_null(strstr(got.err, "\033")); /* no terminal: no escape sequences */
