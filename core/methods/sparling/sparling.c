@@ -28,9 +28,10 @@ static enum status resolve(void *config, const char *data, struct error *err)
 const struct method sparling_method = {
     .kind = "sparling",
     .title = "SPARLING: learning latent motifs from end-to-end labels",
-    .summary = "A motif model marks places in the input, a head reads labels from the marks alone. A sparse layer "
-               "between them lets ever fewer marks pass as accuracy holds up, until what is left are the motifs "
-               "themselves, found without ever being shown.",
+    .summary =
+        "A motif model marks positions in the input, and a head reads the label from these marks alone. A sparse layer "
+        "between them lowers the share of marks as long as the accuracy holds, until only the motifs remain. Training "
+        "needs labels, and no examples of motifs.",
     .paper = "K. Gupta, O. Bastani, A. Solar-Lezama. SPARLING: Learning Latent Representations with Extremely Sparse "
              "Activations. arXiv:2302.01976.",
     .config = CONFIG_TABLE(sparling_fields, struct sparling_config),
