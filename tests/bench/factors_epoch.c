@@ -1,11 +1,11 @@
-/* Processor time of updates of one fit, on one thread:
+/* Measures the processor time of updates of one fit, on one thread:
  *
  *     factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
  *
- * MODEL: sparse-vae, vae. PRECISION: float, bf16. Softmax likelihood on 0/1 rows with a tenth of ones. With ANCHORS and
- * THREES (0..1) these shares of the features hang on one factor and on three, the others on two, and the decoder skips
- * zeros. Prints one JSON object: the median
- * time of an update after two that do not count, and the operations that it counts as. */
+ * MODEL: sparse-vae, vae. PRECISION: float, bf16. The likelihood is softmax, on 0/1 rows with a tenth of ones. With
+ * ANCHORS and THREES (0..1), these shares of the features depend on one factor and on three factors, the others on two,
+ * and the decoder skips zeros. Prints one JSON object: the median time of an update after two for warm-up, and its
+ * number of operations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An update of the Sparse VAE beside the same in PyTorch, and beside a VAE's, in processor time of one thread.
+"""Compares an update of the Sparse VAE with the same update in PyTorch, and with a VAE's, in processor time of one thread.
 
     factors_torch.py build/tests/bench/factors_epoch
 
-Ours and theirs take turns, so that both meet the machine in the same state. Needs python3-torch."""
+The two programs take turns, so that both run in the same state of the machine. Needs python3-torch."""
 import json
 import statistics
 import subprocess

@@ -1,10 +1,10 @@
-// How soon the page shows a chart, how long it takes to draw one again, and whether it grows.
+// Measures how soon the page shows a chart, how long a redraw takes, and whether the page's memory grows.
 //
 //   node page_bench.mjs MOTIFD PAGE_JOBS MODULES [JOBS] [POINTS] [SOAK_SECONDS]
 //
-// Ten navigations to a job among JOBS with POINTS points each, in a fresh browser context: milliseconds from the click until the first
-// chart's curve stands. Then uPlot alone: 8 series of 2,000 points, set again 200 times. With SOAK_SECONDS, a running job is
-// watched that long, and the page's heap after collection is printed at intervals.
+// Navigates ten times to a job among JOBS jobs with POINTS points each, in a new browser context, and measures the milliseconds from the
+// click until the first chart's curve is complete. Then measures uPlot alone: 8 series of 2,000 points, set again 200 times. With
+// SOAK_SECONDS, it opens a running job for that time and prints the page's heap after garbage collection at intervals.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { Browser, Daemon, ENDLESS, sleep } from "../browser/harness.mjs";

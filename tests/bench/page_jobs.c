@@ -1,5 +1,4 @@
-/* Jobs with long series, for page_bench.mjs: makes a database FILE of JOBS finished jobs with POINTS points of loss
- * each.
+/* Creates the database for page_bench.mjs: FILE with JOBS finished jobs, each with POINTS points of loss.
  *
  *   page_jobs FILE JOBS POINTS */
 #include <math.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Monte Carlo of activation pathways (design A) in NumPy beside the program's own, in one run.
+"""Compares the Monte Carlo trials of activation pathways (design A) in NumPy with the program's own.
 
 A code: draw its support and its stripe sparsity. A trial: draw signs for a code of K ones, observe A D x, analyse by A^T, and see whether the K entries of the support are the
 largest. NumPy does eight draws at a time with its FFT, over all filters at once. Both sides use one thread and are timed by

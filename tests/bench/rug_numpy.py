@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A Persian rug of 2^20 features applied to a vector, by the best that NumPy and SciPy do: W x = H (mask * (H x)) / n_d.
+"""Times a Persian rug of 2^20 features with NumPy and SciPy: W x = H (mask * (H x)) / n_d.
 
-H is a Kronecker product, so H x is a few products with small Hadamard matrices. How small is tried: from butterflies of two
-to blocks of 1024 (BLAS), on one thread. Prints a line each and the best; `motifd bench rug --threads 1` is the other side.
+H is a Kronecker product, so H x is a few products with small Hadamard matrices. All sizes are tried, from butterflies of two
+to blocks of 1024 (BLAS), on one thread. Prints a line for each size and the best; compare with `motifd bench rug --threads 1`.
 Needs python3-numpy and python3-scipy.  Usage: rug_numpy.py [log2 n]"""
 import os
 import sys

@@ -1,9 +1,9 @@
-/* How long storage takes, on the disk of the folder given (default: the working folder).
+/* Measures the latency of storage on the disk of FOLDER (default: the working folder).
  *
  *   storage_bench [FOLDER] [CHECKPOINT_MEGABYTES] [MILLIONS_OF_POINTS]
  *
- * Prints: latency of durable submits (alone and from several threads), time to write a large
- * checkpoint and what submits and reads see meanwhile, time to sweep it, time of metric reads. */
+ * Prints the latency of durable submits (from one and from several threads), the time to write a large checkpoint, the
+ * latency of submits and reads meanwhile, the time to sweep the checkpoint, and the time of metric reads. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -170,7 +170,7 @@ static void bench_checkpoint(const char *id, size_t megabytes)
         double commit = now();
         need(storage_checkpoint_commit(writer, &seq, &err), &err);
         double end = now();
-        if (round > 0) /* the one before is being swept now */
+        if (round > 0) /* meanwhile the previous one is swept */
             sleep(3);
         atomic_store(&stop, true);
         pthread_join(threads[0], NULL);

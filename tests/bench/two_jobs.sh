@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two steps of one thread each, side by side, against one of two threads: images a second, alternating.
+# Compares two processes of one thread each with one process of two threads, in images per second; the two alternate.
 #
 #     two_jobs.sh MOTIFD [PRESET [SECONDS]]
 #
@@ -9,7 +9,7 @@ motifd=$1 preset=${2:-small} seconds=${3:-10}
 rounds=3 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# step THREADS FILE: a benchmark's images a second, and the peak of its memory in MB, in FILE
+# step THREADS FILE: writes a benchmark's images per second and its peak memory in MB to FILE
 step() {
     "$motifd" bench sparling-step --preset "$preset" --threads "$1" --batch 10 --density 0.5 --seconds "$seconds" --json \
         | jq '[.images_per_second, .peak_rss_mb]' > "$2"

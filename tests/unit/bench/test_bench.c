@@ -1,4 +1,4 @@
-/* Every benchmark of a fraction of a second says something that can be true, and bad options are named. */
+/* Every benchmark reports plausible results in a fraction of a second, and errors name invalid options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 
-/* Counts what arrives and remembers faults. */
+/* A sink that counts values and faults. */
 struct seen {
     int depth, numbers, faults;
 };
@@ -32,7 +32,7 @@ static void number(void *c, const char *key, double v)
     s->numbers++;
     s->faults += !(v > 0 && v < 1e9);
     if (key && strcmp(key, "share_of_peak") == 0)
-        s->faults += v > 5; /* nothing beats the peak, but a busy machine may slow the run that measures the peak */
+        s->faults += v > 5; /* no rate exceeds the peak, but on a busy machine the measured peak may be too low */
 }
 static void integer(void *c, const char *key, int64_t v)
 {
@@ -53,7 +53,7 @@ static struct sink seen_sink(struct seen *seen)
     return (struct sink){seen, open_it, close_it, open_it, close_list, number, integer, boolean, text, null};
 }
 
-static void short_runs_report(void **state)
+static void short_runs_report_plausible_results(void **state)
 {
     static const char *const quick[] = {"peak", "conv3x3", "gemm", "passes", "pathways", "rug", "superposition-step"};
     struct bench_options options = {.threads = 1, .batch = 1, .seconds = 0.001};
@@ -68,7 +68,7 @@ static void short_runs_report(void **state)
     }
 }
 
-static void bad_options_are_named(void **state)
+static void invalid_options_are_refused_by_name(void **state)
 {
     struct seen seen = {0};
     struct sink sink = seen_sink(&seen);
@@ -87,7 +87,7 @@ static void bad_options_are_named(void **state)
     static const struct config_setting set[] = {{"width", "8"}, {NULL, NULL}};
     const struct bench_options network[] = {{.preset = "small"}, {.backward = "dense"}, {.set = set}};
     static const char *const pointers[] = {"/preset", "/backward", "/set"};
-    for (int i = 0; i < 3; i++) { /* of a network, which "peak" has not */
+    for (int i = 0; i < 3; i++) { /* options of a network, which "peak" does not measure */
         error_clear(&err);
         assert_int_equal(bench_run("peak", &network[i], &sink, &err), STATUS_INVALID);
         assert_string_equal(err.pointer, pointers[i]);
@@ -98,6 +98,7 @@ static void bad_options_are_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_report), cmocka_unit_test(bad_options_are_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_report_plausible_results),
+                                       cmocka_unit_test(invalid_options_are_refused_by_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

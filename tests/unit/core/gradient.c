@@ -1,3 +1,4 @@
+/* Builds graphs for gradient checks and compares their derivatives with central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -117,7 +118,7 @@ struct tensor *probe_input(struct probe *probe, int input)
     return in->tensor;
 }
 
-/* Element i of the coefficients in the plain order of the result. */
+/* The coefficient of element i, in the planar order of the result. */
 static double coefficient(size_t i)
 {
     struct philox from = philox_stream(815, 3, 0);
@@ -166,7 +167,7 @@ static real *seed_of(const struct tensor *out)
     return seed;
 }
 
-/* Lanes that are no channel. Weights of the next operation have zeros there, and their gradients count in a norm. */
+/* Checks that padding channels are zero: the next operation has zero weights there, but gradients count in a norm. */
 static void assert_padding_is_zero(const struct map_shape *s, const real *data, const char *what)
 {
     int last = s->channels % MAP_LANES, block = s->channels / MAP_LANES;
@@ -199,7 +200,7 @@ static struct tensor *forward(struct probe *probe, probe_build *build, const voi
 double probe_run(struct probe *probe, probe_build *build, const void *context)
 {
     struct error err = {0};
-    for (int i = 0; i < probe->checked_count; i++) /* stale values must not matter */
+    for (int i = 0; i < probe->checked_count; i++) /* old values must not matter */
         for (size_t j = 0; j < probe->checked[i]->count; j++) {
             probe->checked[i]->grad[j] = R(1e6);
             probe->checked[i]->grad_ready = false;
@@ -241,7 +242,7 @@ static double difference(struct probe *probe, probe_build *build, const void *co
 static void check_array(struct probe *probe, probe_build *build, const void *context, real *value, const real *grad,
                         size_t count, double tolerance, const char *what, int which)
 {
-    double largest = 1e-3; /* below that, absolute */
+    double largest = 1e-3; /* smaller gradients are compared by their absolute error */
     for (size_t i = 0; i < count; i++)
         largest = fabs((double)grad[i]) > largest ? fabs((double)grad[i]) : largest;
     size_t stride = count > SAMPLED ? count / SAMPLED : 1;

@@ -1,8 +1,8 @@
-/* Gradients against central differences, in double precision.
+/* Compares gradients with central differences, in double precision.
  *
- * A case builds a graph from weights and inputs that the probe owns. The probe weighs the result with fixed
- * coefficients into one number, runs the backward pass, and compares every partial derivative (of
- * large arrays: a sample) with (f(x + h) - f(x - h)) / 2h. */
+ * A test case builds a graph from weights and inputs that the probe owns. The probe reduces the result to one number
+ * with fixed coefficients, runs the backward pass, and compares every partial derivative (a sample of them for large
+ * arrays) with (f(x + h) - f(x - h)) / 2h. */
 #ifndef MOTIF_TESTS_UNIT_CORE_GRADIENT_H
 #define MOTIF_TESTS_UNIT_CORE_GRADIENT_H
 
@@ -15,7 +15,7 @@ struct probe_input {
     size_t count;
     bool map;
     int rows, cols;
-    struct map_shape shape; /* maps: value and grad are planes */
+    struct map_shape shape; /* of a map, whose value and grad are planes */
     struct tensor *tensor;
 };
 
@@ -23,14 +23,14 @@ struct probe {
     struct exec exec;
     struct arena arena;
     struct thread_pool *pool;
-    uint32_t drawn; /* arrays drawn so far */
+    uint32_t drawn; /* number of random arrays so far */
     uint64_t step;
     struct weight weights[PROBE_WEIGHTS];
-    struct weight *checked[PROBE_WEIGHTS]; /* weights, of whoever owns them, that are compared */
+    struct weight *checked[PROBE_WEIGHTS]; /* the weights whose gradients are compared; not owned */
     int weight_count, checked_count;
     struct probe_input inputs[PROBE_INPUTS];
     int input_count;
-    double error; /* largest relative error met */
+    double error; /* the largest relative error so far */
 };
 
 typedef struct tensor *probe_build(struct probe *probe, const void *context);
@@ -38,7 +38,7 @@ typedef struct tensor *probe_build(struct probe *probe, const void *context);
 void probe_open(struct probe *probe, int threads, const char *kernels);
 void probe_close(struct probe *probe);
 
-/* Numbers in [-scale, scale), different in every call. */
+/* Random numbers in [-scale, scale), different in every call. */
 void probe_fill(struct probe *probe, real *values, size_t count, double scale);
 
 struct weight *probe_weight(struct probe *probe, int rank, const int *dim, double scale);
@@ -46,14 +46,14 @@ struct weight *probe_vector(struct probe *probe, int count, double scale);
 struct weight *probe_matrix(struct probe *probe, int rows, int cols, double scale);
 void probe_check_also(struct probe *probe, struct weight *weight);
 
-/* Declares an input with a gradient, and (inside a build function) makes its tensor. */
+/* Declare an input with a gradient. Inside a build function, probe_input() returns its tensor. */
 int probe_rows(struct probe *probe, int rows, int cols, double scale);
 int probe_map(struct probe *probe, const struct map_shape *shape, double scale);
 struct tensor *probe_input(struct probe *probe, int input);
 
-/* Forward and backward; gradients are left in the weights and inputs. Returns the weighed result. */
+/* Runs forward and backward, and stores the gradients in the weights and inputs. Returns the reduced result. */
 double probe_run(struct probe *probe, probe_build *build, const void *context);
-/* Fails the test where a derivative is off by more than `tolerance` of the largest of its array. */
+/* Fails the test if a derivative differs by more than `tolerance` times the largest of its array. */
 void probe_check(struct probe *probe, probe_build *build, const void *context, double tolerance);
 
 #endif

@@ -1,4 +1,4 @@
-/* Attention and LSTM against central differences and against plain loops. */
+/* Compares attention and LSTM with central differences and with plain loops. */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static struct tensor *build_cross(struct probe *p, const void *context)
     return op_cross_attention(&p->exec, probe_input(p, 0), probe_input(p, 1), context);
 }
 
-/* The input used once more elsewhere: the attention's gradient is added to what is there. */
+/* The input has a second reader, so attention must add to an existing gradient. */
 static struct tensor *build_self_again(struct probe *p, const void *context)
 {
     struct tensor *x = probe_input(p, 0);
@@ -30,7 +30,7 @@ static struct tensor *build_self_again(struct probe *p, const void *context)
     return op_add(&p->exec, y, op_sum(&p->exec, op_sigmoid(&p->exec, x), 0.5));
 }
 
-static void self_attention_gradients(void **state)
+static void self_attention_gradients_match_differences(void **state)
 {
     static const int lengths[3] = {1, 5, 3};
     static const struct attention cases[] = {
@@ -51,7 +51,7 @@ static void self_attention_gradients(void **state)
     }
 }
 
-static void cross_attention_gradients(void **state)
+static void cross_attention_gradients_match_differences(void **state)
 {
     static const int lengths[2] = {7, 2};
     static const struct attention cases[] = {
@@ -69,8 +69,8 @@ static void cross_attention_gradients(void **state)
     }
 }
 
-/* By the formula, one query at a time. */
-static void attention_values(void **state)
+/* Computes the formula for one query at a time. */
+static void attention_equals_its_formula(void **state)
 {
     enum { BATCH = 2, LENGTH = 4, HEADS = 2, D = 3, COLS = HEADS * D };
     static const int lengths[BATCH] = {4, 2};
@@ -104,8 +104,8 @@ static void attention_values(void **state)
     probe_close(&p);
 }
 
-/* Keys past a sample's length change nothing, whatever they hold, and get no gradient. */
-static void attention_ignores_padding(void **state)
+/* Keys beyond a sample's length change nothing, whatever their values, and get no gradient. */
+static void attention_ignores_keys_beyond_the_length(void **state)
 {
     static const int lengths[2] = {3, 5};
     const struct attention shape = {.batch = 2, .queries = 4, .keys = 6, .heads = 2, .key_lengths = lengths};
@@ -154,13 +154,13 @@ static void open_lstm(struct probe *p, struct lstm_case *c)
     }
 }
 
-static void lstm_gradients(void **state)
+static void lstm_gradients_match_differences(void **state)
 {
     static const struct lstm_case cases[] = {
         {.sequences = 3, .length = 4, .in = 5, .hidden = 3},
         {.sequences = 1, .length = 1, .in = 2, .hidden = 1},
         {.sequences = 2, .length = 7, .in = 17, .hidden = 18},
-        {.sequences = 150, .length = 2, .in = 3, .hidden = 2}, /* more than one block */
+        {.sequences = 150, .length = 2, .in = 3, .hidden = 2}, /* more sequences than a block */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct probe p;
@@ -176,7 +176,7 @@ static double sigmoid(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* One direction of one sequence by the book; `out` [length][hidden]. */
+/* Computes one direction of one sequence by the formula; out: [length][hidden]. */
 static void plain_lstm(const struct lstm_case *c, int d, const real *x, double *out)
 {
     const struct lstm_weights *w = &c->direction[d];
@@ -198,7 +198,7 @@ static void plain_lstm(const struct lstm_case *c, int d, const real *x, double *
     }
 }
 
-static void lstm_values(void **state)
+static void lstm_equals_its_formula(void **state)
 {
     struct probe p;
     struct lstm_case c = {.sequences = 3, .length = 5, .in = 4, .hidden = 6};
@@ -220,9 +220,12 @@ static void lstm_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(self_attention_gradients), cmocka_unit_test(cross_attention_gradients),
-        cmocka_unit_test(attention_values),         cmocka_unit_test(attention_ignores_padding),
-        cmocka_unit_test(lstm_gradients),           cmocka_unit_test(lstm_values),
+        cmocka_unit_test(self_attention_gradients_match_differences),
+        cmocka_unit_test(cross_attention_gradients_match_differences),
+        cmocka_unit_test(attention_equals_its_formula),
+        cmocka_unit_test(attention_ignores_keys_beyond_the_length),
+        cmocka_unit_test(lstm_gradients_match_differences),
+        cmocka_unit_test(lstm_equals_its_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

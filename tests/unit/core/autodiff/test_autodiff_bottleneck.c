@@ -1,4 +1,4 @@
-/* What stands in for the sparse layer in the baselines: noise, KL sparsity. */
+/* The operations that replace the sparse layer in the baselines: noise and KL sparsity. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void open_noise(struct probe *p, struct noisy *c, int threads)
     p->checked_count -= 2; /* running statistics have no gradient */
 }
 
-static void noise_gradients(void **state)
+static void noise_gradients_match_differences(void **state)
 {
     const struct map_shape shapes[] = {{2, 18, 5, 3, 1, 1}, {1, 3, 1, 601, 0, 1}, {3, 1, 2, 2, 1, 1}};
     for (int i = 0; i < 6; i++) {
@@ -49,15 +49,16 @@ static void noise_gradients(void **state)
     }
 }
 
-/* Mean 0 and variance 1 over everything, then noise of the deviation asked for; channels keep their differences. */
-static void noise_values(void **state)
+/* All elements together get mean 0 and variance 1, then noise of the requested deviation; channels keep their
+ * differences. */
+static void noise_normalises_all_elements_and_has_its_deviation(void **state)
 {
     enum { COUNT = 4 * 7 * 30 * 31 };
     struct noisy c = {.shape = {4, 7, 30, 31, 1, 1}};
     struct probe p;
     static real clean[COUNT], noisy[COUNT], again[COUNT];
     open_noise(&p, &c, 2);
-    for (int i = 0; i < COUNT; i++) /* channels apart */
+    for (int i = 0; i < COUNT; i++) /* channels with different means */
         p.inputs[0].value[i] += (real)(i / (30 * 31) % 7);
     exec_begin(&p.exec, true, 3);
     tensor_to_planes(build_noise(&p, &c), clean);
@@ -79,7 +80,7 @@ static void noise_values(void **state)
     assert_true(fabs(sum) < 1e-9 && fabs(square - 1) < 1e-4);
     assert_true(fabs(noise) < 0.03 && fabs(noise_square - 2.25) < 0.06);
     assert_true(channel > 1);
-    /* Another step, other noise; the running statistics have followed. */
+    /* Another step has other noise, and the running statistics have moved. */
     exec_begin(&p.exec, true, 4);
     tensor_to_planes(build_noise(&p, &c), again);
     assert_memory_not_equal(noisy, again, sizeof noisy);
@@ -92,7 +93,7 @@ struct activation {
     double rate;
 };
 
-/* sigmoid, the divergence of its mean, and what of it is above one half: the two paths of KL sparsity. */
+/* Sigmoid, then both paths of KL sparsity: the divergence of its mean, and the values above one half. */
 static struct tensor *build_kl(struct probe *p, const void *context)
 {
     const struct activation *c = context;
@@ -103,7 +104,7 @@ static struct tensor *build_kl(struct probe *p, const void *context)
     return op_add(&p->exec, op_sum(&p->exec, map, 0.3), penalty);
 }
 
-static void kl_gradients(void **state)
+static void kl_sparsity_gradients_match_differences(void **state)
 {
     const double rates[] = {0.5, 0.02, 5.02262129e-5};
     for (int i = 0; i < 6; i++) {
@@ -117,7 +118,7 @@ static void kl_gradients(void **state)
     }
 }
 
-static void divergence_values(void **state)
+static void rate_divergence_equals_its_formula(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
@@ -134,7 +135,7 @@ static void divergence_values(void **state)
     probe_close(&p);
 }
 
-/* Channels 5 to 8 twice, once before and once behind the rest of another map. */
+/* Channels 5 to 8 twice: once before and once after the channels of another map. */
 static struct tensor *build_channels(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;
@@ -143,7 +144,7 @@ static struct tensor *build_channels(struct probe *p, const void *context)
     return op_join_channels(e, parts, 4);
 }
 
-static void channels_gradients(void **state)
+static void channel_gradients_match_differences(void **state)
 {
     const struct map_shape wide = {2, 18, 5, 3, 1, 1}, narrow = {2, 17, 5, 3, 1, 1};
     struct probe p;
@@ -168,8 +169,11 @@ static void channels_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_gradients),    cmocka_unit_test(noise_values),      cmocka_unit_test(kl_gradients),
-        cmocka_unit_test(channels_gradients), cmocka_unit_test(divergence_values),
+        cmocka_unit_test(noise_gradients_match_differences),
+        cmocka_unit_test(noise_normalises_all_elements_and_has_its_deviation),
+        cmocka_unit_test(kl_sparsity_gradients_match_differences),
+        cmocka_unit_test(channel_gradients_match_differences),
+        cmocka_unit_test(rate_divergence_equals_its_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

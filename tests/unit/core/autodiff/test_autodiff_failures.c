@@ -1,7 +1,6 @@
-/* What the operations promise when something is wrong, each for itself, forward and backward: without memory for any
- * one of its allocations the step says so and a later one has the same bits; of nothing comes nothing; after a
- * failure nothing is done and the first failure stays; shapes that do not fit are refused by name. In float, as the
- * daemon computes. */
+/* Failures of every operation, forward and backward, in float. If any one of its allocations fails, the step returns
+ * the error and a later step has the same bits. An operation on NULL returns NULL. After a failure nothing more is
+ * computed and the first error stays. Wrong shapes are refused with the name of the operation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,20 +17,20 @@
 enum { WEIGHTS = 40 };
 
 struct kit {
-    enum exec_sparse sparse; /* and then the norms' gradient held as well */
+    enum exec_sparse sparse; /* if not dense, exec.hold is set too */
     struct exec exec;
     struct arena arena;
     struct thread_pool *pool;
     struct weight weights[WEIGHTS];
     int weight_count;
-    real *memory[64]; /* of inputs and weights */
+    real *memory[64]; /* the arrays of inputs and weights */
     int pieces;
-    /* Inputs, made anew for each step. */
+    /* Inputs, created again for each step: */
     struct tensor *map, *second_map, *line, *rows, *same, *wide, *pairs, *small, *spread, *odds, *share, *prior,
         *prior_spread, *prior_odds, *one, *hidden, *image;
     struct tensor *odd_rows, *odd_map;
-    real *values[24], mostly[16]; /* a threshold above most */
-    /* Weights. */
+    real *values[24], mostly[16]; /* mostly: thresholds above most values */
+    /* Weights: */
     struct weight *w33, *w13, *w15, *w11, *planar, *square, *b, *gain, *bias, *mean, *variance, *one_mean,
         *one_variance, *table, *sigma, *heads, *head_bias, *mask, *first, *second, *arc_bias, *arc_head, *base,
         *changes, *odd, *deviation, *k4;
@@ -124,7 +123,7 @@ static void begin(struct kit *k, bool training)
 {
     const struct map_shape map = {2, 16, 6, 8, 1, 1}, line = {2, 16, 1, 12, 0, 1}, odd = {1, 16, 3, 5, 1, 1};
     struct exec *e = &k->exec;
-    arena_init(&k->arena, 1, 0); /* each piece of memory is asked for by itself */
+    arena_init(&k->arena, 1, 0); /* every allocation takes a block of its own */
     exec_init(e, kernels_best(), k->pool, &k->arena, 5);
     e->sparse = k->sparse;
     e->hold = k->sparse != EXEC_DENSE;
@@ -181,8 +180,8 @@ static const real still[16];
 
 static struct tensor *gathered(struct exec *e, struct tensor *map, struct tensor *rows)
 {
-    struct active_sites *cells = op_active_sites(e, map, 3, 2); /* two images of eight cells */
-    return cells == NULL ? NULL : op_gather_sites(e, rows, cells);
+    struct active_sites *sites = op_active_sites(e, map, 3, 2); /* two images of eight sites */
+    return sites == NULL ? NULL : op_gather_sites(e, rows, sites);
 }
 
 #define OP(name, right, wrong)                                                                                         \
@@ -284,7 +283,7 @@ OP(sum, op_sum(e, k->map, 2), NONE)
 OP(mean, op_mean(e, k->rows), NONE)
 OP(known, op_known(e, k->rows, 3, k->values[4]), NONE)
 OP(divergence, op_rate_divergence(e, k->one, 0.1), NONE)
-/* Two readers of one input, and an operation behind another: gradients are added, buffers handed on. */
+/* An input with two readers, and operations in sequence: gradients are added, and buffers are passed on. */
 OP(twice, op_add(e, op_conv(e, k->map, k->w33, k->b, NULL), op_batch_norm(e, k->map, &k->norm, false)), NONE)
 OP(chain,
    op_linear(e, op_layer_norm(e, op_linear(e, k->rows, k->square, k->b, false, 0), k->gain, k->bias), k->square, NULL,
@@ -374,8 +373,8 @@ static double hash_of(const real *values, size_t count)
     return sum;
 }
 
-/* A step of one operation: its numbers and all gradients of weights, as one. From its inputs on, `fault` allocations
- * are good. */
+/* Runs a step of one operation and hashes its result and all gradients of weights. After the inputs were created,
+ * `fault` allocations succeed and the next one fails. */
 static enum status step(struct kit *k, operation *run, bool training, int fault, double *hash, struct error *err)
 {
     begin(k, training);
@@ -403,7 +402,7 @@ static enum status step(struct kit *k, operation *run, bool training, int fault,
     return status;
 }
 
-static void memory_runs_out(void **state)
+static void failed_allocation_fails_the_step_and_leaves_later_steps_unchanged(void **state)
 {
     struct kit k;
     open_kit(&k);
@@ -429,13 +428,14 @@ static void memory_runs_out(void **state)
                     if (!happened)
                         break;
                 }
-                if (failed == 0 && (training || operations[i].run != dropout)) /* which then does nothing */
+                if (failed == 0 &&
+                    (training || operations[i].run != dropout)) /* in evaluation dropout allocates nothing */
                     fail_msg("%s needs no memory", operations[i].name);
             }
     close_kit(&k);
 }
 
-static void of_nothing_comes_nothing(void **state)
+static void operation_on_null_returns_null(void **state)
 {
     struct kit k;
     open_kit(&k);
@@ -455,7 +455,7 @@ static void of_nothing_comes_nothing(void **state)
     close_kit(&k);
 }
 
-static void the_first_failure_stays(void **state)
+static void step_keeps_its_first_failure(void **state)
 {
     struct kit k;
     open_kit(&k);
@@ -474,7 +474,7 @@ static void the_first_failure_stays(void **state)
     close_kit(&k);
 }
 
-static void shapes_that_do_not_fit(void **state)
+static void wrong_shapes_are_refused_with_the_name_of_the_operation(void **state)
 {
     struct kit k;
     int refused = 0;
@@ -494,8 +494,9 @@ static void shapes_that_do_not_fit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_runs_out), cmocka_unit_test(of_nothing_comes_nothing),
-                                       cmocka_unit_test(the_first_failure_stays),
-                                       cmocka_unit_test(shapes_that_do_not_fit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_allocation_fails_the_step_and_leaves_later_steps_unchanged),
+        cmocka_unit_test(operation_on_null_returns_null), cmocka_unit_test(step_keeps_its_first_failure),
+        cmocka_unit_test(wrong_shapes_are_refused_with_the_name_of_the_operation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

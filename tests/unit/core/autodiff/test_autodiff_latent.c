@@ -1,4 +1,4 @@
-/* Operations of latent variable models against central differences, and against what they stand for. */
+/* Compares the operations of latent variable models with central differences and with their formulas. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static struct tensor *build_kl(struct probe *p, const void *context)
     return op_gaussian_kl(&p->exec, probe_input(p, 0), probe_input(p, 1), 0.37);
 }
 
-/* Both readers of the same mean and log variance: their gradients add up. */
+/* Two operations read the same mean and log variance; their gradients add up. */
 static struct tensor *build_both(struct probe *p, const void *context)
 {
     struct tensor *mean = probe_input(p, 0), *log_variance = probe_input(p, 1);
@@ -49,7 +49,7 @@ static struct tensor *build_both(struct probe *p, const void *context)
     return op_add(&p->exec, op_mean(&p->exec, z), op_gaussian_kl(&p->exec, mean, log_variance, 0.1));
 }
 
-static void latent_gradients(void **state)
+static void gaussian_gradients_match_differences(void **state)
 {
     probe_build *const builds[] = {build_sample, build_kl, build_both};
     for (int i = 0; i < 3; i++) {
@@ -63,8 +63,8 @@ static void latent_gradients(void **state)
     }
 }
 
-/* Pieces of a batch draw what the whole batch draws; moments are those asked for. */
-static void noise_is_of_the_row(void **state)
+/* Pieces of a batch draw the same noise as the whole batch, with the requested moments. */
+static void noise_depends_on_the_row_of_the_whole_batch(void **state)
 {
     enum { ROWS = 4000, COLS = 3 };
     static real mean[ROWS * COLS], log_variance[ROWS * COLS];
@@ -108,7 +108,7 @@ static struct tensor *build_warm(struct probe *p, const void *context)
     return op_spike_warm(&p->exec, probe_input(p, 0), 0.3);
 }
 
-static void warm_gradients(void **state)
+static void warm_up_gradients_match_differences(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
@@ -122,7 +122,8 @@ static struct tensor *build_softmax(struct probe *p, const void *context)
     return op_softmax_rows(&p->exec, probe_input(p, 0));
 }
 
-/* Row and prior codes by columns of one input each: mean, log variance, odds through their own layers. */
+/* The codes of rows and of the prior: mean, log variance and odds come from one input each, through layers of their
+ * own. */
 static struct tensor *build_spikes(struct probe *p, const void *context)
 {
     const struct latent_case *c = context;
@@ -136,7 +137,7 @@ static struct tensor *build_spikes(struct probe *p, const void *context)
     return op_add(e, kl, op_rate_kl(e, prior.odds, 0.05, 0.7));
 }
 
-static void spike_gradients(void **state)
+static void spike_gradients_match_differences(void **state)
 {
     struct probe p;
     for (int printed = 0; printed < 2; printed++) {
@@ -150,7 +151,7 @@ static void spike_gradients(void **state)
         c.b2m = probe_matrix(&p, 4, 6, 0.3);
         c.b2 = probe_vector(&p, 4, 0.1);
         for (int k = 0; k < 4; k++)
-            c.b2->value[k] -= R(2.0); /* away from the kink */
+            c.b2->value[k] -= R(2.0); /* away from the point where the function is not differentiable */
         probe_check(&p, build_spikes, &c, TOLERANCE);
         probe_close(&p);
     }
@@ -165,8 +166,8 @@ static void spike_gradients(void **state)
     probe_close(&p);
 }
 
-/* The divergence of a code from itself is 0, and the formula holds at a point. */
-static void spikes_have_their_values(void **state)
+/* The divergence of a code from itself is 0; another point is compared with the formula. */
+static void spike_divergence_equals_its_formula(void **state)
 {
     static real m[] = {R(0.3)}, l[] = {R(-0.4)}, g[] = {R(0.2)}, pm[] = {R(-0.1)}, pl[] = {R(0.6)}, pg[] = {R(0.5)};
     static real one[] = {R(1.0)};
@@ -199,7 +200,7 @@ static struct tensor *build_mask(struct probe *p, const void *context)
     return op_mask_rows(&p->exec, probe_input(p, 0), c->w, c->features, c->count);
 }
 
-static void mask_gradients(void **state)
+static void mask_gradients_match_differences(void **state)
 {
     for (int some = 0; some < 2; some++) {
         struct probe p;
@@ -219,13 +220,13 @@ static struct tensor *build_head(struct probe *p, const void *context)
     return op_feature_head(&p->exec, probe_input(p, 0), 6, c->which ? some : NULL, c->which ? 2 : 5, c->v, c->c);
 }
 
-static void head_gradients(void **state)
+static void head_gradients_match_differences(void **state)
 {
     for (int which = 0; which < 2; which++) {
         struct probe p;
         struct latent_case c = {.which = which};
         probe_open(&p, 2, "ref");
-        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* rows may be joined */
+        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* several rows may be one row of the tensor */
         c.v = probe_matrix(&p, 5, 19, 1.0);
         c.c = probe_vector(&p, 5, 1.0);
         probe_check(&p, build_head, &c, TOLERANCE);
@@ -233,7 +234,8 @@ static void head_gradients(void **state)
     }
 }
 
-/* Features 0 and 6 hang on nothing, 2 and 5 on latent 0, 3 on latent 2, 7, 8 and 4 on two; 1 is none of these. */
+/* Features 0 and 6 depend on no latent variable, 2 and 5 on latent 0, 3 on latent 2, and 4, 7 and 8 on two; 1 is in no
+ * group. */
 static const int32_t few[] = {0, 6, 2, 5, 3, 7, 8, 4};
 static const struct arc_group few_groups[] = {
     {{-1, -1}, 0, 2}, {{0, -1}, 2, 2}, {{2, -1}, 4, 1}, {{0, 2}, 5, 2}, {{2, 1}, 7, 1}};
@@ -246,7 +248,7 @@ static struct tensor *build_arcs(struct probe *p, const void *context)
     return op_arc_head(&p->exec, probe_input(p, 0), &layers, few, few_groups, FEW_GROUPS);
 }
 
-/* The same through the whole decoder. */
+/* Computes the same with the whole decoder. */
 static struct tensor *build_through(struct probe *p, const void *context)
 {
     static real zeros[64];
@@ -259,8 +261,8 @@ static struct tensor *build_through(struct probe *p, const void *context)
     return op_feature_head(e, h, probe_input(p, 0)->rows, few, FEW, c->v, c->c);
 }
 
-/* By any table of kernels: values, and gradients of a few shapes. */
-static void arcs_are_the_decoder(void **state)
+/* For every kernel table: values, and gradients of a few shapes. */
+static void arc_head_equals_the_whole_decoder(void **state)
 {
     static const int units[] = {1, 2, 20, 37};
     for (size_t n = 0; n < sizeof units / sizeof units[0]; n++) {
@@ -300,7 +302,7 @@ static struct tensor *build_known(struct probe *p, const void *context)
     return op_known(&p->exec, x, value, gradient);
 }
 
-static void known_gradients(void **state)
+static void known_loss_passes_its_gradient(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
@@ -322,7 +324,7 @@ static struct tensor *build_loss(struct probe *p, const void *context)
     return op_bernoulli_loss(&p->exec, y, c->x, 1e-3, 0.3);
 }
 
-static void loss_gradients(void **state)
+static void likelihood_gradients_match_differences(void **state)
 {
     fill_counts(64 * 64);
     for (int which = 0; which < 3; which++) {
@@ -339,8 +341,8 @@ static void loss_gradients(void **state)
     }
 }
 
-/* Against the formulas, at one point. */
-static void losses_have_their_values(void **state)
+/* Compares with the formulas at one point. */
+static void likelihoods_equal_their_formulas(void **state)
 {
     static const real x[] = {1, 0, 2};
     static real y[] = {R(0.1), R(-0.4), R(0.7)}, log_sigma[] = {R(0.0), R(0.5), R(-0.5)};
@@ -367,7 +369,7 @@ static struct tensor *build_penalty(struct probe *p, const void *context)
     return op_add(&p->exec, one, op_sigma_prior(&p->exec, c->log_sigma, 0.9, 0.2));
 }
 
-static void penalty_gradients(void **state)
+static void penalty_gradients_match_differences(void **state)
 {
     for (int i = 0; i < 64; i++)
         data[i] = (real)(0.1 * i);
@@ -386,12 +388,18 @@ static void penalty_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latent_gradients),         cmocka_unit_test(noise_is_of_the_row),
-        cmocka_unit_test(spike_gradients),          cmocka_unit_test(spikes_have_their_values),
-        cmocka_unit_test(mask_gradients),           cmocka_unit_test(head_gradients),
-        cmocka_unit_test(arcs_are_the_decoder),     cmocka_unit_test(known_gradients),
-        cmocka_unit_test(warm_gradients),           cmocka_unit_test(loss_gradients),
-        cmocka_unit_test(losses_have_their_values), cmocka_unit_test(penalty_gradients),
+        cmocka_unit_test(gaussian_gradients_match_differences),
+        cmocka_unit_test(noise_depends_on_the_row_of_the_whole_batch),
+        cmocka_unit_test(spike_gradients_match_differences),
+        cmocka_unit_test(spike_divergence_equals_its_formula),
+        cmocka_unit_test(mask_gradients_match_differences),
+        cmocka_unit_test(head_gradients_match_differences),
+        cmocka_unit_test(arc_head_equals_the_whole_decoder),
+        cmocka_unit_test(known_loss_passes_its_gradient),
+        cmocka_unit_test(warm_up_gradients_match_differences),
+        cmocka_unit_test(likelihood_gradients_match_differences),
+        cmocka_unit_test(likelihoods_equal_their_formulas),
+        cmocka_unit_test(penalty_gradients_match_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Operations on maps against central differences. Sizes are chosen to be awkward: channels that are not a
- * multiple of 16, odd images, cells that leave a border, one image. */
+/* Compares operations on maps with central differences. The sizes are irregular: channels that are not a multiple of
+ * 16, odd image sizes, windows that leave a border, a single image. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static void check_conv(struct map_case c)
     probe_close(&p);
 }
 
-static void conv_gradients(void **state)
+static void conv_gradients_match_differences(void **state)
 {
     check_conv((struct map_case){.in = {2, 3, 5, 7, 1, 1}, .out = 4, .kh = 3, .kw = 3, .bias = true});
     check_conv(
@@ -80,8 +80,8 @@ static void check_line(struct map_case c)
     probe_close(&p);
 }
 
-/* Lines shorter than the reach, with many pieces, and around the border between the two. */
-static void line_gradients(void **state)
+/* Lines that are shorter than the reach, lines of many pieces, and lengths near the limit of a piece. */
+static void line_conv_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
         {.in = {2, 3, 1, 40, 0, 1}, .out = 4, .kw = 11, .dilation = 1, .bias = true},
@@ -95,8 +95,8 @@ static void line_gradients(void **state)
         check_line(cases[i]);
 }
 
-/* The same as op_conv(), which has three taps. */
-static void line_is_the_convolution(void **state)
+/* With three taps, op_conv_line() must equal op_conv(). */
+static void line_conv_of_three_taps_equals_conv(void **state)
 {
     struct probe p;
     struct map_case c = {.in = {2, 5, 1, 900, 0, 1}, .out = 7, .kh = 1, .kw = 3, .dilation = 1, .bias = true};
@@ -114,7 +114,7 @@ static void line_is_the_convolution(void **state)
     probe_close(&p);
 }
 
-/* Batch norm behind it takes the moments it left: the unit of a SpliceAI-style network. */
+/* The unit of a SpliceAI-style network: the batch norm uses the moments that the convolution computed. */
 static struct tensor *build_line_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -123,7 +123,7 @@ static struct tensor *build_line_unit(struct probe *p, const void *context)
     return op_conv_line(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, c->dilation, y);
 }
 
-/* The same tensor as input and as residual: both shares arrive. */
+/* The same tensor is input and residual, so it gets both gradients. */
 static struct tensor *build_conv_self(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
@@ -131,7 +131,7 @@ static struct tensor *build_conv_self(struct probe *p, const void *context)
     return op_conv(&p->exec, x, c->w, c->b, x);
 }
 
-static void conv_residual_of_itself(void **state)
+static void conv_adds_both_gradients_of_its_own_residual(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -150,7 +150,7 @@ static struct tensor *build_planar(struct probe *p, const void *context)
                           c->w, c->b);
 }
 
-static void planar_gradients(void **state)
+static void planar_conv_gradients_match_differences(void **state)
 {
     for (int in = 1; in <= 4; in += 3) {
         struct probe p;
@@ -198,7 +198,7 @@ static void check_norm(struct map_case c)
     probe_close(&p);
 }
 
-static void norm_gradients(void **state)
+static void batch_norm_gradients_match_differences(void **state)
 {
     for (int flags = 0; flags < 8; flags++)
         check_norm(
@@ -206,7 +206,7 @@ static void norm_gradients(void **state)
     check_norm((struct map_case){.in = {1, 3, 1, 11, 0, 1}, .relu = true, .affine = true});
 }
 
-/* Statistics that come from the convolution before it, and a skip around it: the residual unit. */
+/* The residual unit: the norm uses statistics from the convolution before it, and a skip connection goes around. */
 static struct tensor *build_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -215,7 +215,7 @@ static struct tensor *build_unit(struct probe *p, const void *context)
     return op_conv(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, y);
 }
 
-static void unit_gradients(void **state)
+static void residual_unit_gradients_match_differences(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -228,7 +228,7 @@ static void unit_gradients(void **state)
     probe_close(&p);
 }
 
-static void line_unit_gradients(void **state)
+static void dilated_unit_gradients_match_differences(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -241,7 +241,7 @@ static void line_unit_gradients(void **state)
     probe_close(&p);
 }
 
-/* By way of op_norm_conv, where the normalised map is not written; with 66 channels or 1x1 it is. */
+/* op_norm_conv() does not store the normalised map, except with 66 channels or a 1x1 kernel. */
 static struct tensor *build_norm_conv(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -249,7 +249,7 @@ static struct tensor *build_norm_conv(struct probe *p, const void *context)
     return op_norm_conv(&p->exec, x, &c->norm, c->w, c->b, c->residual ? x : NULL);
 }
 
-static void norm_conv_gradients(void **state)
+static void norm_conv_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
         {.in = {2, 5, 20, 6, 1, 1}, .out = 5, .kh = 3, .kw = 3, .affine = true, .residual = true},
@@ -271,7 +271,7 @@ static void norm_conv_gradients(void **state)
     }
 }
 
-/* A norm whose result has two readers: the convolution that writes its gradient first does not see all of it. */
+/* The result of a norm has two readers, so the convolution that writes its gradient first sees only a part of it. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -280,7 +280,7 @@ static struct tensor *build_two_readers(struct probe *p, const void *context)
     return op_conv(&p->exec, y, c->w, c->b, c->residual ? y : half);
 }
 
-static void norm_with_two_readers(void **state)
+static void batch_norm_with_two_readers_sums_the_whole_gradient(void **state)
 {
     for (int residual = 0; residual < 2; residual++) {
         struct probe p;
@@ -295,8 +295,8 @@ static void norm_with_two_readers(void **state)
     }
 }
 
-/* Running statistics: mean by 0.1, variance with n / (n - 1), unless held or evaluating. */
-static void norm_running(void **state)
+/* Training moves the running statistics by 0.1, the variance with n / (n - 1); `hold` and evaluation do not. */
+static void batch_norm_moves_running_statistics_in_training_only(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
@@ -347,7 +347,7 @@ static struct tensor *build_loss(struct probe *p, const void *context)
     return op_add(&p->exec, op_sum(&p->exec, x, 0.25), op_mean(&p->exec, x));
 }
 
-static void point_gradients(void **state)
+static void pointwise_gradients_match_differences(void **state)
 {
     static const real t[21] = {R(0.5), R(-0.5), R(0.1)};
     for (int relu = 0; relu < 2; relu++) {
@@ -362,7 +362,7 @@ static void point_gradients(void **state)
     }
 }
 
-static void threshold_values(void **state)
+static void threshold_counts_active_positions(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -402,14 +402,14 @@ static struct tensor *build_embed(struct probe *p, const void *context)
     return op_embed_max_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
 }
 
-/* Convolution, pooling and rows one after another, through a halved motif map with zeros. */
+/* Convolution, max pooling and rows in sequence, on a motif map that is half zero. */
 static struct tensor *build_composed(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
     return op_max_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
 }
 
-/* A sparse map: one active element in `stride`, and an image without any. */
+/* A sparse map: one element in `stride` is active, and one image has none. */
 static struct tensor *sparse_map(struct probe *p, const struct map_shape *shape, int stride)
 {
     static real planes[4096];
@@ -424,17 +424,17 @@ static struct tensor *build_gather(struct probe *p, const void *context)
     const struct map_case *c = context;
     struct active_sites *active = op_active_sites(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
     struct tensor *x = probe_input(p, 0);
-    /* Twice, so that the second gradient is added to the first. */
+    /* Two gathers, so that the second gradient is added to the first. */
     return op_add(&p->exec, op_gather_sites(&p->exec, x, active), op_gather_sites(&p->exec, x, active));
 }
 
-static void gathered_cells_are_the_active_ones(void **state)
+static void gathered_rows_are_the_active_sites(void **state)
 {
     const struct map_case c = {.in = {3, 5, 9, 7, 1, 1}, .ph = 2, .pw = 3};
     struct probe p;
     probe_open(&p, 2, "ref");
-    const int cells = 4 * 2, cols = 3;
-    probe_rows(&p, c.in.images * cells, cols, 1.0);
+    const int sites = 4 * 2, cols = 3;
+    probe_rows(&p, c.in.images * sites, cols, 1.0);
     probe_check(&p, build_gather, &c, TOLERANCE);
 
     exec_begin(&p.exec, true, 0);
@@ -442,26 +442,26 @@ static void gathered_cells_are_the_active_ones(void **state)
     struct active_sites *active = op_active_sites(&p.exec, motifs, c.ph, c.pw);
     struct tensor *x = probe_input(&p, 0), *y = op_gather_sites(&p.exec, x, active);
     assert_non_null(y);
-    assert_int_equal(active->sites, cells);
-    assert_int_equal(active->lengths[0], 1); /* nothing active: the first cell stands in */
+    assert_int_equal(active->sites, sites);
+    assert_int_equal(active->lengths[0], 1); /* without an active site the first site counts */
     assert_int_equal(active->index[0], 0);
     int most = 0;
     for (int n = 0; n < c.in.images; n++) {
         int count = 0;
-        for (int cell = 0; cell < cells; cell++) {
+        for (int site = 0; site < sites; site++) {
             bool any = false;
             for (int ch = 0; ch < c.in.channels; ch++)
                 for (int k = 0; k < c.ph * c.pw; k++) {
-                    int row = cell / 2 * c.ph + k / c.pw, col = cell % 2 * c.pw + k % c.pw;
+                    int row = site / 2 * c.ph + k / c.pw, col = site % 2 * c.pw + k % c.pw;
                     any |= motifs->data[map_offset(&c.in, n, 0, row, col) + ch] > 0;
                 }
-            if (!any && !(n == 0 && cell == 0))
+            if (!any && !(n == 0 && site == 0))
                 continue;
             assert_true(count < active->lengths[n]);
-            assert_int_equal(active->index[n * cells + count], cell);
+            assert_int_equal(active->index[n * sites + count], site);
             for (int j = 0; j < cols; j++)
                 assert_true(y->data[(n * active->capacity + count) * cols + j] ==
-                            x->data[(n * cells + cell) * cols + j]);
+                            x->data[(n * sites + site) * cols + j]);
             count++;
         }
         assert_int_equal(count, active->lengths[n]);
@@ -470,7 +470,7 @@ static void gathered_cells_are_the_active_ones(void **state)
             assert_true(y->data[n * active->capacity * cols + i] == 0);
     }
     assert_int_equal(active->capacity, most);
-    assert_true(most > 1 && most < cells);
+    assert_true(most > 1 && most < sites);
     probe_close(&p);
 }
 
@@ -480,7 +480,7 @@ static struct tensor *build_rows(struct probe *p, const void *context)
     return op_map_rows(&p->exec, op_conv(&p->exec, x, ((const struct map_case *)context)->w, NULL, x));
 }
 
-static void max_pool_gradients(void **state)
+static void max_pool_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
         {.in = {2, 18, 9, 7, 1, 1}, .ph = 2, .pw = 3},
@@ -497,7 +497,7 @@ static void max_pool_gradients(void **state)
     }
 }
 
-static void map_rows_gradients(void **state)
+static void map_rows_gradients_match_differences(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -508,7 +508,7 @@ static void map_rows_gradients(void **state)
     probe_close(&p);
 }
 
-static void embed_gradients(void **state)
+static void embed_max_pool_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
         {.in = {2, 10, 9, 7, 1, 1}, .ph = 3, .pw = 3, .out = 21},
@@ -528,9 +528,9 @@ static void embed_gradients(void **state)
     }
 }
 
-/* Behind a sparse layer most pixels are all zero: the result must be that of the composition, ties included
- * (the first in scan order). */
-static void embed_of_a_sparse_map(void **state)
+/* On a sparse map most pixels are all zero. The result must equal that of the separate operations, including ties (the
+ * first in scan order). */
+static void embed_max_pool_of_sparse_map_equals_conv_then_max_pool(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -560,7 +560,7 @@ static void embed_of_a_sparse_map(void **state)
 
 /* --- failures ----------------------------------------------------------------------------------- */
 
-static void shapes_that_do_not_fit(void **state)
+static void wrong_shapes_of_maps_are_refused(void **state)
 {
     struct probe p;
     struct error err = {0};
@@ -581,8 +581,8 @@ static void shapes_that_do_not_fit(void **state)
     probe_close(&p);
 }
 
-/* An arena that is too small fails the step, at whatever allocation, and the next step with room works. */
-static void memory_runs_out(void **state)
+/* An arena that is too small fails the step at some allocation; the next step with enough memory succeeds. */
+static void full_arena_fails_the_step_and_the_next_one_succeeds(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
@@ -612,26 +612,26 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv_gradients),
-        cmocka_unit_test(conv_residual_of_itself),
-        cmocka_unit_test(line_gradients),
-        cmocka_unit_test(line_is_the_convolution),
-        cmocka_unit_test(line_unit_gradients),
-        cmocka_unit_test(planar_gradients),
-        cmocka_unit_test(norm_gradients),
-        cmocka_unit_test(unit_gradients),
-        cmocka_unit_test(norm_conv_gradients),
-        cmocka_unit_test(norm_with_two_readers),
-        cmocka_unit_test(norm_running),
-        cmocka_unit_test(point_gradients),
-        cmocka_unit_test(threshold_values),
-        cmocka_unit_test(max_pool_gradients),
-        cmocka_unit_test(gathered_cells_are_the_active_ones),
-        cmocka_unit_test(map_rows_gradients),
-        cmocka_unit_test(embed_gradients),
-        cmocka_unit_test(embed_of_a_sparse_map),
-        cmocka_unit_test(shapes_that_do_not_fit),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(conv_gradients_match_differences),
+        cmocka_unit_test(conv_adds_both_gradients_of_its_own_residual),
+        cmocka_unit_test(line_conv_gradients_match_differences),
+        cmocka_unit_test(line_conv_of_three_taps_equals_conv),
+        cmocka_unit_test(dilated_unit_gradients_match_differences),
+        cmocka_unit_test(planar_conv_gradients_match_differences),
+        cmocka_unit_test(batch_norm_gradients_match_differences),
+        cmocka_unit_test(residual_unit_gradients_match_differences),
+        cmocka_unit_test(norm_conv_gradients_match_differences),
+        cmocka_unit_test(batch_norm_with_two_readers_sums_the_whole_gradient),
+        cmocka_unit_test(batch_norm_moves_running_statistics_in_training_only),
+        cmocka_unit_test(pointwise_gradients_match_differences),
+        cmocka_unit_test(threshold_counts_active_positions),
+        cmocka_unit_test(max_pool_gradients_match_differences),
+        cmocka_unit_test(gathered_rows_are_the_active_sites),
+        cmocka_unit_test(map_rows_gradients_match_differences),
+        cmocka_unit_test(embed_max_pool_gradients_match_differences),
+        cmocka_unit_test(embed_max_pool_of_sparse_map_equals_conv_then_max_pool),
+        cmocka_unit_test(wrong_shapes_of_maps_are_refused),
+        cmocka_unit_test(full_arena_fails_the_step_and_the_next_one_succeeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

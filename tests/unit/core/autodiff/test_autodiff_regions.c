@@ -1,5 +1,5 @@
-/* Gradients in regions: the regions themselves against maps of truth values, and the backward pass behind a threshold
- * against the one over whole maps and against central differences. */
+/* Gradients in regions. Regions are compared with maps of booleans; the backward pass behind a threshold is compared
+ * with the pass over whole maps and with central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -107,10 +107,10 @@ static void check_clear(struct exec *e, const struct map_shape *s, struct region
         for (int b = 0; b < map_blocks(s->channels); b++)
             assert_true(map->data[map_offset(s, image, b, y, x) + 3] == wanted);
     }
-    assert_true(map->data[map_offset(s, 0, 0, -s->halo_h, -1)] == R(7.0)); /* not the halo */
+    assert_true(map->data[map_offset(s, 0, 0, -s->halo_h, -1)] == R(7.0)); /* the halo is not cleared */
 }
 
-static void regions_grow_and_unite(void **state)
+static void regions_grow_and_unite_like_sets_of_positions(void **state)
 {
     static bool a[MOST], b[MOST], both[MOST], wide[MOST];
     static const struct map_shape shapes[] = {
@@ -149,8 +149,8 @@ struct net {
     struct map_shape in;
     int width, motifs, units, kh;
     enum reader reader;
-    bool affine, input; /* input: a map with a gradient instead of planes */
-    bool fused;         /* convolutions that normalise what they read */
+    bool affine, input; /* input: the network begins with a map that has a gradient, instead of planes */
+    bool fused;         /* use op_norm_conv() */
     double density;
     const real *planes;
     struct weight *first_w, *first_b, *w[4], *b[4], *last_w, *last_b, *embed_w, *embed_b;
@@ -207,7 +207,7 @@ static int descending(const void *a, const void *b)
     return (*x < *y) - (*x > *y);
 }
 
-/* Thresholds between order statistics, so that about `density` of each channel is active: 0 none, 1 all. */
+/* Sets thresholds between order statistics, so that about `density` of each channel is active (0: none, 1: all). */
 static void set_thresholds(struct probe *p, struct net *n)
 {
     int pixels = n->in.height * n->in.width, count = n->in.images * pixels;
@@ -311,7 +311,7 @@ static void check_net(struct net n, bool differences)
         free(other.at);
     }
     free(dense.at);
-    if (differences) { /* of a function that has them for constants */
+    if (differences) { /* of a function in which the thresholds are constants */
         for (int i = 0; i < 5; i++)
             n.norm[i].hold = true;
         p.exec.sparse = EXEC_SPARSE;
@@ -320,7 +320,7 @@ static void check_net(struct net n, bool differences)
     probe_close(&p);
 }
 
-static void sparse_is_dense(void **state)
+static void sparse_backward_equals_dense_backward(void **state)
 {
     static const double densities[] = {0, 1e-9, 0.004, 0.03, 0.2, 1};
     static const struct map_shape shapes[] = {{3, 1, 17, 15, 1, 1}, {1, 1, 7, 5, 1, 1}, {2, 1, 4, 40, 1, 1}};
@@ -358,7 +358,7 @@ static void sparse_is_dense(void **state)
               false);
 }
 
-static void sparse_gradients(void **state)
+static void sparse_backward_gradients_match_differences(void **state)
 {
     for (int i = 0; i < 4; i++)
         check_net((struct net){.in = {2, 1, 9, 12, 1, 1},
@@ -383,9 +383,9 @@ static void sparse_gradients(void **state)
               true);
 }
 
-/* Held: the forward pass of any training; and over as many steps as there are images, the whole gradient in the mean.
+/* exec.hold does not change the forward pass, and the mean gradient over as many steps as images is the exact gradient.
  */
-static void one_image_stands_for_all(void **state)
+static void held_statistics_give_the_exact_gradient_in_the_mean(void **state)
 {
     enum { ALL = 3 };
     struct net n = {
@@ -422,10 +422,10 @@ static void one_image_stands_for_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions_grow_and_unite),
-        cmocka_unit_test(sparse_is_dense),
-        cmocka_unit_test(sparse_gradients),
-        cmocka_unit_test(one_image_stands_for_all),
+        cmocka_unit_test(regions_grow_and_unite_like_sets_of_positions),
+        cmocka_unit_test(sparse_backward_equals_dense_backward),
+        cmocka_unit_test(sparse_backward_gradients_match_differences),
+        cmocka_unit_test(held_statistics_give_the_exact_gradient_in_the_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Operations on rows against central differences, and fused ones against what they are fused of. */
+/* Compares operations on rows with central differences, and fused operations with their parts. */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -27,14 +27,14 @@ static struct tensor *build_linear(struct probe *p, const void *context)
     return op_linear(&p->exec, probe_input(p, 0), c->w, c->b, c->relu, c->dropout);
 }
 
-static void linear_gradients(void **state)
+static void linear_gradients_match_differences(void **state)
 {
     static const struct row_case cases[] = {
         {.rows = 7, .in = 5, .out = 3, .bias = true},
         {.rows = 1, .in = 1, .out = 1},
         {.rows = 33, .in = 17, .out = 130, .bias = true, .relu = true},
         {.rows = 9, .in = 16, .out = 18, .bias = true, .relu = true, .dropout = 0.4},
-        {.rows = 200, .in = 150, .out = 170, .bias = true}, /* several blocks of the product */
+        {.rows = 200, .in = 150, .out = 170, .bias = true}, /* a product of several blocks */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct probe p;
@@ -48,7 +48,7 @@ static void linear_gradients(void **state)
     }
 }
 
-/* A weight and a tensor that are used twice: the shares add up. */
+/* A weight and a tensor are used twice; their gradients add up. */
 static struct tensor *build_twice(struct probe *p, const void *context)
 {
     const struct row_case *c = context;
@@ -58,7 +58,7 @@ static struct tensor *build_twice(struct probe *p, const void *context)
     return op_add(&p->exec, op_residual(&p->exec, x, y, 0.25), op_scale(&p->exec, x, 0.5));
 }
 
-static void shared_weights(void **state)
+static void weight_used_twice_gets_both_gradients(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -70,8 +70,8 @@ static void shared_weights(void **state)
     probe_close(&p);
 }
 
-/* What wants no gradient gets none, and costs the others nothing. */
-static void frozen_weights(void **state)
+/* A frozen weight and an input without gradient get none, and the other gradients stay the same. */
+static void frozen_weight_gets_no_gradient(void **state)
 {
     struct probe p;
     probe_open(&p, 2, "ref");
@@ -134,7 +134,7 @@ static void same_gradients(struct probe *p, probe_build *one, probe_build *other
     free(grad);
 }
 
-static void layer_norm_gradients(void **state)
+static void layer_norm_gradients_match_differences(void **state)
 {
     static const int sizes[][2] = {{1, 3}, {5, 16}, {13, 33}, {600, 70}}; /* the last in several chunks */
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -166,7 +166,7 @@ static struct tensor *build_embedding(struct probe *p, const void *context)
     return op_add(&p->exec, probe_input(p, 0), op_embedding(&p->exec, c->ids, c->rows, c->w));
 }
 
-static void position_gradients(void **state)
+static void positional_encoding_gradients_match_differences(void **state)
 {
     struct probe p;
     struct row_case c = {.divisor = 4, .period = 3, .dropout = 0.2};
@@ -185,7 +185,7 @@ static void position_gradients(void **state)
     probe_close(&p);
 }
 
-static void embedding_gradients(void **state)
+static void embedding_gradients_match_differences(void **state)
 {
     struct probe p;
     static const int32_t ids[5] = {2, 0, 2, 2, 6};
@@ -213,7 +213,7 @@ static struct tensor *build_loss(struct probe *p, const void *context)
     return op_add(&p->exec, op_scale(&p->exec, loss, 3.0), op_mean(&p->exec, op_sigmoid(&p->exec, x)));
 }
 
-static void loss_gradients(void **state)
+static void cross_entropy_gradients_match_differences(void **state)
 {
     struct probe p;
     static const int32_t targets[6] = {3, -1, 0, 4, -1, 3}, none[6] = {-1, -1, -1, -1, -1, -1};
@@ -229,8 +229,8 @@ static void loss_gradients(void **state)
     probe_close(&p);
 }
 
-/* Huge logits: no overflow, and the loss is the distance to the largest. */
-static void loss_is_stable(void **state)
+/* Huge logits do not overflow; the loss is the distance to the largest logit. */
+static void cross_entropy_of_huge_logits_is_finite(void **state)
 {
     struct probe p;
     static const int32_t targets[1] = {1};
@@ -247,7 +247,7 @@ static void loss_is_stable(void **state)
 
 /* --- dropout ------------------------------------------------------------------------------------ */
 
-static void dropout_statistics(void **state)
+static void dropout_keeps_its_share_with_independent_masks(void **state)
 {
     enum { ROWS = 400, COLS = 250 };
     struct probe p;
@@ -268,14 +268,15 @@ static void dropout_statistics(void **state)
         }
         memcpy(first, y->data, sizeof(real) * ROWS * COLS);
     }
-    /* Six standard deviations of 100,000 draws at 0.9; two masks agree where both or neither dropped: 0.82. */
+    /* Tolerances of six standard deviations of 100,000 draws at 0.9. Two independent masks agree with probability 0.82.
+     */
     assert_in_range(kept[0], 90000 - 570, 90000 + 570);
     assert_in_range(kept[1], 90000 - 570, 90000 + 570);
     assert_in_range(equal, 82000 - 730, 82000 + 730);
     exec_begin(&p.exec, true, 1);
     struct tensor *again = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
     assert_memory_equal(again->data, first, sizeof(real) * ROWS * COLS);
-    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* another call site */
+    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* another random stream */
     assert_memory_not_equal(other->data, first, sizeof(real) * ROWS * COLS);
     exec_begin(&p.exec, false, 1);
     struct tensor *x = probe_input(&p, 0);
@@ -287,11 +288,15 @@ static void dropout_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_gradients),   cmocka_unit_test(shared_weights),
-        cmocka_unit_test(frozen_weights),     cmocka_unit_test(layer_norm_gradients),
-        cmocka_unit_test(position_gradients), cmocka_unit_test(embedding_gradients),
-        cmocka_unit_test(loss_gradients),     cmocka_unit_test(loss_is_stable),
-        cmocka_unit_test(dropout_statistics),
+        cmocka_unit_test(linear_gradients_match_differences),
+        cmocka_unit_test(weight_used_twice_gets_both_gradients),
+        cmocka_unit_test(frozen_weight_gets_no_gradient),
+        cmocka_unit_test(layer_norm_gradients_match_differences),
+        cmocka_unit_test(positional_encoding_gradients_match_differences),
+        cmocka_unit_test(embedding_gradients_match_differences),
+        cmocka_unit_test(cross_entropy_gradients_match_differences),
+        cmocka_unit_test(cross_entropy_of_huge_logits_is_finite),
+        cmocka_unit_test(dropout_keeps_its_share_with_independent_masks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Heads on a tree and columns of unit variance, against central differences. */
+/* Compares heads on a tree and columns of unit variance with central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ static struct tensor *build_both(struct probe *p, const void *context)
     return op_tree_heads(&p->exec, op_add(&p->exec, z, z), c->node, c->base, c->changes, c->heads);
 }
 
-/* Node 2 shares the arc of node 1 the other way round; node 5 has none. */
-static void operations_have_their_gradients(void **state)
+/* Node 2 uses the edge of node 1 with the opposite sign; node 5 has no edge. */
+static void tree_gradients_match_differences(void **state)
 {
     static const int parent[] = {-1, 0, 0, 1, 1, 3}, arc[] = {-1, 0, 0, 1, 2, -1};
     static const real share[] = {1, R(-0.5), R(0.5), 1, R(0.25), 1};
@@ -54,7 +54,7 @@ static void operations_have_their_gradients(void **state)
     }
 }
 
-static void heads_follow_paths(void **state)
+static void head_of_a_node_sums_the_changes_on_its_path(void **state)
 {
     static const int parent[] = {-1, 0, 0, 2}, arc[] = {-1, 0, 0, 1};
     static const real share[] = {0, R(-0.5), R(0.5), 1};
@@ -70,8 +70,8 @@ static void heads_follow_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_have_their_gradients),
-        cmocka_unit_test(heads_follow_paths),
+        cmocka_unit_test(tree_gradients_match_differences),
+        cmocka_unit_test(head_of_a_node_sums_the_changes_on_its_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

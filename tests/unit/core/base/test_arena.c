@@ -1,3 +1,4 @@
+/* The arena: alignment, reuse of blocks, marks, limits and failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,8 @@
 #include "core/base/arena.h"
 #include "tests/support/fault.h"
 
-/* Random requests: aligned, apart from each other, and never moved. */
-static void allocations_do_not_touch(void **state)
+/* Random allocations are aligned, do not overlap, and never move. */
+static void allocations_are_aligned_and_do_not_overlap(void **state)
 {
     enum { COUNT = 400 };
     struct arena arena;
@@ -36,8 +37,8 @@ static void allocations_do_not_touch(void **state)
     assert_int_equal(arena.held_bytes, 0);
 }
 
-/* A loop with the same requests takes no memory after its first round, whatever their order of sizes. */
-static void reset_keeps_the_blocks(void **state)
+/* A loop with the same allocations needs no memory after its first round, for any order of sizes. */
+static void reset_keeps_blocks_for_the_next_round(void **state)
 {
     struct arena arena;
     arena_init(&arena, 1000, 0);
@@ -66,7 +67,7 @@ static void reset_keeps_the_blocks(void **state)
     arena_close(&arena);
 }
 
-static void marks_give_back_what_came_after(void **state)
+static void release_frees_allocations_after_the_mark(void **state)
 {
     struct arena arena;
     arena_init(&arena, 512, 0);
@@ -89,7 +90,7 @@ static void marks_give_back_what_came_after(void **state)
     arena_close(&arena);
 }
 
-static void limits_and_overflow(void **state)
+static void allocation_beyond_limit_or_size_range_returns_null(void **state)
 {
     struct arena arena;
     arena_init(&arena, 4096, 10000);
@@ -110,7 +111,7 @@ static void limits_and_overflow(void **state)
     arena_close(&arena);
 }
 
-static void no_memory(void **state)
+static void failed_allocation_leaves_arena_usable(void **state)
 {
     struct arena arena;
     arena_init(&arena, 4096, 0);
@@ -120,7 +121,7 @@ static void no_memory(void **state)
     assert_non_null(arena_alloc(&arena, 1));
     fault_after(0);
     assert_null(arena_alloc(&arena, 5000));
-    assert_non_null(arena_strdup(&arena, "x")); /* what is there can still be used */
+    assert_non_null(arena_strdup(&arena, "x")); /* the existing block can still be used */
     assert_true(fault_happened());
     arena_close(&arena);
 }
@@ -128,11 +129,11 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_do_not_touch),
-        cmocka_unit_test(reset_keeps_the_blocks),
-        cmocka_unit_test(marks_give_back_what_came_after),
-        cmocka_unit_test(limits_and_overflow),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(allocations_are_aligned_and_do_not_overlap),
+        cmocka_unit_test(reset_keeps_blocks_for_the_next_round),
+        cmocka_unit_test(release_frees_allocations_after_the_mark),
+        cmocka_unit_test(allocation_beyond_limit_or_size_range_returns_null),
+        cmocka_unit_test(failed_allocation_leaves_arena_usable),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* The byte buffer: growth, its limit, and failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "core/base/buf.h"
 #include "tests/support/fault.h"
 
-static void grows_and_stays_terminated(void **state)
+static void buffer_grows_and_stays_terminated(void **state)
 {
     struct buf buf;
     buf_init(&buf, 100000);
@@ -44,7 +45,7 @@ static void grows_and_stays_terminated(void **state)
     buf_close(&buf);
 }
 
-static void an_empty_buffer_is_an_empty_text(void **state)
+static void empty_buffer_returns_empty_text(void **state)
 {
     struct buf buf;
     size_t size = 7;
@@ -56,7 +57,7 @@ static void an_empty_buffer_is_an_empty_text(void **state)
     free(taken);
 }
 
-static void the_limit_is_exact_and_failure_stays(void **state)
+static void limit_is_exact_and_failure_persists(void **state)
 {
     struct buf buf;
     buf_init(&buf, 10);
@@ -83,7 +84,7 @@ static void the_limit_is_exact_and_failure_stays(void **state)
     buf_close(&buf);
 }
 
-static void no_memory(void **state)
+static void failed_allocation_sets_failed(void **state)
 {
     struct buf buf;
     buf_init(&buf, 1 << 20);
@@ -109,10 +110,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_and_stays_terminated),
-        cmocka_unit_test(an_empty_buffer_is_an_empty_text),
-        cmocka_unit_test(the_limit_is_exact_and_failure_stays),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(buffer_grows_and_stays_terminated),
+        cmocka_unit_test(empty_buffer_returns_empty_text),
+        cmocka_unit_test(limit_is_exact_and_failure_persists),
+        cmocka_unit_test(failed_allocation_sets_failed),
     };
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }

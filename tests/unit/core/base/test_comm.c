@@ -1,4 +1,4 @@
-/* Ranks that are threads: shares, sums in rank order, what is started and finished, and a rank that leaves. */
+/* Ranks that are threads: shares, sums in rank order, sums in the background, and a rank that leaves. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void *work(void *context)
     for (int64_t i = 0; i < THINGS; i++)
         r->things[i] = i >= own.first && i < own.first + own.count ? (int32_t)(100 + i) : -1;
     r->told = rank == comm_size(c) - 1 ? 42 : 0;
-    /* Something is on its way while other calls go on. */
+    /* A sum runs in the background during other calls. */
     r->status = comm_start(c, r->part, MANY, COMM_F32, &r->error);
     if (!r->status)
         r->status = comm_sum(c, r->small, 3, &r->error);
@@ -106,7 +106,7 @@ static void sums_are_in_rank_order(void **state)
     }
 }
 
-static void shares_are_everything(void **state)
+static void shares_cover_all_items(void **state)
 {
     for (int size = 1; size < 9; size++)
         for (int64_t total = 0; total < 40; total++) {
@@ -130,7 +130,7 @@ static void *wait_for_others(void *context)
     return NULL;
 }
 
-static void nobody_waits_for_a_rank_that_left(void **state)
+static void rank_that_left_cancels_waiting_ranks(void **state)
 {
     struct comm *comms[2];
     static struct rank rank;
@@ -143,7 +143,7 @@ static void nobody_waits_for_a_rank_that_left(void **state)
     comm_threads_destroy(comms);
 }
 
-static void one_rank_is_nothing(void **state)
+static void single_rank_calls_change_nothing(void **state)
 {
     double x = 0.1;
     assert_int_equal(comm_sum(NULL, &x, 1, NULL), STATUS_OK);
@@ -159,9 +159,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_in_rank_order),
-        cmocka_unit_test(shares_are_everything),
-        cmocka_unit_test(nobody_waits_for_a_rank_that_left),
-        cmocka_unit_test(one_rank_is_nothing),
+        cmocka_unit_test(shares_cover_all_items),
+        cmocka_unit_test(rank_that_left_cancels_waiting_ranks),
+        cmocka_unit_test(single_rank_calls_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

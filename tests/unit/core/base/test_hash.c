@@ -1,3 +1,4 @@
+/* SHA-256: published examples, and hashing in pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ static void expect(const void *bytes, size_t count, const char *wanted)
 }
 
 /* FIPS 180-4 examples. */
-static void known_answers(void **state)
+static void digests_equal_published_answers(void **state)
 {
     expect(NULL, 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     expect("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -25,7 +26,7 @@ static void known_answers(void **state)
     expect(two_blocks, strlen(two_blocks), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
-static void pieces_equal_the_whole(void **state)
+static void hash_in_pieces_equals_hash_at_once(void **state)
 {
     unsigned char bytes[1000], whole[HASH_BYTES], parts[HASH_BYTES];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -48,8 +49,8 @@ static void pieces_equal_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(pieces_equal_the_whole),
+        cmocka_unit_test(digests_equal_published_answers),
+        cmocka_unit_test(hash_in_pieces_equals_hash_at_once),
     };
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
 }

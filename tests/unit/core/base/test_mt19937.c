@@ -1,4 +1,4 @@
-/* Values drawn with numpy 1.24 (RandomState), to be matched bit for bit. */
+/* Compares draws bit for bit with values from numpy 1.24 (RandomState). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "core/base/mt19937.h"
 
-static void words(void **state)
+static void words_equal_numpys(void **state)
 {
     struct mt19937 rng;
     mt19937_init(&rng, 3993328244U);
@@ -22,7 +22,7 @@ static void words(void **state)
         drawn[i] = mt19937_u32(&rng);
     }
     assert_int_equal(drawn[0], 3992670690U);
-    assert_int_equal(drawn[623], 2940097750U); /* last before and first after the state turns over */
+    assert_int_equal(drawn[623], 2940097750U); /* the last word before and the first after a refill */
     assert_int_equal(drawn[624], 3957348375U);
     assert_int_equal(drawn[1999], 3374551203U);
 }
@@ -34,8 +34,8 @@ static void expect_integers(struct mt19937 *rng, int64_t low, int64_t high, cons
     }
 }
 
-/* One stream, every kind of draw in turn: a wrong number of words anywhere spoils what follows. */
-static void draws_in_sequence(void **state)
+/* One stream with every kind of draw in turn; a draw that uses a wrong number of words changes all later values. */
+static void sequence_of_draws_equals_numpys(void **state)
 {
     struct mt19937 rng;
     mt19937_init(&rng, 0);
@@ -57,19 +57,19 @@ static void draws_in_sequence(void **state)
     }
     expect_integers(&rng, 0, 120000, (int64_t[]){84665, 119423, 41504, 49866}, 4);
     expect_integers(&rng, 0, INT64_C(1) << 32, (int64_t[]){1780959476, 2034098327}, 2);
-    assert_int_equal(mt19937_integer(&rng, 5, 6), 5); /* one value only: nothing is drawn */
+    assert_int_equal(mt19937_integer(&rng, 5, 6), 5); /* only one value is possible: no word is drawn */
     assert_true(mt19937_uniform(&rng) == 0.26455561210462697);
 }
 
-/* Any mixture of single draws and bulk, at every distance from the end of a block of words. */
-static void bulk_equals_single_draws(void **state)
+/* Single draws and bulk draws in any mixture, at every distance from the end of a block of words. */
+static void bulk_draws_equal_single_draws(void **state)
 {
     struct mt19937 one, bulk;
     double drawn[700];
     mt19937_init(&one, 9);
     mt19937_init(&bulk, 9);
     for (int count = 0; count < 700; count = count * 5 / 4 + 1) {
-        assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* turns odd and even about */
+        assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* switches between odd and even positions */
         mt19937_uniforms(&bulk, drawn, count);
         for (int i = 0; i < count; i++) {
             assert_true(mt19937_uniform(&one) == drawn[i]);
@@ -79,7 +79,7 @@ static void bulk_equals_single_draws(void **state)
 }
 
 /* The order of the 60 AudioMNIST speakers under seed 0. */
-static void shuffle(void **state)
+static void shuffle_equals_numpys(void **state)
 {
     static const int wanted[60] = {27, 36, 60, 29, 12, 3,  35, 59, 41, 23, 5,  11, 31, 42, 34, 44, 50, 8,  15, 33,
                                    51, 30, 43, 55, 19, 57, 28, 16, 6,  32, 17, 52, 21, 53, 9,  14, 26, 38, 18, 46,
@@ -94,7 +94,7 @@ static void shuffle(void **state)
     assert_memory_equal(speakers, wanted, sizeof wanted);
 }
 
-static void sample_seeds(void **state)
+static void sample_seeds_equal_published_ones(void **state)
 {
     assert_int_equal(mt19937_sample_seed(1, 0), 3993328244U);
     assert_int_equal(mt19937_sample_seed(1, 1), 635502921U);
@@ -105,8 +105,8 @@ static void sample_seeds(void **state)
     assert_int_equal(mt19937_sample_seed(-2, 17), 1284760388U);
 }
 
-/* Every value of a range comes, none outside it, about equally often. */
-static void integers_cover_their_range(void **state)
+/* Every value of a range occurs about equally often, and no value outside it. */
+static void integers_cover_their_range_evenly(void **state)
 {
     struct mt19937 rng;
     mt19937_init(&rng, 7);
@@ -118,7 +118,7 @@ static void integers_cover_their_range(void **state)
             seen[value + 5]++;
         }
         for (int i = 0; i < width; i++) {
-            assert_in_range(seen[i], 380, 620); /* 500 and more than five standard deviations */
+            assert_in_range(seen[i], 380, 620); /* 500, with a margin of more than five standard deviations */
         }
     }
 }
@@ -126,12 +126,12 @@ static void integers_cover_their_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),
-        cmocka_unit_test(draws_in_sequence),
-        cmocka_unit_test(shuffle),
-        cmocka_unit_test(sample_seeds),
-        cmocka_unit_test(integers_cover_their_range),
-        cmocka_unit_test(bulk_equals_single_draws),
+        cmocka_unit_test(words_equal_numpys),
+        cmocka_unit_test(sequence_of_draws_equals_numpys),
+        cmocka_unit_test(shuffle_equals_numpys),
+        cmocka_unit_test(sample_seeds_equal_published_ones),
+        cmocka_unit_test(integers_cover_their_range_evenly),
+        cmocka_unit_test(bulk_draws_equal_single_draws),
     };
     return cmocka_run_group_tests_name("mt19937", tests, NULL, NULL);
 }

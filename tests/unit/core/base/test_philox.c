@@ -1,3 +1,4 @@
+/* Philox: published answers, fills compared with single draws, and the distribution of the draws. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +9,8 @@
 
 #include "core/base/philox.h"
 
-/* The known answers published with the generator. */
-static void known_answers(void **state)
+/* The known answers that were published with the generator. */
+static void blocks_equal_published_answers(void **state)
 {
     static const struct {
         uint32_t counter[4], key[2], out[4];
@@ -56,7 +57,7 @@ static void fills_equal_single_draws(void **state)
     }
 }
 
-static void names_do_not_collide(void **state)
+static void different_seeds_and_streams_do_not_collide(void **state)
 {
     uint32_t seen[4096];
     size_t count = 0;
@@ -81,7 +82,7 @@ static void names_do_not_collide(void **state)
     assert_int_not_equal(philox_u32(&low, 0), philox_u32(&late, 0));
 }
 
-static void moments(void **state)
+static void draws_have_the_moments_of_their_distribution(void **state)
 {
     enum { COUNT = 200000 };
     static float uniform[COUNT];
@@ -109,10 +110,10 @@ static void moments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
+        cmocka_unit_test(blocks_equal_published_answers),
         cmocka_unit_test(fills_equal_single_draws),
-        cmocka_unit_test(names_do_not_collide),
-        cmocka_unit_test(moments),
+        cmocka_unit_test(different_seeds_and_streams_do_not_collide),
+        cmocka_unit_test(draws_have_the_moments_of_their_distribution),
     };
     return cmocka_run_group_tests_name("philox", tests, NULL, NULL);
 }

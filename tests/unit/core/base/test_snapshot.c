@@ -1,3 +1,4 @@
+/* Snapshots: round trips, damaged and hostile streams, and failures of memory, reads and writes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #define HEADER 24
 #define ENTRY 152
 
-/* A little training state: what is declared, and a second copy to read into. */
+/* A small training state to write, and a second one to read into. */
 struct things {
     float conv[6], bias[3], moment[9];
     unsigned char flags[5];
@@ -57,7 +58,7 @@ static enum status append(void *context, const void *bytes, size_t count, struct
 struct memory {
     const char *bytes;
     size_t count;
-    int reads_left; /* then fail; below 0: never */
+    int reads_left; /* reads that succeed before one fails; negative: all succeed */
 };
 
 static enum status fetch(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
@@ -112,7 +113,7 @@ static bool same_things(const struct things *a, const struct things *b)
            a->target == b->target && a->step == b->step && a->position == b->position;
 }
 
-static void what_is_written_is_read(void **state)
+static void snapshot_reads_back_as_written(void **state)
 {
     struct buf out;
     struct things t = {0};
@@ -127,8 +128,8 @@ static void what_is_written_is_read(void **state)
     buf_close(&out);
 }
 
-/* Weights without gaps, at absolute offsets; the others at multiples of 64. */
-static void contents(void **state)
+/* Offsets are absolute; weights have no gaps, other entries begin at multiples of 64. */
+static void contents_list_every_entry(void **state)
 {
     struct buf out;
     write_sample(&out);
@@ -154,7 +155,7 @@ static void contents(void **state)
     buf_close(&out);
 }
 
-static void other_shapes_change_nothing(void **state)
+static void stream_of_other_shapes_changes_nothing(void **state)
 {
     struct buf out;
     write_sample(&out);
@@ -191,13 +192,13 @@ static void other_shapes_change_nothing(void **state)
             STATUS_OK);
         assert_int_equal(snapshot_read(snapshot, &from, ALL_ROLES, &err), STATUS_CORRUPT);
         assert_non_null(strstr(err.message, wrong[i].word));
-        assert_true(space[0] == 0.0 && bias[0] == 7.0F); /* nothing was read, not even what fits */
+        assert_true(space[0] == 0.0 && bias[0] == 7.0F); /* nothing was read, not even the entries that fit */
         snapshot_destroy(snapshot);
     }
     buf_close(&out);
 }
 
-static void mistakes_of_the_caller(void **state)
+static void invalid_entries_are_refused(void **state)
 {
     struct snapshot *snapshot;
     float x[4];
@@ -224,9 +225,9 @@ static void mistakes_of_the_caller(void **state)
     snapshot_destroy(NULL);
 }
 
-/* Every byte of header and table changed to several values, every length cut: never a crash, never
- * bytes outside, and nothing is accepted that is not what was written, but for names. */
-static void damaged_streams(void **state)
+/* Every byte of header and table is changed to several values, and the stream is cut at every length. The reader never
+ * crashes, never reads outside, and accepts nothing but the original, except for other names. */
+static void damaged_streams_are_refused(void **state)
 {
     struct buf out;
     write_sample(&out);
@@ -245,7 +246,7 @@ static void damaged_streams(void **state)
     }
     for (size_t length = 0; length < out.size; length++) {
         struct things t = {0};
-        char *exact = malloc(length > 0 ? length : 1); /* so that a byte too many is found out */
+        char *exact = malloc(length > 0 ? length : 1); /* so that the sanitizer reports a read beyond the end */
         assert_non_null(exact);
         memcpy(exact, out.data, length);
         assert_int_equal(read_into(exact, length, ALL_ROLES, &t, NULL), STATUS_CORRUPT);
@@ -255,8 +256,8 @@ static void damaged_streams(void **state)
     buf_close(&out);
 }
 
-/* Counts and sizes that would overflow if they were believed. */
-static void enormous_claims(void **state)
+/* Counts and sizes that would overflow if the reader trusted them. */
+static void sizes_that_overflow_are_refused(void **state)
 {
     unsigned char bytes[HEADER + ENTRY + 64] = "MOTIFPK1";
     struct memory memory = {(const char *)bytes, sizeof bytes, -1};
@@ -273,7 +274,7 @@ static void enormous_claims(void **state)
             assert_null(entries);
         }
     }
-    from.total_bytes = UINT64_MAX; /* a source that lies about its length too */
+    from.total_bytes = UINT64_MAX; /* a source with a wrong length */
     const uint64_t rest = UINT64_MAX - 192;
     memcpy(bytes + 8, &counts[1], 4);
     memcpy(bytes + 16, &rest, 8);
@@ -286,8 +287,8 @@ static void enormous_claims(void **state)
     assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT);
 }
 
-/* Bytes behind the last entry, which the header counts but no entry owns; and a table too long to read. */
-static void unaccounted_bytes(void **state)
+/* Bytes after the last entry that the header counts but no entry covers; and a table that is too long. */
+static void bytes_outside_all_entries_are_refused(void **state)
 {
     struct buf out;
     struct things t = {0};
@@ -308,11 +309,11 @@ static void unaccounted_bytes(void **state)
     size_t count;
     memcpy(out.data + 8, &(uint32_t){65537}, 4);
     memcpy(out.data + 16, &(uint64_t){0}, 8);
-    assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT); /* refused unread */
+    assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT); /* refused without reading it */
     buf_close(&out);
 }
 
-static void two_entries_of_one_name(void **state)
+static void entries_of_the_same_name_are_refused(void **state)
 {
     struct buf out;
     struct things t = {0};
@@ -325,7 +326,7 @@ static void two_entries_of_one_name(void **state)
     buf_close(&out);
 }
 
-static void empty_packs_and_empty_tensors(void **state)
+static void empty_snapshots_and_empty_arrays_round_trip(void **state)
 {
     struct buf out;
     struct snapshot *snapshot;
@@ -347,7 +348,7 @@ static void empty_packs_and_empty_tensors(void **state)
     }
 }
 
-static void many_entries(void **state)
+static void many_entries_round_trip(void **state)
 {
     enum { COUNT = 1500 };
     static int64_t values[COUNT];
@@ -374,8 +375,8 @@ static void many_entries(void **state)
     buf_close(&out);
 }
 
-/* Each allocation fails once, each read fails once, each write fails at each byte count. */
-static void faults(void **state)
+/* Each allocation fails once, each read fails once, and writes fail after every number of bytes. */
+static void each_failed_allocation_read_and_write_is_returned(void **state)
 {
     struct buf out;
     write_sample(&out);
@@ -413,17 +414,17 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(contents),
-        cmocka_unit_test(other_shapes_change_nothing),
-        cmocka_unit_test(mistakes_of_the_caller),
-        cmocka_unit_test(damaged_streams),
-        cmocka_unit_test(enormous_claims),
-        cmocka_unit_test(unaccounted_bytes),
-        cmocka_unit_test(two_entries_of_one_name),
-        cmocka_unit_test(empty_packs_and_empty_tensors),
-        cmocka_unit_test(many_entries),
-        cmocka_unit_test(faults),
+        cmocka_unit_test(snapshot_reads_back_as_written),
+        cmocka_unit_test(contents_list_every_entry),
+        cmocka_unit_test(stream_of_other_shapes_changes_nothing),
+        cmocka_unit_test(invalid_entries_are_refused),
+        cmocka_unit_test(damaged_streams_are_refused),
+        cmocka_unit_test(sizes_that_overflow_are_refused),
+        cmocka_unit_test(bytes_outside_all_entries_are_refused),
+        cmocka_unit_test(entries_of_the_same_name_are_refused),
+        cmocka_unit_test(empty_snapshots_and_empty_arrays_round_trip),
+        cmocka_unit_test(many_entries_round_trip),
+        cmocka_unit_test(each_failed_allocation_read_and_write_is_returned),
     };
     return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
 }

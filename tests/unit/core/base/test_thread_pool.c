@@ -1,3 +1,4 @@
+/* The thread pool: every chunk runs once, results do not depend on the threads, denormals and signals. */
 #include <float.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,7 +22,7 @@
 
 struct job {
     int threads;
-    int runs[MOST]; /* plain memory: a chunk that ran twice at once would be a race */
+    int runs[MOST]; /* not atomic: TSan reports a chunk that runs twice at the same time */
     atomic_int worker_out_of_range;
     double results[MOST];
 };
@@ -40,8 +41,8 @@ static void note(void *context, int chunk, int worker)
     job->results[chunk] = sum;
 }
 
-/* Every chunk once, all done on return, for all sizes, many times in a row and after pauses. */
-static void every_chunk_once(void **state)
+/* Every chunk runs once and all are done on return, for all sizes, many times in sequence and after pauses. */
+static void every_chunk_runs_once(void **state)
 {
     static struct job job;
     for (int threads = 1; threads <= 9; threads += threads < 3 ? 1 : 3) {
@@ -96,10 +97,10 @@ static void multiply(void *context, int chunk, int worker)
 {
     struct denormal_job *job = context;
     job->products[chunk] = job->tiny * 0.5F;
-    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* so that every thread gets some */
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* so that every thread gets chunks */
 }
 
-/* Whether this processor can flush at all: the one that valgrind plays cannot. */
+/* Whether this processor can flush denormals; the one that valgrind emulates cannot. */
 static bool can_flush(void)
 {
 #if defined(__SSE__)
@@ -114,8 +115,8 @@ static bool can_flush(void)
 #endif
 }
 
-/* Flushed in every chunk, whoever runs it; as before for the caller afterwards. */
-static void denormals_are_flushed_inside_only(void **state)
+/* Every chunk flushes denormals on any thread; the caller's state is restored afterwards. */
+static void denormals_are_flushed_inside_tasks_only(void **state)
 {
     if (!can_flush()) {
         skip();
@@ -147,7 +148,7 @@ static void count_thread(void *context, int chunk, int worker)
     (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-static void all_threads_take_part(void **state)
+static void all_threads_run_chunks(void **state)
 {
     struct thread_pool *pool;
     assert_int_equal(thread_pool_create(3, &pool, NULL), STATUS_OK);
@@ -174,7 +175,7 @@ static void look_at_mask(void *context, int chunk, int worker)
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-/* Signals of the process are for its own threads; the mask of the creating thread stays as it was. */
+/* Workers block all signals; the mask of the creating thread does not change. */
 static void workers_block_signals(void **state)
 {
     struct thread_pool *pool;
@@ -189,7 +190,7 @@ static void workers_block_signals(void **state)
     assert_int_equal(sigismember(&mask, SIGTERM), 0);
 }
 
-static void impossible_sizes(void **state)
+static void sizes_outside_the_range_are_refused(void **state)
 {
     struct thread_pool *pool = (struct thread_pool *)1;
     struct error err;
@@ -201,7 +202,7 @@ static void impossible_sizes(void **state)
     thread_pool_destroy(NULL);
 }
 
-/* Two pools driven from two threads at once. */
+/* Two threads use a pool each at the same time. */
 static void *drive(void *argument)
 {
     struct job *job = argument;
@@ -215,7 +216,7 @@ static void *drive(void *argument)
     return NULL;
 }
 
-static void pools_do_not_meet(void **state)
+static void pools_on_different_threads_are_independent(void **state)
 {
     static struct job jobs[2];
     pthread_t threads[2];
@@ -234,13 +235,13 @@ static void pools_do_not_meet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_chunk_once),
+        cmocka_unit_test(every_chunk_runs_once),
         cmocka_unit_test(same_bits_for_any_number_of_threads),
-        cmocka_unit_test(denormals_are_flushed_inside_only),
-        cmocka_unit_test(all_threads_take_part),
+        cmocka_unit_test(denormals_are_flushed_inside_tasks_only),
+        cmocka_unit_test(all_threads_run_chunks),
         cmocka_unit_test(workers_block_signals),
-        cmocka_unit_test(impossible_sizes),
-        cmocka_unit_test(pools_do_not_meet),
+        cmocka_unit_test(sizes_outside_the_range_are_refused),
+        cmocka_unit_test(pools_on_different_threads_are_independent),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

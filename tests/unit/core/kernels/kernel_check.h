@@ -1,8 +1,8 @@
-/* What the kernel tests share: repeatable random numbers, memory, and how far two results are apart.
+/* Functions that the kernel tests share: repeatable random numbers, memory, and the distance between two results.
  *
- * A test runs the same call with the plain table and with each vector table that this processor has, on buffers
- * that differ only in that. Distance is the largest difference over the largest magnitude of the plain
- * result: sums cancel, so an element by itself has no scale. */
+ * A test makes the same call with the reference table and with each vector table that this processor supports. The
+ * distance is the largest difference divided by the largest magnitude of the reference result, because sums can cancel
+ * and a single element has no scale of its own. */
 #ifndef MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
 #define MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
 
@@ -26,7 +26,7 @@ static inline float random_at_index(uint32_t stream, uint64_t index)
     return philox_uniform(&from, index);
 }
 
-/* n values in [-1, 1). */
+/* n random values in [-1, 1). */
 static inline float *random_floats(uint32_t stream, size_t n)
 {
     struct philox from = philox_stream(11, stream, 0);
@@ -46,7 +46,7 @@ static inline float *copy_floats(const float *x, size_t n)
     return y;
 }
 
-/* A map of random values with clean halo and padding. */
+/* A map of random values whose halo and padding are zero. */
 static inline float *random_map(uint32_t stream, const struct map_shape *s)
 {
     size_t plane = (size_t)s->channels * (size_t)s->height * (size_t)s->width;
@@ -98,7 +98,7 @@ static inline double distance_double(const double *x, const double *y, size_t n)
             fail_msg("%s of %s is %g from the plain one", what, (table)->name, far_);                                  \
     } while (0)
 
-/* Runs BODY with `fast` standing for each vector table of this processor. */
+/* Runs BODY once for each vector table of this processor, in the variable `fast`. */
 #define FOR_EACH_TABLE(fast)                                                                                           \
     for (int table_ = 0; table_ < 2; table_++)                                                                         \
         for (const struct kernels *fast = kernels_named(table_ ? "avx512" : "avx2"); fast; fast = NULL)

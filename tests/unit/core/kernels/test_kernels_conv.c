@@ -1,4 +1,4 @@
-/* Convolutions: every vector table against the plain one, the plain one against sums written by hand. */
+/* Convolutions: compares every vector table with the reference table, and the reference table with plain sums. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 struct shape {
@@ -42,7 +42,7 @@ static float *padded(uint32_t stream, int channels)
     return b;
 }
 
-/* One output element from planar input and weights as PyTorch keeps them. */
+/* One output element from planar input and weights in PyTorch's shape. */
 static double by_hand(const struct shape *s, const float *planar, const float *w, int o, int y, int x)
 {
     double sum = 0;
@@ -57,7 +57,7 @@ static double by_hand(const struct shape *s, const float *planar, const float *w
     return sum;
 }
 
-static void ref_forward_is_the_sum(void **state)
+static void ref_conv_equals_plain_sum(void **state)
 {
     for (size_t n = 0; n < COUNT(shapes); n++) {
         const struct shape *s = &shapes[n];
@@ -122,7 +122,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
                 call.add.at = NULL;
             (k ? fast : ref)->conv_forward(&call);
         }
-        CHECK_CLOSE("conv_forward", fast, y[0], y[1], map_size(&out)); /* halo included: both left it zero */
+        CHECK_CLOSE("conv_forward", fast, y[0], y[1],
+                    map_size(&out)); /* includes the halo, which both must leave zero */
         assert_true(distance_double(moments[0], moments[1], c) < 1e-5);
         assert_true(distance_double(moments[0] + c, moments[1] + c, c) < 1e-5);
     }
@@ -137,7 +138,7 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
     free(add);
 }
 
-static void fast_forward_matches_ref(void **state)
+static void fast_conv_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(shapes); n++) {
@@ -146,8 +147,8 @@ static void fast_forward_matches_ref(void **state)
     }
 }
 
-/* <conv(x), dy> = <x, conv_transposed(dy)> = <w, gradient(x, dy)>: the three passes agree with each other. */
-static void passes_are_adjoint(void **state)
+/* The three passes must agree: <conv(x), dy> = <x, conv_transposed(dy)> = <w, gradient(x, dy)>. */
+static void conv_passes_are_adjoint(void **state)
 {
     for (size_t n = 0; n < COUNT(shapes); n++) {
         const struct shape *s = &shapes[n];
@@ -191,7 +192,7 @@ static void passes_are_adjoint(void **state)
     }
 }
 
-static void fast_gradient_matches_ref(void **state)
+static void fast_conv_gradient_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(shapes); n++) {
@@ -229,8 +230,8 @@ static void fast_gradient_matches_ref(void **state)
     }
 }
 
-/* Strips that norm and ReLU on the way in: at either end of the image, in its middle, all of it. The plain table is
- * held against a map that was normalised first. */
+/* Convolutions that normalise their input, for strips at both ends of the image, in its middle, and for the whole
+ * image. The reference table is compared with a map that was normalised first. */
 static void normed_strip(const struct kernels *fast, const struct shape *s, int first, int rows)
 {
     struct map_shape in = map_of(s, s->in), out = map_of(s, s->out);
@@ -241,7 +242,7 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
     struct affine_call affine = {map_blocks(s->in),          s->height, s->width, true, map_strip_at(&in, x, 0, 0),
                                  map_strip_at(&in, z, 0, 0), scale,     shift};
     ref->map_affine(&affine);
-    for (int k = 0; k < 3; k++) { /* plain on what was normalised, plain, fast */
+    for (int k = 0; k < 3; k++) { /* reference on the normalised map, reference, fast */
         const struct kernels *table = k < 2 ? ref : fast;
         struct conv_norm norm = {k ? scale : NULL, shift, first > 0, first + rows < s->height};
         struct map_strip from = map_strip_at(&in, k ? x : z, 0, first);
@@ -293,7 +294,7 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
     free(dy);
 }
 
-static void norm_on_the_way_in(void **state)
+static void conv_normalises_its_input(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(shapes); n++) {
@@ -310,7 +311,7 @@ static void norm_on_the_way_in(void **state)
     }
 }
 
-static void fast_planar_matches_ref(void **state)
+static void fast_planar_conv_matches_ref(void **state)
 {
     static const int channels[] = {1, 2, 3, 4}, outs[] = {16, 10, 64, 80}, heights[] = {1, 5},
                      widths[] = {1, 2, 13, 100};
@@ -353,9 +354,9 @@ static void fast_planar_matches_ref(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ref_forward_is_the_sum), cmocka_unit_test(fast_forward_matches_ref),
-        cmocka_unit_test(passes_are_adjoint),     cmocka_unit_test(fast_gradient_matches_ref),
-        cmocka_unit_test(norm_on_the_way_in),     cmocka_unit_test(fast_planar_matches_ref),
+        cmocka_unit_test(ref_conv_equals_plain_sum), cmocka_unit_test(fast_conv_matches_ref),
+        cmocka_unit_test(conv_passes_are_adjoint),   cmocka_unit_test(fast_conv_gradient_matches_ref),
+        cmocka_unit_test(conv_normalises_its_input), cmocka_unit_test(fast_planar_conv_matches_ref),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

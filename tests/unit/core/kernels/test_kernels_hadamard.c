@@ -1,8 +1,8 @@
-/* Walsh-Hadamard transforms against the definition, vector tables against the plain one. */
+/* Walsh-Hadamard transforms: compares the reference table with the definition, and vector tables with the reference. */
 #include "core/kernels/hadamard.h"
 #include "tests/unit/core/kernels/kernel_check.h"
 
-static void the_plain_one_is_the_definition(void **state)
+static void ref_transform_equals_its_definition(void **state)
 {
     enum { N = 16, COLUMNS = 3 };
     float *x = random_floats(1, N * COLUMNS), *y = copy_floats(x, N * COLUMNS), *z = copy_floats(x, N * COLUMNS);
@@ -26,8 +26,8 @@ static void the_plain_one_is_the_definition(void **state)
     free(z);
 }
 
-/* Sylvester's matrix is orthogonal; with XOR in the place of AND (as the paper prints it) its rank is 1. */
-static void and_is_right_and_xor_is_not(void **state)
+/* Sylvester's matrix is orthogonal. With XOR instead of AND, as the paper prints it, its rank is 1. */
+static void matrix_with_and_is_orthogonal_and_with_xor_has_rank_one(void **state)
 {
     enum { N = 16 };
     for (uint64_t i = 0; i < N; i++)
@@ -41,7 +41,7 @@ static void and_is_right_and_xor_is_not(void **state)
         }
 }
 
-static void rows_and_columns_match(void **state)
+static void fast_rows_and_columns_match_ref(void **state)
 {
     static const int columns[] = {1, 5, 16, 33, 64};
     FOR_EACH_TABLE(fast)
@@ -63,8 +63,8 @@ static void rows_and_columns_match(void **state)
     }
 }
 
-/* H H = n I, for lengths in one piece and in tables. */
-static void twice_is_n_times_once(void **state)
+/* H H = n I, for short vectors and for long ones that are treated as tables. */
+static void transform_applied_twice_multiplies_by_n(void **state)
 {
     for (int n = 1; n <= 1 << 20; n *= 4) {
         struct thread_pool *pools[3];
@@ -88,7 +88,7 @@ static void twice_is_n_times_once(void **state)
     }
 }
 
-static void a_sandwich_is_its_three_parts(void **state)
+static void sandwich_equals_transform_diagonal_transform(void **state)
 {
     for (int n = 2; n <= 1 << 17; n *= 2) {
         struct thread_pool *pool;
@@ -113,9 +113,11 @@ static void a_sandwich_is_its_three_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_plain_one_is_the_definition), cmocka_unit_test(and_is_right_and_xor_is_not),
-        cmocka_unit_test(rows_and_columns_match),          cmocka_unit_test(twice_is_n_times_once),
-        cmocka_unit_test(a_sandwich_is_its_three_parts),
+        cmocka_unit_test(ref_transform_equals_its_definition),
+        cmocka_unit_test(matrix_with_and_is_orthogonal_and_with_xor_has_rank_one),
+        cmocka_unit_test(fast_rows_and_columns_match_ref),
+        cmocka_unit_test(transform_applied_twice_multiplies_by_n),
+        cmocka_unit_test(sandwich_equals_transform_diagonal_transform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

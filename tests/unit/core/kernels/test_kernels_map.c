@@ -1,4 +1,4 @@
-/* Batch norm, threshold, quantile and pooling on maps. */
+/* Kernels on maps: batch norm, threshold, quantile and max pooling. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 static const struct map_shape shapes[] = {
@@ -14,7 +14,7 @@ static float *vector(uint32_t stream, int channels, float around)
     return v;
 }
 
-static void map_round_trips(void **state)
+static void map_conversions_round_trip(void **state)
 {
     for (size_t n = 0; n < COUNT(shapes); n++) {
         struct map_shape s = shapes[n];
@@ -37,7 +37,7 @@ static void map_round_trips(void **state)
                 sum += fabs((double)back[j]);
             for (ptrdiff_t j = 0; j < map_image_stride(&s); j++)
                 total += fabs((double)map[i * map_image_stride(&s) + j]);
-            assert_true(fabs(sum - total) < 1e-9 * (1 + sum)); /* so halo and padding are zero */
+            assert_true(fabs(sum - total) < 1e-9 * (1 + sum)); /* proves that halo and padding are zero */
         }
         free(planar);
         free(map);
@@ -46,12 +46,12 @@ static void map_round_trips(void **state)
     }
 }
 
-static void moments_are_those_of_the_values(void **state)
+static void moments_equal_mean_and_squared_deviations(void **state)
 {
     struct map_shape s = {4, 10, 25, 13, 1, 1};
     float *x = random_map(1, &s);
     for (size_t i = 0; i < map_size(&s); i++)
-        x[i] = x[i] * 0.01f + 100; /* a mean far from zero, as worn sums of squares would not bear */
+        x[i] = x[i] * 0.01f + 100; /* with a mean far from zero, plain sums of squares would lose all precision */
     int64_t each = s.height * s.width;
     double exact[2] = {0, 0};
     for (int pass = 0; pass < 2; pass++)
@@ -167,7 +167,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorted copy of channel `channel` (or of all: -1). */
+/* A sorted copy of the values of channel `channel`; -1: of all channels. */
 static float *sorted(const struct map_shape *s, const float *x, int channel, size_t *count)
 {
     float *v = malloc(map_size(s) * sizeof *v);
@@ -181,7 +181,7 @@ static float *sorted(const struct map_shape *s, const float *x, int channel, siz
     return v;
 }
 
-/* Shapes of the values: as they come, with many ties, all alike, very skewed. */
+/* Distributions of the values: uniform, with many ties, all equal, very skewed. */
 static void deform(float *x, size_t n, int how)
 {
     for (size_t i = 0; i < n; i++) {
@@ -194,7 +194,7 @@ static void deform(float *x, size_t n, int how)
     }
 }
 
-static void kth_is_exact(void **state)
+static void kth_equals_sorted_value(void **state)
 {
     static const struct map_shape sets[] = {
         {2, 10, 70, 70, 1, 1}, {3, 40, 1, 500, 0, 1}, {1, 16, 128, 128, 1, 1}, {1, 3, 2, 1, 1, 1}};
@@ -230,14 +230,16 @@ static void kth_is_exact(void **state)
     free(scratch);
 }
 
-static void fast_collects_what_ref_collects(void **state)
+static void fast_collect_above_matches_ref(void **state)
 {
     enum { ROOM = 64 };
     static const struct map_shape s = {2, 20, 30, 33, 1, 1};
     float bound[16], list[2][16 * ROOM];
     float *x = random_map(5, &s);
     for (int l = 0; l < 16; l++)
-        bound[l] = l % 4 == 0 ? INFINITY : l % 4 == 1 ? -0.9f : 0.95f + 0.002f * (float)l; /* none, too many, some */
+        bound[l] = l % 4 == 0   ? INFINITY
+                   : l % 4 == 1 ? -0.9f
+                                : 0.95f + 0.002f * (float)l; /* excluded, too many values, some values */
     for (int t = 0; t < 2; t++) {
         const struct kernels *k = kernels_named(t == 0 ? "avx2" : "avx512");
         for (int block = 0; k && block < 2; block++) {
@@ -262,7 +264,7 @@ static void fast_collects_what_ref_collects(void **state)
     free(x);
 }
 
-static void fast_pool_matches_ref(void **state)
+static void fast_max_pool_matches_ref(void **state)
 {
     static const int pools[][2] = {{8, 8}, {2, 2}, {1, 8}, {3, 2}, {1, 1}};
     FOR_EACH_TABLE(fast)
@@ -278,7 +280,7 @@ static void fast_pool_matches_ref(void **state)
         uint16_t *arg[2];
         for (int k = 0; k < 2; k++) {
             y[k] = empty_map(&o);
-            dx[k] = random_map(9, s); /* the old contents must go */
+            dx[k] = random_map(9, s); /* the old contents must be overwritten */
             arg[k] = malloc(args * sizeof *arg[k]);
             struct max_pool_call call = {
                 map_blocks(s->channels),      o.height, o.width,   ph,      pw, map_strip_at(s, x, 0, 0),
@@ -307,7 +309,7 @@ static void fast_pool_matches_ref(void **state)
     }
 }
 
-/* Leaves about `density` of the values, in multiples of 1/8, so that products are exact and ties real. */
+/* Keeps about `density` of the values, rounded to multiples of 1/8, so that products are exact and ties occur. */
 static void thin(float *x, size_t n, float density)
 {
     for (size_t i = 0; i < n; i++)
@@ -378,7 +380,7 @@ static void embed_matches(const struct kernels *fast, const struct map_shape *s,
     free(dy);
 }
 
-static void fast_embed_matches_ref(void **state)
+static void fast_embed_max_pool_matches_ref(void **state)
 {
     static const struct map_shape sets[] = {{1, 10, 25, 33, 1, 1}, {1, 32, 16, 16, 1, 1}, {1, 80, 1, 100, 0, 1}};
     static const int features[] = {1, 12, 16, 64, 80, 512};
@@ -394,10 +396,10 @@ static void fast_embed_matches_ref(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_round_trips),       cmocka_unit_test(moments_are_those_of_the_values),
-        cmocka_unit_test(fast_norm_matches_ref), cmocka_unit_test(fast_threshold_matches_ref),
-        cmocka_unit_test(kth_is_exact),          cmocka_unit_test(fast_collects_what_ref_collects),
-        cmocka_unit_test(fast_pool_matches_ref), cmocka_unit_test(fast_embed_matches_ref),
+        cmocka_unit_test(map_conversions_round_trip), cmocka_unit_test(moments_equal_mean_and_squared_deviations),
+        cmocka_unit_test(fast_norm_matches_ref),      cmocka_unit_test(fast_threshold_matches_ref),
+        cmocka_unit_test(kth_equals_sorted_value),    cmocka_unit_test(fast_collect_above_matches_ref),
+        cmocka_unit_test(fast_max_pool_matches_ref),  cmocka_unit_test(fast_embed_max_pool_matches_ref),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

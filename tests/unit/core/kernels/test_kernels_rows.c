@@ -1,4 +1,5 @@
-/* Kernels on tables of rows: vector tables against the plain one; the plain one against definitions. */
+/* Kernels on tables of rows: compares vector tables with the reference table, and the reference table with definitions.
+ */
 #include "core/kernels/blas.h"
 #include "tests/unit/core/kernels/kernel_check.h"
 
@@ -34,7 +35,7 @@ static void products_match(const struct kernels *fast, const char *what, product
     }
 }
 
-static void gemm_matches(void **state)
+static void fast_gemm_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     {
@@ -47,8 +48,8 @@ static void gemm_matches(void **state)
 #endif
 }
 
-/* Ties go to even, signs and infinities stay, what is not a number stays that. */
-static void bf16_rounds(void **state)
+/* Ties round to even; signs, infinities and NaN are preserved. */
+static void bf16_gemm_rounds_factors_to_nearest_even(void **state)
 {
     static const uint32_t given[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001,
                                      0xbf808000, 0x7f7fffff, 0x7f800000, 0x00000000};
@@ -57,7 +58,7 @@ static void bf16_rounds(void **state)
     enum { M = 4, K = 4 };
     float one[M * K] = {0}, b[K * 8], c[M * 8];
     for (int i = 0; i < M; i++)
-        one[i * K + i] = 1; /* the unit matrix shows the rounded numbers */
+        one[i * K + i] = 1; /* the product with the unit matrix returns the rounded numbers */
     for (int table = -1; table < 2; table++) {
         const struct kernels *k = table < 0 ? ref : kernels_named(table ? "avx512" : "avx2");
         struct gemm_call call = {false, false, M, 8, K, 1, 0, one, b, c, K, 8, 8};
@@ -76,14 +77,14 @@ static void bf16_rounds(void **state)
     }
 }
 
-static void sparse_products_match(void **state)
+static void fast_sparse_gemm_matches_ref(void **state)
 {
     static const int columns[] = {1, 7, 16, 48, 96, 100, 112, 128, 130, 257};
     enum { ROWS = 23, DEEP = 40 };
     float *dense = random_floats(1, ROWS * DEEP), *t = random_floats(2, DEEP * 300),
           *start_c = random_floats(3, ROWS * 300);
     for (int i = 0; i < ROWS * DEEP; i++)
-        if (fabsf(dense[i]) > 0.15f || i / DEEP == 5) /* a row of zeros, too */
+        if (fabsf(dense[i]) > 0.15f || i / DEEP == 5) /* row 5 is all zero */
             dense[i] = 0;
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(columns) * 2; n++) {
@@ -117,7 +118,7 @@ static void sparse_products_match(void **state)
     free(start_c);
 }
 
-static void elementwise_match(void **state)
+static void fast_elementwise_kernels_match_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(widths); n++) {
@@ -149,7 +150,7 @@ static void elementwise_match(void **state)
     }
 }
 
-static void dots_match(void **state)
+static void fast_dot_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(widths); n++) {
@@ -161,7 +162,7 @@ static void dots_match(void **state)
     }
 }
 
-static void arcs_match(void **state)
+static void fast_arc_kernels_match_ref(void **state)
 {
     enum { MOST = 11, FEATURES = 3 };
     FOR_EACH_TABLE(fast)
@@ -211,11 +212,11 @@ static void arcs_match(void **state)
     }
 }
 
-static void banded_sums_match(void **state)
+static void fast_banded_sum_matches_ref(void **state)
 {
     enum { TILE = BANDED_ROWS * BANDED_WIDTH, TERMS = 80 };
     FOR_EACH_TABLE(fast)
-    for (int most = 0; most < 6; most++) { /* terms of a pattern */
+    for (int most = 0; most < 6; most++) { /* most: number of terms in a pattern */
         float *table = random_floats(1, 4000), *out[2] = {random_floats(2, TILE), random_floats(2, TILE)};
         float *factors = random_floats(3, TERMS * BANDED_PAIRS);
         struct banded_term terms[TERMS];
@@ -239,12 +240,12 @@ static void banded_sums_match(void **state)
     }
 }
 
-static void row_peaks_match(void **state)
+static void fast_row_peaks_match_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (int columns = 0; columns < 70; columns += 1 + columns / 5) {
         float *x = random_floats((uint32_t)columns, 3 * 80), peaks[2][3] = {{0, 1e-3f, 9}, {0, 1e-3f, 9}};
-        x[columns] = 100; /* is not looked at */
+        x[columns] = 100; /* must not be read */
         ref->row_peaks(3, columns, x, 80, peaks[0]);
         fast->row_peaks(3, columns, x, 80, peaks[1]);
         assert_memory_equal(peaks[0], peaks[1], sizeof peaks[0]);
@@ -253,7 +254,7 @@ static void row_peaks_match(void **state)
     }
 }
 
-static void softmax_matches(void **state)
+static void fast_softmax_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(widths) * 4; n++) {
@@ -271,7 +272,7 @@ static void softmax_matches(void **state)
             (t ? fast : ref)->softmax_forward(&call);
             (t ? fast : ref)->softmax_backward(&call);
             for (int r = 0; r < rows; r++) {
-                int valid = n & 2 ? r : w; /* row r sees r + 1 + offset keys */
+                int valid = n & 2 ? r : w; /* row r attends to r + 1 + offset keys */
                 double sum = 0;
                 valid = valid < call.limit ? valid : call.limit;
                 for (int j = 0; j < w; j++)
@@ -292,10 +293,10 @@ static void softmax_matches(void **state)
     }
 }
 
-static void layer_norm_matches(void **state)
+static void fast_layer_norm_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
-    for (size_t n = 4; n < 2 * COUNT(widths); n++) { /* with one or two columns the gradient cancels to nothing */
+    for (size_t n = 4; n < 2 * COUNT(widths); n++) { /* with one or two columns the gradient cancels to zero */
         int w = widths[n / 2], rows = 6;
         size_t count = (size_t)(rows * w);
         float *x = random_floats(1, count), *dy = random_floats(2, count), *add = random_floats(3, count);
@@ -309,7 +310,7 @@ static void layer_norm_matches(void **state)
                 out[t][0], out[t][1], out[t][2], out[t][3], out[t][4], out[t][5], w,  w,
                 w,         w,         w};
             (t ? fast : ref)->layer_norm_forward(&call);
-            /* the backward pass on the same statistics, so that it is judged by itself */
+            /* both backward passes use the same statistics, so that only they are compared */
             call.mean = out[0][1];
             call.inv_std = out[0][2];
             (t ? fast : ref)->layer_norm_backward(&call);
@@ -327,7 +328,7 @@ static void layer_norm_matches(void **state)
     }
 }
 
-static void dropout_masks_are_the_same(void **state)
+static void fast_dropout_masks_equal_ref(void **state)
 {
     static const double rates[] = {0, 0.1, 0.5, 0.9};
     for (int t = 0; t < 3; t++) {
@@ -362,7 +363,7 @@ static void dropout_masks_are_the_same(void **state)
     }
 }
 
-static void lstm_matches(void **state)
+static void fast_lstm_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < 2 * COUNT(widths); n++) {
@@ -395,7 +396,7 @@ static void lstm_matches(void **state)
     }
 }
 
-static void cross_entropy_matches(void **state)
+static void fast_cross_entropy_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(widths); n++) {
@@ -428,7 +429,7 @@ static void cross_entropy_matches(void **state)
     }
 }
 
-static void gather_and_scatter_match(void **state)
+static void gather_and_scatter_add_use_their_indices(void **state)
 {
     static const int32_t index[] = {3, 0, -1, 3, 2};
     FOR_EACH_TABLE(fast)
@@ -452,7 +453,7 @@ static void gather_and_scatter_match(void **state)
     }
 }
 
-/* Distance in units of the last place of the exact value. */
+/* The error in units in the last place of the exact value. */
 static double ulps(float got, double exact)
 {
     float near = (float)exact;
@@ -462,7 +463,7 @@ static double ulps(float got, double exact)
     return fabs((double)got - exact) / unit;
 }
 
-static void functions_are_accurate(void **state)
+static void exp_tanh_and_sigmoid_are_accurate(void **state)
 {
     enum { N = 200000 };
     float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
@@ -497,7 +498,7 @@ static void functions_are_accurate(void **state)
     free(y);
 }
 
-static void adam_matches(void **state)
+static void fast_adam_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
     {
@@ -515,7 +516,7 @@ static void adam_matches(void **state)
         CHECK_CLOSE("adam weights", fast, w[0], w[1], N);
         CHECK_CLOSE("adam first moments", fast, m[0], m[1], N);
         CHECK_CLOSE("adam second moments", fast, v[0], v[1], N);
-        /* a constant gradient moves each weight by about the rate a step, against its sign */
+        /* a constant gradient moves each weight by about the rate per step, against its sign */
         float *start = random_floats(2, N);
         for (int i = 0; i < N; i++)
             assert_true(fabs((double)(start[i] - w[1][i]) - (g[i] > 0 ? 3e-3 : -3e-3)) < 1e-4 * 3 ||
@@ -530,7 +531,7 @@ static void adam_matches(void **state)
     }
 }
 
-static void sums_and_finiteness(void **state)
+static void sum_of_squares_matches_ref_and_infinity_is_found(void **state)
 {
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(widths); n++) {
@@ -551,7 +552,7 @@ static void sums_and_finiteness(void **state)
     }
 }
 
-static void names_are_known(void **state)
+static void kernel_tables_are_found_by_name(void **state)
 {
     assert_string_equal(kernels_named("ref")->name, "ref");
     assert_null(kernels_named("avx9000"));
@@ -563,24 +564,24 @@ static void names_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm_matches),
-        cmocka_unit_test(bf16_rounds),
-        cmocka_unit_test(sparse_products_match),
-        cmocka_unit_test(elementwise_match),
-        cmocka_unit_test(dots_match),
-        cmocka_unit_test(arcs_match),
-        cmocka_unit_test(banded_sums_match),
-        cmocka_unit_test(row_peaks_match),
-        cmocka_unit_test(softmax_matches),
-        cmocka_unit_test(layer_norm_matches),
-        cmocka_unit_test(dropout_masks_are_the_same),
-        cmocka_unit_test(lstm_matches),
-        cmocka_unit_test(cross_entropy_matches),
-        cmocka_unit_test(gather_and_scatter_match),
-        cmocka_unit_test(functions_are_accurate),
-        cmocka_unit_test(adam_matches),
-        cmocka_unit_test(sums_and_finiteness),
-        cmocka_unit_test(names_are_known),
+        cmocka_unit_test(fast_gemm_matches_ref),
+        cmocka_unit_test(bf16_gemm_rounds_factors_to_nearest_even),
+        cmocka_unit_test(fast_sparse_gemm_matches_ref),
+        cmocka_unit_test(fast_elementwise_kernels_match_ref),
+        cmocka_unit_test(fast_dot_matches_ref),
+        cmocka_unit_test(fast_arc_kernels_match_ref),
+        cmocka_unit_test(fast_banded_sum_matches_ref),
+        cmocka_unit_test(fast_row_peaks_match_ref),
+        cmocka_unit_test(fast_softmax_matches_ref),
+        cmocka_unit_test(fast_layer_norm_matches_ref),
+        cmocka_unit_test(fast_dropout_masks_equal_ref),
+        cmocka_unit_test(fast_lstm_matches_ref),
+        cmocka_unit_test(fast_cross_entropy_matches_ref),
+        cmocka_unit_test(gather_and_scatter_add_use_their_indices),
+        cmocka_unit_test(exp_tanh_and_sigmoid_are_accurate),
+        cmocka_unit_test(fast_adam_matches_ref),
+        cmocka_unit_test(sum_of_squares_matches_ref_and_infinity_is_found),
+        cmocka_unit_test(kernel_tables_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The dilated aggregator: its size, how far it sees, its gradients. */
+/* The dilated network of the splicing domain: its size, its receptive field, its gradients. */
 #include "core/nn/dilated.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static struct params *make_params(void)
 }
 
 /* The published size. */
-static void the_size_is_the_papers(void **state)
+static void size_of_the_network_equals_the_published_one(void **state)
 {
     static struct dilated h;
     struct params *params = make_params();
@@ -35,7 +35,7 @@ static void the_size_is_the_papers(void **state)
         assert_int_equal(dilated_units(contexts[i]), units[i]);
 }
 
-/* Weights that pass all they get, through the outermost taps alone. */
+/* Weights that use the outermost taps only and lose no signal. */
 static void open_wide(struct params *params)
 {
     for (size_t i = 0; i < params_arrays(params); i++) {
@@ -46,8 +46,8 @@ static void open_wide(struct params *params)
     }
 }
 
-/* An aggregator of context 400 sees 200 positions to either side, and no more. */
-static void the_context_is_what_it_says(void **state)
+/* With context 400 an output depends on 200 positions to either side, and on no others. */
+static void output_depends_on_half_a_context_to_either_side(void **state)
 {
     enum { LENGTH = 481, MIDDLE = 240 };
     static struct dilated h;
@@ -90,7 +90,7 @@ static struct tensor *build(struct probe *p, const void *context)
     return op_map_rows(&p->exec, dilated_forward(&p->exec, (struct dilated *)context, probe_input(p, 0)));
 }
 
-static void gradients_of_all(void **state)
+static void gradients_of_the_network_match_differences(void **state)
 {
     static struct dilated h;
     struct probe p;
@@ -112,9 +112,9 @@ static void gradients_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_size_is_the_papers),
-        cmocka_unit_test(the_context_is_what_it_says),
-        cmocka_unit_test(gradients_of_all),
+        cmocka_unit_test(size_of_the_network_equals_the_published_one),
+        cmocka_unit_test(output_depends_on_half_a_context_to_either_side),
+        cmocka_unit_test(gradients_of_the_network_match_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static bool equal(struct params *p, const char *a, struct params *q, const char 
 }
 
 /* Initial values depend on seed and name alone, not on the order or the rest of the model. */
-static void initial_values(void **state)
+static void initial_values_depend_on_seed_and_name_only(void **state)
 {
     struct params *p = two_linears("a", "b", NULL, true), *q = two_linears("b", "a", NULL, false);
     struct params *shared = two_linears("a", "c", "a", false);
@@ -69,8 +69,8 @@ static void check_uniform(struct params *p, const char *name, double bound)
     assert_true(fabs(square / (bound * bound / 3.0) - 1.0) < 0.15);
 }
 
-/* The bounds of facts on the published network: width 512, 8 heads. */
-static void initialisation_rules(void **state)
+/* The bounds of initial values in the published network, with width 512 and 8 heads. */
+static void initialisation_rules_have_their_bounds(void **state)
 {
     struct params *p;
     struct error err = {0};
@@ -102,7 +102,7 @@ static void initialisation_rules(void **state)
     params_destroy(p);
 }
 
-static void faults_come_out_at_the_seal(void **state)
+static void seal_returns_the_first_error_of_declarations(void **state)
 {
     struct error err = {0};
     struct params *p;
@@ -127,7 +127,7 @@ static void faults_come_out_at_the_seal(void **state)
     params_destroy(p);
 }
 
-static void not_finite(void **state)
+static void check_names_the_first_array_that_is_not_finite(void **state)
 {
     struct error err = {0};
     struct params *p = two_linears("a", "b", NULL, true);
@@ -182,7 +182,7 @@ static void fill_gradients(struct bench *b, int step)
     }
 }
 
-static void adam_by_the_formula(void **state)
+static void adam_equals_its_formula(void **state)
 {
     struct bench b;
     bench_open(&b, ADAM_DEFAULT);
@@ -201,8 +201,8 @@ static void adam_by_the_formula(void **state)
     bench_close(&b);
 }
 
-/* An array without a gradient, or frozen, keeps value and moments. */
-static void adam_leaves_the_rest(void **state)
+/* A frozen array, or one without a gradient, keeps value and moments. */
+static void adam_leaves_arrays_without_gradient_unchanged(void **state)
 {
     struct bench b;
     bench_open(&b, ADAM_DEFAULT);
@@ -221,12 +221,12 @@ static void adam_leaves_the_rest(void **state)
     bench_close(&b);
 }
 
-static void clipping(void **state)
+static void clipping_limits_the_global_gradient_norm(void **state)
 {
     struct bench b;
     struct adam_config config = ADAM_DEFAULT;
     config.clip_norm = 0.5;
-    config.epsilon = 1.0; /* so that the size of a gradient matters */
+    config.epsilon = 1.0; /* so that the update depends on the size of the gradient */
     bench_open(&b, config);
     struct weight *w = params_find(b.params, "a.bias");
     real before = w->value[2];
@@ -282,8 +282,8 @@ static struct snapshot *declare(struct bench *b)
     return snapshot;
 }
 
-/* Saved, loaded into a fresh model, both go on alike. */
-static void save_and_go_on(void **state)
+/* After saving and loading into a new model, both models train to the same bits. */
+static void restored_optimiser_continues_with_the_same_bits(void **state)
 {
     struct bench a, b;
     struct bytes bytes = {0};
@@ -315,14 +315,14 @@ static void save_and_go_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(initial_values),
-        cmocka_unit_test(initialisation_rules),
-        cmocka_unit_test(faults_come_out_at_the_seal),
-        cmocka_unit_test(not_finite),
-        cmocka_unit_test(adam_by_the_formula),
-        cmocka_unit_test(adam_leaves_the_rest),
-        cmocka_unit_test(clipping),
-        cmocka_unit_test(save_and_go_on),
+        cmocka_unit_test(initial_values_depend_on_seed_and_name_only),
+        cmocka_unit_test(initialisation_rules_have_their_bounds),
+        cmocka_unit_test(seal_returns_the_first_error_of_declarations),
+        cmocka_unit_test(check_names_the_first_array_that_is_not_finite),
+        cmocka_unit_test(adam_equals_its_formula),
+        cmocka_unit_test(adam_leaves_arrays_without_gradient_unchanged),
+        cmocka_unit_test(clipping_limits_the_global_gradient_norm),
+        cmocka_unit_test(restored_optimiser_continues_with_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

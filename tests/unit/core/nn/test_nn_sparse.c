@@ -1,5 +1,5 @@
-/* The sparse layer: quantile rules against sorting, momentum, collection, and the behaviour its authors' package
- * promises on Gaussian data. */
+/* The sparse layer: quantiles compared with sorting, momentum, collection of batches, and the behaviour of the authors'
+ * package on Gaussian data. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorted values of one channel, or (-1) of all, of `batches` batches that lie one after another. */
+/* The sorted values of one channel (-1: of all channels) of `batches` consecutive batches. */
 static size_t sorted(const struct layer *l, const real *batches, size_t number, int channel, real *out)
 {
     size_t n = 0;
@@ -89,8 +89,9 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
-/* At low densities the last batches' bounds serve; whatever the next batch is, the threshold is the k-th value. */
-static void few_large_values_are_exact(void **state)
+/* At low densities the layer uses bounds from earlier batches; the threshold must be the k-th value of any next batch.
+ */
+static void quantile_from_few_large_values_is_exact(void **state)
 {
     static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
@@ -103,12 +104,13 @@ static void few_large_values_are_exact(void **state)
             draw(&l, step > 3 ? 0.5 : 0.0);
             for (size_t i = 0; i < l.count; i++) {
                 if (step == 5 || step == 6)
-                    l.planes[i] =
-                        step == 5 ? l.planes[i] * R(0.01) - R(3.0) : l.planes[i] * R(5.0) + R(9.0); /* too few; all */
+                    l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0)
+                                            : l.planes[i] * R(5.0) +
+                                                  R(9.0); /* too few values above the bound; all values above it */
                 else if (step == 8)
                     l.planes[i] = R(2.0); /* equal values */
                 else if (step == 10 && i < l.plane * 18)
-                    l.planes[i] += R(4.0); /* all in one picture */
+                    l.planes[i] += R(4.0); /* all large values in one image */
             }
             double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
             pass(&l, true, density, false);
@@ -136,12 +138,12 @@ static void few_large_values_are_exact(void **state)
 
 enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
 
-struct half { /* a rank with half of the images */
+struct half { /* a rank that has half of the images */
     struct layer layer;
     const real *steps; /* [STEPS][2 * HALF images] */
     struct comm *comm;
     double density;
-    bool starved; /* at step STARVED memory for the slower way, which step 0 goes, and not for the quick one */
+    bool starved; /* at step STARVED the rank has memory for way 1 (sparse.c), as in step 0, but not for way 2 */
     size_t peak[STEPS];
     real thresholds[STEPS][18];
     struct error error;
@@ -172,9 +174,9 @@ static void *half_steps(void *context)
     return NULL;
 }
 
-/* A rank that alone has no memory for the quick way tells the others: nobody waits, and thresholds are the exact ones.
- */
-static void one_rank_without_memory(void **state)
+/* If one rank has no memory for way 2 of sparse.c, all ranks take way 1: no rank waits forever, and thresholds are
+ * exact. */
+static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state)
 {
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
     struct map_shape shape = {HALF, 18, 30, 40, 1, 1};
@@ -196,7 +198,8 @@ static void one_rank_without_memory(void **state)
     }
     for (int r = 0; r < 2; r++)
         pthread_join(ranks[r].thread, NULL);
-    assert_true(ranks[1].peak[1] > ranks[1].peak[0] + SPARE); /* what the quick way takes is not there at STARVED */
+    assert_true(ranks[1].peak[1] >
+                ranks[1].peak[0] + SPARE); /* way 2 needs more memory than there is at step STARVED */
     for (int r = 1; r >= 0; r--)
         if (ranks[r].error.code != STATUS_OK)
             fail_msg("rank %d: %s (%zu bytes in step 0, %zu in step 1)", r, ranks[r].error.message, ranks[r].peak[0],
@@ -217,7 +220,7 @@ static void one_rank_without_memory(void **state)
     free(steps);
 }
 
-static void kth_value(void **state)
+static void select_kth_equals_sorted_value(void **state)
 {
     real values[200], sorted_values[200];
     struct philox from = philox_stream(1, 0, 0);
@@ -232,7 +235,7 @@ static void kth_value(void **state)
     }
 }
 
-/* k = max(1, trunc(N (1 - density))); t moves a tenth of the way, before it is used. */
+/* k = max(1, trunc(N (1 - density))); t moves a tenth of the way before it is used. */
 static void check_rule(enum sparse_mode mode, double density)
 {
     struct layer l;
@@ -263,7 +266,7 @@ static void check_rule(enum sparse_mode mode, double density)
     layer_close(&l);
 }
 
-static void quantile_rules(void **state)
+static void threshold_follows_the_kth_value_with_momentum(void **state)
 {
     check_rule(SPARSE_PER_CHANNEL, 0.5);
     check_rule(SPARSE_PER_CHANNEL, 0.004);
@@ -272,21 +275,21 @@ static void quantile_rules(void **state)
     check_rule(SPARSE_SINGLE, 1e-4);
 }
 
-static void interpolated(void **state)
+static void interpolated_quantile_lies_between_order_statistics(void **state)
 {
     struct layer l;
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 1, .momentum = 0.0, .interpolate = true};
     layer_open(&l, &config, (struct map_shape){1, 1, 1, 5, 0, 1});
     const real values[5] = {R(4.0), R(0.0), R(3.0), R(1.0), R(10.0)};
     memcpy(l.planes, values, sizeof(values));
-    pass(&l, true, 0.1, false); /* place 0.9 * 4 = 3.6: 4 + 0.6 * (10 - 4) */
+    pass(&l, true, 0.1, false); /* rank 0.9 * 4 = 3.6: 4 + 0.6 * (10 - 4) */
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 7.6) < 1e-5);
     pass(&l, true, 0.5, false);
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 3.0) < 1e-5);
     layer_close(&l);
 }
 
-static void frozen_in_evaluation(void **state)
+static void evaluation_leaves_thresholds_unchanged(void **state)
 {
     struct layer l;
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9};
@@ -304,7 +307,7 @@ static void frozen_in_evaluation(void **state)
     layer_close(&l);
 }
 
-/* One update from several batches is the one from all their values; between updates nothing moves. */
+/* An update from several batches equals the update from all their values; between updates nothing moves. */
 static void check_collected(enum sparse_mode mode, bool interpolate)
 {
     enum { BATCHES = 4, CHANNELS = 3 };
@@ -335,15 +338,15 @@ static void check_collected(enum sparse_mode mode, bool interpolate)
     layer_close(&l);
 }
 
-static void collected(void **state)
+static void collected_batches_update_like_one_large_batch(void **state)
 {
     check_collected(SPARSE_PER_CHANNEL, false);
     check_collected(SPARSE_PER_CHANNEL, true);
     check_collected(SPARSE_SINGLE, false);
 }
 
-/* A density that rises drops what was collected at a lower one. */
-static void density_rises(void **state)
+/* If the density rises, the values collected at a lower density are dropped. */
+static void rising_density_drops_collected_values(void **state)
 {
     struct layer l;
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9, .accumulate = 10.0};
@@ -358,9 +361,9 @@ static void density_rises(void **state)
     layer_close(&l);
 }
 
-/* So many values, whatever the density: 500 of 2000 leave the threshold as it is, and then it is the quantile of all.
- */
-static void collected_by_number(void **state)
+/* With `elements`, the density does not matter: after 500 of 2000 values the threshold is unchanged; at the end it is
+ * the quantile of all values. */
+static void thresholds_move_after_the_given_number_of_values(void **state)
 {
     enum { BATCHES = 4 };
     for (int mode = SPARSE_PER_CHANNEL; mode <= SPARSE_SINGLE; mode++) {
@@ -389,8 +392,9 @@ static void collected_by_number(void **state)
     }
 }
 
-/* Three layers on one map give what each gives on its channels: thresholds of their own, one in common, and none. */
-static void side_by_side(void **state)
+/* Three layers on one map equal three layers on its channels: with thresholds per channel, with one threshold, with
+ * none. */
+static void parallel_layers_equal_single_layers_on_their_channels(void **state)
 {
     enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
     const struct sparse_config layers[] = {{.mode = SPARSE_PER_CHANNEL, .channels = OWN, .momentum = 0.9},
@@ -473,8 +477,8 @@ static struct snapshot *declare(struct layer *l)
     return snapshot;
 }
 
-/* What has been collected survives saving; counts that a hostile stream brings do not select memory. */
-static void collected_and_saved(void **state)
+/* Collected values survive saving; counts from a hostile stream cannot select memory. */
+static void collected_values_survive_saving(void **state)
 {
     struct layer l, other;
     struct bytes bytes = {.size = 0};
@@ -527,9 +531,9 @@ static real quantile_of(const struct layer *l, double density)
     return q;
 }
 
-/* Silent until the next quantile, which it takes whole; four times as dense, then twice, then as the others, who notice
- * nothing; and all of that survives saving. */
-static void reinitialised(void **state)
+/* A reinitialised channel is inactive until the next update, which sets its threshold to the quantile. It is four times
+ * as dense as the others, then twice, then equally dense; the others do not change. All of this survives saving. */
+static void reinitialised_channel_is_denser_for_a_while(void **state)
 {
     struct layer l, plain, other;
     struct bytes bytes = {.size = 0};
@@ -578,7 +582,7 @@ static void reinitialised(void **state)
     layer_close(&other);
 }
 
-/* After 100 batches of normal values, thresholds and activity match the normal quantile. */
+/* After 100 batches of normal values, thresholds and densities match the normal quantile. */
 static void check_gaussian(enum sparse_mode mode, double density, double quantile, double spread)
 {
     struct layer l;
@@ -599,7 +603,7 @@ static void check_gaussian(enum sparse_mode mode, double density, double quantil
     layer_close(&l);
 }
 
-static void gaussian(void **state)
+static void thresholds_match_normal_quantiles_after_many_batches(void **state)
 {
     check_gaussian(SPARSE_PER_CHANNEL, 0.7, -0.5244, 0.0);
     check_gaussian(SPARSE_PER_CHANNEL, 0.5, 0.0, 1.0);
@@ -607,7 +611,7 @@ static void gaussian(void **state)
     check_gaussian(SPARSE_SINGLE, 0.1, 1.2816, 0.0);
 }
 
-static void other_modes(void **state)
+static void l1_mode_returns_a_penalty_and_none_mode_passes_the_map(void **state)
 {
     struct layer l;
     struct sparse_config config = {.mode = SPARSE_L1, .channels = 2};
@@ -630,20 +634,20 @@ static void other_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kth_value),
-        cmocka_unit_test(few_large_values_are_exact),
-        cmocka_unit_test(one_rank_without_memory),
-        cmocka_unit_test(quantile_rules),
-        cmocka_unit_test(interpolated),
-        cmocka_unit_test(frozen_in_evaluation),
-        cmocka_unit_test(collected),
-        cmocka_unit_test(collected_by_number),
-        cmocka_unit_test(side_by_side),
-        cmocka_unit_test(density_rises),
-        cmocka_unit_test(collected_and_saved),
-        cmocka_unit_test(reinitialised),
-        cmocka_unit_test(gaussian),
-        cmocka_unit_test(other_modes),
+        cmocka_unit_test(select_kth_equals_sorted_value),
+        cmocka_unit_test(quantile_from_few_large_values_is_exact),
+        cmocka_unit_test(rank_without_memory_makes_all_ranks_take_the_slower_way),
+        cmocka_unit_test(threshold_follows_the_kth_value_with_momentum),
+        cmocka_unit_test(interpolated_quantile_lies_between_order_statistics),
+        cmocka_unit_test(evaluation_leaves_thresholds_unchanged),
+        cmocka_unit_test(collected_batches_update_like_one_large_batch),
+        cmocka_unit_test(thresholds_move_after_the_given_number_of_values),
+        cmocka_unit_test(parallel_layers_equal_single_layers_on_their_channels),
+        cmocka_unit_test(rising_density_drops_collected_values),
+        cmocka_unit_test(collected_values_survive_saving),
+        cmocka_unit_test(reinitialised_channel_is_denser_for_a_while),
+        cmocka_unit_test(thresholds_match_normal_quantiles_after_many_batches),
+        cmocka_unit_test(l1_mode_returns_a_penalty_and_none_mode_passes_the_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The same bits for any number of threads: a training step with every operation, dropout included, large enough
- * that each is cut into several chunks; for each table of kernels. Warm steps take no memory. */
+/* A training step with every operation, including dropout, gives the same bits for any number of threads, for each
+ * kernel table. The step is large enough that every operation is cut into several chunks. After the first steps no
+ * memory is allocated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +123,7 @@ static double model_step(struct model *m, uint64_t step)
     return (double)loss->data[0];
 }
 
-static void same_bits(void **state)
+static void training_step_gives_same_bits_for_any_number_of_threads(void **state)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};
     for (size_t t = 0; t < 3; t++) {
@@ -163,7 +164,7 @@ static void warm_steps_take_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits),
+        cmocka_unit_test(training_step_gives_same_bits_for_any_number_of_threads),
         cmocka_unit_test(warm_steps_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-/* One complete training step of a small g and h against PyTorch: motif thresholds, logits, loss, every gradient,
- * every array after one step of Adam, running statistics. Post-norm and pre-norm.
+/* Compares a complete training step of a small network with PyTorch, for post-norm and pre-norm: thresholds, logits,
+ * loss, every gradient, every array after one step of Adam, running statistics.
  *
- * tests/reproduce/torch_step.py made the two files, and says what the network is. This program is built twice: in
- * double precision, where it must agree with the double precision of the files to their last digit, and in float, for
- * each table of kernels. Arguments: the files, post-norm first. */
+ * tests/reproduce/torch_step.py wrote the two files and describes the network. This program is built twice: in double
+ * precision, where it must agree with the files to their last digit, and in float, for each kernel table. Arguments:
+ * the files, post-norm first. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ enum {
 #define DENSITY 0.3
 #define RATE 1e-3
 #ifdef MOTIF_REAL_DOUBLE
-#define TOLERANCE 3e-7 /* the files hold floats */
+#define TOLERANCE 3e-7 /* the files contain floats */
 static const char *const tables[] = {"ref"};
 #else
 #define TOLERANCE 1e-4
@@ -87,7 +87,7 @@ static void fixture_close(struct fixture *f)
     free(f->bytes);
 }
 
-/* Values of KIND.NAME; NULL when there is no such entry, and then *count is 0. Memory of the fixture. */
+/* The values of entry KIND.NAME, owned by the fixture; NULL and *count 0 if there is no such entry. */
 static const float *fixture_find(const struct fixture *f, const char *kind, const char *name, size_t *count)
 {
     char full[2 * SNAPSHOT_NAME];
@@ -197,7 +197,7 @@ static struct tensor *network_logits(struct network *n, struct exec *e, const re
 
 /* --- the step ----------------------------------------------------------------------------------- */
 
-/* Off by at most TOLERANCE of the largest wanted value; `least` is what an array of zeros is measured by. */
+/* Checks that values differ by at most TOLERANCE of the largest expected value, or of `least` if that is larger. */
 static void compare(const char *kind, const char *name, const real *got, const float *wanted, size_t count,
                     double least)
 {
@@ -216,8 +216,8 @@ static void compare_state(struct network *n, const struct fixture *f, const char
     compare("state", name, w->value, fixture_get(f, "result", entry, w->count), w->count, 0.0);
 }
 
-/* The change by Adam. Where a gradient is as good as zero (a bias before a batch norm) float's change is that of
- * noise, so elements below 1e-3 of the largest are left out there. */
+/* Compares Adam's change. If a gradient is nearly zero (a bias before a batch norm), the change in float is noise, so
+ * the float build skips elements below 1e-3 of the largest. */
 static size_t compare_updates(struct network *n, const struct fixture *f)
 {
     size_t compared = 0;
@@ -301,18 +301,18 @@ static void step(const char *path, bool pre)
     fixture_close(&f);
 }
 
-static void post_norm_step(void **state)
+static void post_norm_step_matches_pytorch(void **state)
 {
     step(files[0], false);
 }
 
-static void pre_norm_step(void **state)
+static void pre_norm_step_matches_pytorch(void **state)
 {
     step(files[1], true);
 }
 
-/* Every array of the network is in the file, and nothing else. */
-static void same_names(void **state)
+/* The file contains every array of the network and nothing else. */
+static void network_and_file_have_the_same_arrays(void **state)
 {
     struct fixture f;
     struct network n;
@@ -334,9 +334,9 @@ int main(int argc, char **argv)
         return 2;
     files = (const char *const *)argv + 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_names),
-        cmocka_unit_test(post_norm_step),
-        cmocka_unit_test(pre_norm_step),
+        cmocka_unit_test(network_and_file_have_the_same_arrays),
+        cmocka_unit_test(post_norm_step_matches_pytorch),
+        cmocka_unit_test(pre_norm_step_matches_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Transformer stacks: gradients through whole layers, cached decoding against uncached, padding. In double. */
+/* Transformer stacks in double precision: gradients through whole layers, cached and uncached decoding, padding. */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void stacks_open(struct stacks *s, struct probe *p, enum transformer_norm
     decoder_build(&s->decoder, s->params, "decoder", &config);
     assert_int_equal(params_seal(s->params, true, NULL), STATUS_OK);
     params_init(s->params, 3);
-    for (size_t i = 0; i < params_arrays(s->params); i++) { /* biases and norms away from 0 and 1 */
+    for (size_t i = 0; i < params_arrays(s->params); i++) { /* moves biases and norms away from 0 and 1 */
         struct weight *w = params_array(s->params, i);
         real noise[WIDTH * 3];
         if (w->rank == 1) {
@@ -47,7 +47,7 @@ static struct tensor *build_stacks(struct probe *p, const void *context)
     return decoder_forward(&p->exec, &s->decoder, probe_input(p, 1), memory, BATCH, LENGTH, KEYS, s->lengths);
 }
 
-static void gradients(void **state)
+static void layer_gradients_match_differences(void **state)
 {
     static const int lengths[BATCH] = {6, 2, 1};
     for (int variant = 0; variant < 4; variant++) {
@@ -66,8 +66,8 @@ static void gradients(void **state)
     }
 }
 
-/* Decoding position after position gives what the whole prefix at once gives. */
-static void cached_equals_uncached(void **state)
+/* Decoding position by position gives the same result as the whole prefix at once. */
+static void cached_decoding_equals_uncached_decoding(void **state)
 {
     static const int lengths[BATCH] = {6, 2, 1};
     for (int variant = 0; variant < 4; variant++) {
@@ -102,8 +102,8 @@ static void cached_equals_uncached(void **state)
     }
 }
 
-/* What follows a position, and memory past a sample's length, changes nothing. */
-static void causal_and_padded(void **state)
+/* Later positions, and memory beyond a sample's length, change nothing. */
+static void later_positions_and_padding_change_nothing(void **state)
 {
     static const int lengths[BATCH] = {6, 2, 1};
     struct probe p;
@@ -122,7 +122,7 @@ static void causal_and_padded(void **state)
     }
     exec_begin(&p.exec, false, 0);
     assert_memory_equal(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before));
-    p.inputs[0].value[KEYS * WIDTH] = R(5.0); /* memory that does exist */
+    p.inputs[0].value[KEYS * WIDTH] = R(5.0); /* a valid position of the memory */
     exec_begin(&p.exec, false, 0);
     assert_memory_not_equal(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before));
     params_destroy(s.params);
@@ -134,7 +134,7 @@ static struct tensor *build_mlp(struct probe *p, const void *context)
     return mlp_forward(&p->exec, (struct mlp *)context, probe_input(p, 0));
 }
 
-static void mlp_gradients(void **state)
+static void mlp_gradients_match_differences(void **state)
 {
     struct probe p;
     struct params *params;
@@ -157,8 +157,8 @@ static struct tensor *build_scale(struct probe *p, const void *context)
     return rms_scale_forward(&p->exec, (struct rms_scale *)context, probe_input(p, 0));
 }
 
-/* Training moves the mean square of what is above zero, and uses it at once; evaluation only uses it. */
-static void rms_scale_follows(void **state)
+/* Training first moves the mean square of the positive elements and then uses it; evaluation only uses it. */
+static void rms_scale_follows_the_mean_square_in_training(void **state)
 {
     struct probe p;
     struct params *params;
@@ -184,14 +184,14 @@ static void rms_scale_follows(void **state)
     exec_begin(&p.exec, true, 0);
     rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, none, 1, 2, false));
     assert_true(fabs((double)*scale.square->value - square) < 1e-12);
-    scale.momentum = 1.0; /* what it follows is a constant to the gradient */
+    scale.momentum = 1.0; /* then the scale is a constant for the gradient */
     probe_check(&p, build_scale, &scale, 1e-6);
     params_destroy(params);
     probe_close(&p);
 }
 
-/* The sines of Vaswani et al. at a few places. */
-static void position_tables(void **state)
+/* The sines of Vaswani et al. at a few positions. */
+static void position_tables_contain_the_sines_of_the_paper(void **state)
 {
     real table[12 * 8];
     positions_sine(table, 12, 8);
@@ -211,8 +211,12 @@ static void position_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients),     cmocka_unit_test(cached_equals_uncached), cmocka_unit_test(causal_and_padded),
-        cmocka_unit_test(mlp_gradients), cmocka_unit_test(rms_scale_follows),      cmocka_unit_test(position_tables),
+        cmocka_unit_test(layer_gradients_match_differences),
+        cmocka_unit_test(cached_decoding_equals_uncached_decoding),
+        cmocka_unit_test(later_positions_and_padding_change_nothing),
+        cmocka_unit_test(mlp_gradients_match_differences),
+        cmocka_unit_test(rms_scale_follows_the_mean_square_in_training),
+        cmocka_unit_test(position_tables_contain_the_sines_of_the_paper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
