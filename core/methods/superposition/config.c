@@ -41,7 +41,7 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
                   "Features of the data; rug and linear need a power of two."),
     INTEGER_FIELD(n_d, "0", 0, 16777216, "dimensions", MODEL, BASIC, NULL,
                   "Dimensions of the bottleneck; 0 takes ratio n_s, rounded down, and at least 1."),
-    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL, "n_d / n_s where n_d is 0."),
+    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL, "Ratio n_d / n_s for jobs whose n_d is 0."),
     TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
                "Models to compare, separated by commas (\"trained,rug,linear\"); empty takes `model` alone."),
     TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, EXPERIMENTS,
