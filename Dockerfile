@@ -1,17 +1,17 @@
 # syntax=docker/dockerfile:1
-# motifd on Debian 12, in two stages: a build with caches, and a root that has the programs, the libraries they load, fonts and certificates, and
-# nothing else (deploy/rootfs).
+# motifd on Debian 12, in two stages: a build with caches, and a root file system that contains only the programs, the libraries they
+# load, fonts and certificates (deploy/rootfs).
 #
 #   docker build -t motifd .
 #   docker run -d --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges -p 127.0.0.1:8080:8080 -v motifd:/var/lib/motifd \
 #       -e MOTIFD_TOKEN="$(head -c 24 /dev/urandom | base64)" motifd
 #
-# Inside, the daemon listens on all addresses, so it asks for a token: give one in MOTIFD_TOKEN, or make
-# some with `motifd token create`. Everything it writes is in the volume. `motifd dataset audio` wants espeak-ng, which is not in here.
+# In the container the daemon listens on all addresses, so it requires a token: pass one in MOTIFD_TOKEN, or create tokens with
+# `motifd token create`. The daemon writes to the volume only. `motifd dataset audio` needs espeak-ng, which the image lacks.
 FROM debian:bookworm-slim AS build
 WORKDIR /source
 COPY deploy/packages deploy/lib.sh deploy/
-# Debian's image throws packages away after an installation; the cache is to keep them.
+# Debian's image deletes packages after an installation; the cache must keep them.
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
     && bash -c '. deploy/lib.sh && install_packages build page && apt-get install -y --no-install-recommends ccache'
@@ -21,7 +21,8 @@ RUN --mount=type=cache,target=/var/cache/ccache --mount=type=cache,target=/var/c
     && CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
     && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train
 
-# The same with ranks: motif-train-mpi and Open MPI, on Debian's own root, since mpirun brings programs and modules of its own.
+# The same with motif-train-mpi and Open MPI for several ranks, on Debian's own root file system, because mpirun needs its own programs and
+# modules.
 #
 #   docker build --target mpi -t motifd-mpi .
 FROM build AS build-mpi

@@ -5,7 +5,7 @@
 say() { printf '\033[1m==>\033[0m %s\n' "$*" | { [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# The packages listed in deploy/packages under the given headings.
+# Prints the packages of deploy/packages in the given sections.
 packages_of() {
     local section
     for section in "$@"; do
@@ -13,7 +13,7 @@ packages_of() {
     done | sort -u
 }
 
-# Those of the given packages that are neither installed nor provided by one that is (a newer nodejs brings npm).
+# Prints the given packages that are neither installed nor provided by an installed one (a newer nodejs provides npm).
 packages_missing() {
     local package state provided
     provided=$(dpkg-query -W -f='${db:Status-Status} ${Provides}\n' 2>/dev/null | sed -n 's/^installed //p' | tr -s ', ' '\n' | sort -u)
@@ -24,7 +24,7 @@ packages_missing() {
     done
 }
 
-# Runs a command as root: as it is, or through sudo.
+# Runs a command as root, through sudo when necessary.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -35,8 +35,8 @@ as_root() {
     fi
 }
 
-# Installs what is missing for the given sections; touches neither network nor system otherwise.
-# Services that a package brings along are not started: /usr/sbin/policy-rc.d says no meanwhile. What apt-get says is shown when it fails.
+# Installs the missing packages of the given sections. When none is missing, it uses neither network nor root. /usr/sbin/policy-rc.d
+# prevents that packages start services meanwhile. The output of apt-get is shown when it fails.
 install_packages() {
     local missing log guard=/usr/sbin/policy-rc.d made=no status=0
     command -v dpkg-query >/dev/null || die "this script knows Debian's package tools only"

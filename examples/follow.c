@@ -1,5 +1,5 @@
-/* Follows a job of motifd in C, with libcurl and nothing else: submits it if there is no id, prints each event of its
- * stream, connects again where the connection broke (Last-Event-ID), and ends with the job.
+/* Follows a job of motifd with libcurl only. It submits the job unless it gets an id, prints each event of the job's
+ * stream, resumes a broken stream with Last-Event-ID, and ends with the job.
  *
  *   cc follow.c -lcurl -o follow
  *   ./follow http://127.0.0.1:8080 JOB
@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 struct follow {
-    char line[65536]; /* of the stream, as far as it has come */
+    char line[65536]; /* the part of a line that has arrived */
     size_t used;
     char type[32], last[32];
     bool ended;
 };
 
-/* A line of the stream: "id: 7", "event: state", "data: {...}". */
+/* Handles a line of the stream: "id: 7", "event: state", "data: {...}". */
 static void take_line(struct follow *follow, const char *line)
 {
     if (strncmp(line, "id: ", 4) == 0)
@@ -58,7 +58,7 @@ static bool submit(const char *server, const char *body, char id[32])
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* what does not fit is dropped, and curl told so: no matter */
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* drops what does not fit */
     (void)curl_easy_perform(curl);
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -68,7 +68,7 @@ static bool submit(const char *server, const char *body, char id[32])
     return status == 201 && sscanf(answer, "{\"id\":\"%26[0-9A-Z]\"", id) == 1;
 }
 
-/* One connection to the stream. False: it will never come. */
+/* Reads the stream over one connection. False: the daemon refuses it for good. */
 static bool stream(const char *server, const char *id, struct follow *follow)
 {
     char url[256], seen[64];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a model and asks it where its motifs are, with Python's standard library alone.
+"""Trains a model and asks it where its motifs are, with Python's standard library only.
 
 usage: train.py URL [FIELD=VALUE ...]"""
 import json
@@ -22,7 +22,7 @@ def ask(method, path, body=None):
 
 
 def events(job):
-    """(type, data) of a job from its beginning to its end."""
+    """Yields (type, data) of each event of a job, from its beginning to its end."""
     with urllib.request.urlopen(f"{server}/v1/jobs/{job}/events") as stream:
         kind = None
         for line in stream:
@@ -54,4 +54,4 @@ answer = ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [{"sample": {"seed": 3
 for motif in answer["motifs"][:10]:
     row, column = motif["position"]
     print(f"channel {motif['channel']} at row {row}, column {column}: {motif['value']:.3g}")
-print("read as", answer["prediction"], "- it was", [box["symbol"] for box in answer["truth"]])
+print("answer", answer["prediction"], "- truth", [box["symbol"] for box in answer["truth"]])

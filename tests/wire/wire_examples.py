@@ -34,7 +34,7 @@ def main(motifd, motifctl, follow, shell, python):
                 run("C", [follow, daemon.url, body], folder, ['"state":"queued"', "progress ", "metric ", '"state":"succeeded"']),
                 run("shell", [shell, *settings], folder, ["succeeded", "loss"], MOTIFD_SERVER=daemon.url,
                     PATH=os.path.dirname(motifctl) + os.pathsep + os.environ["PATH"]),
-                run("Python", [sys.executable, python, daemon.url, *settings], folder, ["succeeded", "100.0%", "errors: ", "read as"]),
+                run("Python", [sys.executable, python, daemon.url, *settings], folder, ["succeeded", "100.0%", "errors: ", "answer "]),
                 os.path.exists(os.path.join(folder, "model.safetensors")),
             ]
         finally:
