@@ -200,11 +200,11 @@ struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const
 /* Divides each column by its standard deviation sqrt(variance + 1e-8); the means are not subtracted. Training uses the
  * standard deviation of these rows, evaluation `deviation` [cols] (borrowed, not trained). */
 struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct weight *deviation);
-/* Linear heads of a tree's nodes: w_0 = base (NULL: zeros), w_v = w_parent(v) + share_v changes[arc_v]. */
+/* Linear heads of a tree's nodes: w_0 = base (NULL: zeros), w_v = w_parent(v) + share_v changes[edge_v]. */
 struct tree_heads {
     int nodes;
     const int *parent; /* [nodes] parents come before their children; node 0 is the root */
-    const int *arc;    /* [nodes] row of `changes` for the edge to the parent; -1: the node equals its parent */
+    const int *edge;   /* [nodes] row of `changes` for the edge to the parent; -1: the node equals its parent */
     const real *share; /* [nodes] */
 };
 /* Computes the heads of all nodes. weights: [nodes][cols], written. changes: [edges][cols]; NULL if there are none. */

@@ -48,7 +48,7 @@ struct arc_task {
     struct arc_scratch scratch[ARC_TASKS];
     real *y;
     const real *dy;
-    real *dmask, *dhead, *dhead_bias; /* NULL: not wanted */
+    real *dmask, *dhead, *dhead_bias; /* NULL: not needed */
 };
 
 /* A number in [0, 4] that grows with the angle of (x, y); half a turn is 2. */

@@ -51,10 +51,10 @@ static void conv_forward_task(void *context, int chunk, int worker)
 struct conv_back {
     const struct kernels *kernels;
     struct map_split split;
-    struct conv_gradient_call weights; /* dweights NULL: not wanted */
+    struct conv_gradient_call weights; /* dweights NULL: not needed */
     struct conv_call input;
     const struct tensor *x, *out;
-    real *dx; /* NULL: not wanted */
+    real *dx; /* NULL: not needed */
     bool add;
     real *partials; /* [chunks][partial] */
     size_t partial, packed;

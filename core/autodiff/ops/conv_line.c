@@ -99,9 +99,9 @@ struct line_back {
     struct conv_call input;
     const struct tensor *out;
     const struct map_shape *in;
-    real *dx; /* NULL: not wanted */
+    real *dx; /* NULL: not needed */
     bool add;
-    real *partials; /* [images][partial]; NULL: not wanted */
+    real *partials; /* [images][partial]; NULL: not needed */
     size_t partial, packed;
 };
 

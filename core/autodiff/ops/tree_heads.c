@@ -21,7 +21,7 @@ void tree_heads_expand(const struct tree_heads *heads, const struct weight *base
     for (int v = 1; v < heads->nodes; v++) {
         const real *from = weights + (ptrdiff_t)heads->parent[v] * cols;
         real *to = weights + (ptrdiff_t)v * cols;
-        const real *change = heads->arc[v] < 0 ? NULL : changes->value + (ptrdiff_t)heads->arc[v] * cols;
+        const real *change = heads->edge[v] < 0 ? NULL : changes->value + (ptrdiff_t)heads->edge[v] * cols;
         for (int c = 0; c < cols; c++)
             to[c] = from[c] + (change != NULL ? heads->share[v] * change[c] : R(0.0));
     }
@@ -37,11 +37,11 @@ static void to_changes(const struct heads_node *n, int cols, real *sums)
     for (int v = n->heads->nodes - 1; v > 0; v--) {
         real *to = sums + (ptrdiff_t)n->heads->parent[v] * cols;
         const real *from = sums + (ptrdiff_t)v * cols;
-        int arc = n->heads->arc[v];
+        int edge = n->heads->edge[v];
         for (int c = 0; c < cols; c++) {
             to[c] += from[c];
-            if (dchanges != NULL && arc >= 0)
-                dchanges[(ptrdiff_t)arc * cols + c] += n->heads->share[v] * from[c];
+            if (dchanges != NULL && edge >= 0)
+                dchanges[(ptrdiff_t)edge * cols + c] += n->heads->share[v] * from[c];
         }
     }
     for (int c = 0; dbase != NULL && c < cols; c++)

@@ -43,7 +43,7 @@ struct work {
     const struct features *counts;
     const double *weights; /* exp E log beta, [words][topics] */
     double *gamma;         /* [documents][topics] */
-    double *sums;          /* [parts][words][topics], NULL: not wanted */
+    double *sums;          /* [parts][words][topics], NULL: not needed */
 };
 
 /* One document: its counts' words and sizes in `word` and `size`; leaves exp E log theta in `e`. */

@@ -37,10 +37,10 @@ static struct tensor *build_both(struct probe *p, const void *context)
 /* Node 2 uses the edge of node 1 with the opposite sign; node 5 has no edge. */
 static void tree_gradients_match_differences(void **state)
 {
-    static const int parent[] = {-1, 0, 0, 1, 1, 3}, arc[] = {-1, 0, 0, 1, 2, -1};
+    static const int parent[] = {-1, 0, 0, 1, 1, 3}, edge[] = {-1, 0, 0, 1, 2, -1};
     static const real share[] = {1, R(-0.5), R(0.5), 1, R(0.25), 1};
     static const int32_t node[] = {3, 4, 2, 5, 0, 3, 1, 4, 2, 5, 5};
-    const struct tree_heads heads = {6, parent, arc, share};
+    const struct tree_heads heads = {6, parent, edge, share};
     probe_build *const builds[] = {build_heads, build_unit, build_both, build_heads, build_heads};
     for (int i = 0; i < 5; i++) {
         struct probe p;
@@ -56,9 +56,9 @@ static void tree_gradients_match_differences(void **state)
 
 static void head_of_a_node_sums_the_changes_on_its_path(void **state)
 {
-    static const int parent[] = {-1, 0, 0, 2}, arc[] = {-1, 0, 0, 1};
+    static const int parent[] = {-1, 0, 0, 2}, edge[] = {-1, 0, 0, 1};
     static const real share[] = {0, R(-0.5), R(0.5), 1};
-    const struct tree_heads heads = {4, parent, arc, share};
+    const struct tree_heads heads = {4, parent, edge, share};
     real base[2] = {1, 2}, change[4] = {2, 0, 0, 10}, w[8];
     const struct weight b = {.value = base, .count = 2}, c = {.value = change, .count = 4};
     tree_heads_expand(&heads, &b, &c, 2, w);
