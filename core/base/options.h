@@ -31,9 +31,8 @@ struct options {
 };
 
 /* Sorts a command line into options and positional arguments. `argv` starts after the name of the command. An option
- * may be in the command's own table or in `shared`, the table of options common to all commands (NULL: none). Without
- * the fault STATUS_INVALID, whose message contains the wrong argument and the closest known option, `out` is complete.
- */
+ * may be in the command's own table or in `shared`, the table of options common to all commands (NULL: none). Errors:
+ * STATUS_INVALID; the message contains the wrong argument and the closest known option. */
 enum status options_parse(const struct option_spec *own, const struct option_spec *shared, int argc, char **argv,
                           struct options *out, struct error *err);
 
@@ -59,12 +58,13 @@ struct option_item {
 /* Reads the next argument into `item`; false at the end of the line. */
 bool options_next(struct option_reader *reader, struct option_item *item);
 
-/* --- what was given --- */
+/* --- the values of a parsed command line --- */
 
+/* Whether the command line contains the option. */
 bool options_has(const struct options *options, const char *name);
-/* The last value given for an option; NULL when it was not given. */
+/* The value of an option (the last one if it is repeated); NULL if the command line does not contain it. */
 const char *options_value(const struct options *options, const char *name);
-/* The value as an integer in [min, max], or as a number in that range; `preset` when the option was not given.
+/* The value as an integer or a number in [min, max]; `preset` if the command line does not contain the option.
  * STATUS_INVALID for any other text. */
 enum status options_integer(const struct options *options, const char *name, long long min, long long max,
                             long long preset, long long *out, struct error *err);
@@ -74,8 +74,8 @@ enum status options_number(const struct options *options, const char *name, doub
 /* Appends the help of a table, one line per option. */
 void options_describe(const struct option_spec *specs, struct buf *out);
 
-/* Number of single-letter changes between two words, for "did you mean". A word of more than 32 letters is far from
- * every other word. */
+/* The number of single-letter changes between two words, for "did you mean". A word of more than 32 letters counts as
+ * far from every other word. */
 size_t options_distance(const char *a, const char *b);
 
 #endif

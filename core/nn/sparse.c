@@ -454,7 +454,7 @@ void sparse_reinitialise(struct sparse *s, int channel, double times, int64_t up
     s->fade = pow(1.0 / times, 1.0 / (double)(updates < 1 ? 1 : updates));
 }
 
-/* As reinitialised_quantiles(), of a batch that ranks share. */
+/* Like reinitialised_quantiles(), for a batch that ranks share. */
 static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
@@ -498,8 +498,8 @@ static bool enough(const struct sparse *s, int64_t values, double density)
     return s->config.elements > 0 ? values >= s->config.elements : (double)values * density >= s->config.accumulate;
 }
 
-/* Drops collected values that can no longer give the exact quantile, because the density rose. Counts that a damaged
- * checkpoint brought are dropped too, because they select memory. */
+/* Drops collected values that can no longer give the exact quantile, because the density rose. Also drops impossible
+ * counts from a damaged checkpoint, because they are used as sizes of copies. */
 static void drop_unusable(struct sparse *s, double density)
 {
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;
@@ -516,7 +516,8 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
     return s->config.mode == SPARSE_SINGLE ? positions * map->channels : positions;
 }
 
-/* Decides whether the thresholds move after this batch and which order statistic is their quantile; takes memory. */
+/* Decides whether the thresholds move after this batch and which order statistic is their quantile; allocates memory.
+ */
 static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z, double density,
                         struct quantile_task *task)
 {
