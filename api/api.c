@@ -1,5 +1,5 @@
-/* The path of a request: match, admit (scope, media type, size), check the query, hand to the handler, add what every
- * response carries, count. */
+/* The path of a request: match the route, admit it (scope, media type, size), check the query, call the handler, add
+ * the headers of every response, count it. */
 #include "api/api.h"
 
 #include <sodium/randombytes.h>
@@ -129,7 +129,7 @@ static void begin(struct exchange *x, struct api *api, const struct api_request 
     response->route = x->match.route != NULL ? x->match.route->pattern : "";
 }
 
-/* An answer that can be kept gets a tag of its bytes unless the handler gave it one. */
+/* Gives a response that may be cached an ETag over its bytes, unless the handler set one. */
 static void tag_body(struct exchange *x)
 {
     struct api_response *response = x->response;
@@ -177,7 +177,7 @@ static bool admit_scope(struct exchange *x)
         return trainer_admit(x);
     }
     if (route->scope != API_SCOPE_NONE && trainer_token(exchange_header(x, "Authorization"))) {
-        scope = API_SCOPE_NONE; /* also where no token is needed */
+        scope = API_SCOPE_NONE; /* a trainer's token opens no other routes, even when the daemon needs no tokens */
     }
     if (scope >= route->scope) {
         return true;
@@ -185,7 +185,7 @@ static bool admit_scope(struct exchange *x)
     if (scope == API_SCOPE_NONE) {
         bool shown = exchange_header(x, "Authorization") != NULL;
         respond_problem(x, PROBLEM_UNAUTHORISED, "%s",
-                        shown ? "The token is not known, has expired or was revoked."
+                        shown ? "The token is unknown, expired or revoked."
                               : "Send a token as 'Authorization: Bearer TOKEN'.");
         response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd\"%s",
                         shown ? ", error=\"invalid_token\"" : "");
@@ -197,7 +197,7 @@ static bool admit_scope(struct exchange *x)
     return false;
 }
 
-/* Size and media type, as far as the headers tell. */
+/* Checks size, coding and media type of the body by the headers. */
 static bool admit_body(struct exchange *x)
 {
     const struct api_route *route = x->match.route;
@@ -210,7 +210,7 @@ static bool admit_body(struct exchange *x)
     }
     bytes = bytes > (int64_t)x->request->body_bytes ? bytes : (int64_t)x->request->body_bytes;
     if ((uint64_t)bytes > route->body_limit) {
-        respond_problem(x, PROBLEM_TOO_LARGE, "%s %s takes %s%zu bytes.", route->method, route->pattern,
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s %s accepts %s%zu bytes.", route->method, route->pattern,
                         route->body_limit > 0 ? "at most " : "no body, not even of ",
                         route->body_limit > 0 ? route->body_limit : (size_t)bytes);
         return false;
@@ -220,7 +220,7 @@ static bool admit_body(struct exchange *x)
         return true;
     }
     if (coding != NULL && strcasecmp(coding, "identity") != 0) {
-        respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not taken; send the bytes as they are.");
+        respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not supported; send the body without it.");
         return false;
     }
     if (!route_takes(route, type)) {
@@ -244,12 +244,13 @@ static bool admit(struct exchange *x)
         if (match->status == 400) {
             respond_problem(x, PROBLEM_BAD_REQUEST, "The request target is malformed: %s.", match->err.message);
         } else if (match->status == 405) {
-            respond_problem(x, PROBLEM_METHOD, "The path exists, but not for this method. Allowed: %s.", match->allow);
+            respond_problem(x, PROBLEM_METHOD, "The path does not support this method. Allowed: %s.", match->allow);
             response_header(x->response, "Allow", "%s", match->allow);
         } else if (match->status == 414) {
-            respond_problem(x, PROBLEM_TARGET_TOO_LONG, "At most %d bytes.", API_TARGET_MAX);
+            respond_problem(x, PROBLEM_TARGET_TOO_LONG, "The request target may have at most %d bytes.",
+                            API_TARGET_MAX);
         } else {
-            respond_problem(x, PROBLEM_NOT_FOUND, "Nothing is served at this path; /openapi.json lists what is.");
+            respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path; /openapi.json lists the paths.");
         }
         return false;
     }
@@ -278,7 +279,7 @@ static void check_parameter(const struct api_parameter *p, const char *value, st
                 return;
             }
         }
-        api_faults_add(faults, p->name, "is not among what is allowed; got '%.40s'", value);
+        api_faults_add(faults, p->name, "is not an allowed value; got '%.40s'", value);
         break;
     default:
         if (value[0] == '\0' || strlen(value) > (size_t)p->max) {

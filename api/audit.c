@@ -1,4 +1,5 @@
-/* Changes and who asked for them: noted around the handlers of all routes that can change something, and listed. */
+/* The audit log. api.c records a request before its handler runs and completes the entry afterwards; GET /v1/audit
+ * lists the entries. */
 #include "api/audit.h"
 
 #include <stdint.h>
@@ -17,14 +18,14 @@ static void copy_text(char *to, size_t room, const char *text)
     (void)snprintf(to, room, "%s", text != NULL ? text : "");
 }
 
-/* A change that cannot be noted is not made. */
+/* A request that cannot be recorded is refused, so that no change is missing from the log. */
 bool audit_begin(struct exchange *x, bool *noted)
 {
     struct storage_audit entry = {.time = 0};
     struct error err;
     *noted = false;
     if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
-        strcmp(x->match.route->method, "GET") == 0) { /* it only asks, or speaks of its own job twice a second */
+        strcmp(x->match.route->method, "GET") == 0) { /* reads, and trainers, which report twice a second */
         return true;
     }
     error_clear(&err);
@@ -41,7 +42,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     return true;
 }
 
-/* The job that was made is the last part of its address. */
+/* The id of a created job is the last part of Location. */
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";
@@ -82,7 +83,7 @@ void audit_list(struct exchange *x)
     size_t count;
     int limit = (int)exchange_query_integer(x, "limit", 100);
     if (cursor != NULL && !cursor_read(cursor, FILTER, text)) {
-        respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not one that this list has given.");
+        respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not from this list.");
         return;
     }
     int64_t before = cursor != NULL ? strtoll(text, NULL, 10) : INT64_MAX;

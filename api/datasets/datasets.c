@@ -1,5 +1,5 @@
-/* Data sets of a user's own: taken in, listed, shown, deleted. A data set is immutable and known by the SHA-256 of the
- * bytes that were sent; its document is written once, with it. */
+/* Uploaded data sets: stores, lists, shows and deletes them. A data set never changes; the SHA-256 of the uploaded
+ * bytes identifies it. Its document is written once, when it is stored. */
 #include "api/datasets/datasets.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ static const char *root_of(const struct exchange *x)
     return x->api->options.data;
 }
 
-/* ---- before the bytes -------------------------------------------------------------------------------------- */
+/* ---- before the body arrives --------------------------------------------------------------------------------------
+ */
 
 static const struct collection_format *format_of(const char *media_type)
 {
@@ -56,17 +57,17 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
     if (!request->format)
         respond_problem(x, PROBLEM_MEDIA_TYPE,
-                        "Say by the Content-Type, or by ?format=, what is sent: npz, npy, csv, tar or fasta.");
+                        "Name the format of the upload in Content-Type or in ?format=: npz, npy, csv, tar or fasta.");
     else if (hash && !hash_good(hash))
         respond_problem(x, PROBLEM_BAD_QUERY, "sha256 must be 64 hexadecimal digits.");
     else if (request->offset > 0 && !hash)
-        respond_problem(x, PROBLEM_BAD_QUERY, "offset needs the sha256 of the whole.");
+        respond_problem(x, PROBLEM_BAD_QUERY, "offset needs sha256, the hash of the whole upload.");
     else
         return true;
     return false;
 }
 
-/* What is of that name already. */
+/* Checks that the name is valid and not taken by other data. False after it responded. */
 static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
     const char *text = NULL;
@@ -75,9 +76,9 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
     struct error err;
     error_clear(&err);
     if (!dataset_name_good(name)) {
-        respond_problem(
-            x, PROBLEM_BAD_REQUEST,
-            "A data set's name has small letters, digits, '.', '-' and '_', and begins with a letter or digit.");
+        respond_problem(x, PROBLEM_BAD_REQUEST,
+                        "The name of a data set may contain small letters, digits, '.', '-' and '_', and must begin "
+                        "with a letter or digit.");
         return false;
     }
     enum status status = dataset_find(root_of(x), name, &kind, &err);
@@ -89,13 +90,14 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         respond_error(x, &err);
         return false;
     }
-    if (text == NULL) { /* nothing of ours, or no more */
-        respond_problem(x, PROBLEM_CONFLICT, "The name %s belongs to a folder of the operator's.", name);
+    if (text == NULL) { /* a folder that no upload made, or a data set deleted meanwhile */
+        respond_problem(x, PROBLEM_CONFLICT, "The operator has a folder named %s: choose another name.", name);
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* the same again, perhaps */
-    respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s; a data set never changes.", name);
+        return true; /* possibly the same data set again: compared when it has arrived */
+    respond_problem(x, PROBLEM_CONFLICT,
+                    "Another data set is named %s, and data sets never change: choose another name.", name);
     return false;
 }
 
@@ -139,7 +141,8 @@ void datasets_end(struct api *api, struct api_upload *upload)
     }
 }
 
-/* ---- with them --------------------------------------------------------------------------------------------- */
+/* ---- when the body has arrived
+ * --------------------------------------------------------------------------------------------- */
 
 struct arrived {
     const char *name;
@@ -215,7 +218,7 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
     if (status != STATUS_OK)
         return status;
     if (wanted > quota - used)
-        return error_set(err, STATUS_LIMIT, NULL, "Data sets take %lld of %lld bytes; this one needs %lld",
+        return error_set(err, STATUS_LIMIT, NULL, "Data sets use %lld of %lld bytes; this one needs %lld",
                          (long long)used, (long long)quota, (long long)wanted);
     status = share_takes_dataset(x, root_of(x), wanted, err);
     if (status == STATUS_OK)
@@ -265,7 +268,7 @@ static void respond_dataset(struct exchange *x, int status, const char *name)
     respond_body(x, status, "application/json");
 }
 
-/* The same bytes under the same name with the same options are the same data set. */
+/* True when an existing data set has the same bytes and the same options. */
 static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
 {
     const char *text;
@@ -321,7 +324,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     enum dataset_kind kind;
     error_clear(&err);
     if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
-        if (err.code != STATUS_IO) /* what could not be written or read may be tried again */
+        if (err.code != STATUS_IO) /* after an I/O error the client may resume */
             upload_drop(upload);
         refuse_upload(x, &err);
         return;
@@ -329,7 +332,8 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     if (a.request->hash[0] != '\0' && strcmp(a.request->hash, a.hash) != 0) {
         char detail[160];
         upload_drop(upload);
-        (void)snprintf(detail, sizeof detail, "is not the SHA-256 of what has arrived: %s, %lld bytes", a.hash,
+        (void)snprintf(detail, sizeof detail,
+                       "is not the SHA-256 of the bytes that arrived, which is %s over %lld bytes", a.hash,
                        (long long)a.bytes);
         respond_fault(x, "/sha256", detail);
         return;
@@ -346,7 +350,8 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         else if (same)
             respond_dataset(x, 200, a.name);
         else
-            respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s; a data set never changes.", a.name);
+            respond_problem(x, PROBLEM_CONFLICT,
+                            "Another data set is named %s, and data sets never change: choose another name.", a.name);
         return;
     }
     enum status status = keep(x, &a, &err);
@@ -355,7 +360,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     else if (status == STATUS_LIMIT)
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
     else if (status == STATUS_CONFLICT)
-        respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s.", a.name);
+        respond_problem(x, PROBLEM_CONFLICT, "Another data set is named %s: choose another name.", a.name);
     else
         respond_error(x, &err);
 }
@@ -367,7 +372,7 @@ void datasets_put(struct exchange *x)
         take_in(x, upload);
         return;
     }
-    /* An adapter that does not stream. */
+    /* An adapter that does not stream passes the whole body. */
     if (!datasets_begin(x, &upload))
         return;
     upload_add(upload, x->request->body, x->request->body_bytes);
@@ -395,7 +400,7 @@ void datasets_list(struct exchange *x)
         enum status status = dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, &err);
         if (status == STATUS_OK)
             json_sink_raw(&x->json, NULL, text);
-        else if (status != STATUS_NOT_FOUND) { /* one that is deleted meanwhile is left out */
+        else if (status != STATUS_NOT_FOUND) { /* deleted meanwhile: skip it */
             respond_error(x, &err);
             return;
         }
@@ -426,7 +431,7 @@ void datasets_preview(struct exchange *x)
     respond_body(x, 200, "image/png");
 }
 
-/* Whether a job's configuration names the data set. One that cannot be read might. */
+/* Whether a job's configuration names the data set. */
 static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,
                                  struct error *err)
 {
@@ -446,7 +451,7 @@ static enum status names_dataset(const struct exchange *x, const struct storage_
     return STATUS_OK;
 }
 
-/* The first unfinished job that uses it; "" when there is none. */
+/* Finds an unfinished job that uses the data set; "" when there is none. */
 static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], struct error *err)
 {
     static const enum job_state states[] = {JOB_RUNNING, JOB_QUEUED, JOB_PAUSED};
@@ -508,7 +513,7 @@ void uploads_show(struct exchange *x)
         return;
     }
     if (bytes < 0) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "Nothing of such an upload is here.");
+        respond_problem(x, PROBLEM_NOT_FOUND, "The daemon has no part of such an upload.");
         return;
     }
     sink_begin_object(x->out, NULL);

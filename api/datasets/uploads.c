@@ -1,3 +1,5 @@
+/* An upload that arrives: upload_add() appends to a partial file, and a parser thread reads behind it. The two share
+ * the number of bytes that have arrived, under a lock. */
 #include "api/datasets/uploads.h"
 
 #include <pthread.h>
@@ -11,14 +13,14 @@ struct api_upload {
     const char *root;
     struct upload_request request;
     int file;
-    struct error fault; /* of the writer */
+    struct error fault; /* of upload_add() */
     /* shared with the parser */
     pthread_t parser;
     pthread_mutex_t lock;
     pthread_cond_t more;
     int64_t arrived;
     bool complete, broken, parsing;
-    /* the parser's until it is joined */
+    /* belongs to the parser until it is joined */
     int64_t read;
     struct hash hash;
     char digest[HASH_TEXT];
@@ -26,7 +28,7 @@ struct api_upload {
     struct error err;
 };
 
-/* As many bytes as have arrived; waits while there are none. */
+/* Waits for bytes and returns how many can be read; -1 when the upload was abandoned. */
 static int64_t await(struct api_upload *u)
 {
     pthread_mutex_lock(&u->lock);
@@ -43,7 +45,7 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
     int64_t there = await(u);
     *got = 0;
     if (there < 0)
-        return error_set(err, STATUS_CANCELLED, NULL, "the upload was broken off");
+        return error_set(err, STATUS_CANCELLED, NULL, "the upload was abandoned");
     size_t now = (int64_t)most < there ? most : (size_t)there;
     ssize_t bytes = now > 0 ? pread(u->file, to, now, u->read) : 0;
     if (bytes < 0 || (now > 0 && bytes == 0))
@@ -65,7 +67,8 @@ static void *parse(void *context)
     size_t got = 1;
     struct error waste = {0};
     (void)collection_read(u->request.format, &from, &options, &limits, &u->collection, &u->err);
-    while (got > 0 && pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) { /* to the end, for the hash */
+    while (got > 0 &&
+           pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) { /* the hash covers the rest after a fault too */
     }
     if (waste.code)
         (void)error_set(&u->err, waste.code, NULL, "%s", waste.message);
@@ -83,7 +86,7 @@ static enum status open_part(struct api_upload *u, int64_t *there, struct error 
     if (u->request.offset == 0 && ftruncate(u->file, 0) == 0)
         *there = 0;
     if (*there != u->request.offset)
-        return error_set(err, STATUS_CONFLICT, "", "%lld bytes of this upload are here; it must go on behind them",
+        return error_set(err, STATUS_CONFLICT, "", "%lld bytes of this upload have arrived; continue from that offset",
                          (long long)*there);
     u->arrived = *there;
     return STATUS_OK;
@@ -115,7 +118,7 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     return STATUS_OK;
 }
 
-static void tell(struct api_upload *u, int64_t arrived, bool complete, bool broken)
+static void publish(struct api_upload *u, int64_t arrived, bool complete, bool broken)
 {
     pthread_mutex_lock(&u->lock);
     u->arrived += arrived;
@@ -131,11 +134,11 @@ void upload_add(struct api_upload *u, const void *bytes, size_t count)
         ssize_t now = pwrite(u->file, (const char *)bytes + done, count - done, u->arrived);
         if (now <= 0) {
             (void)error_set(&u->fault, STATUS_IO, NULL, "a part of an upload cannot be written: the disk may be full");
-            tell(u, 0, false, true);
+            publish(u, 0, false, true);
             break;
         }
         done += (size_t)now;
-        tell(u, now, false, false); /* `arrived` is written by this thread alone */
+        publish(u, now, false, false); /* only this thread changes `arrived` */
     }
 }
 
@@ -149,7 +152,7 @@ static void join(struct api_upload *u)
 enum status upload_finish(struct api_upload *u, const struct collection **collection, char hash[HASH_TEXT],
                           int64_t *bytes, struct error *err)
 {
-    tell(u, 0, true, false);
+    publish(u, 0, true, false);
     join(u);
     *collection = &u->collection;
     *bytes = u->arrived;
@@ -173,7 +176,7 @@ void upload_close(struct api_upload *u)
 {
     if (!u)
         return;
-    tell(u, 0, false, true);
+    publish(u, 0, false, true);
     join(u);
     dataset_part_close(u->file);
     collection_close(&u->collection);

@@ -1,5 +1,5 @@
-/* The front page and what it is made of. Bytes go out gzip'd as they are stored; a client that does not take that gets
- * them unpacked. The two are different representations, so their tags differ. */
+/* GET / and /assets/{name}: the page and its files. They are embedded as gzip and sent as they are; a client that does
+ * not accept gzip gets them unpacked. The two representations have different ETags. */
 #include "api/documents/dashboard.h"
 
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #define ZLIB_CONST /* next_in may point to constants */
 #include <zlib.h>
 
-/* The page's own script, the first requests and the style that stand in it (by their hashes), pictures it has fetched,
- * and this daemon: nothing else. */
+/* The page may load its own script, the inline script and style with these hashes, and pictures that it fetched, and
+ * may connect to this daemon only. */
 #define PAGE_POLICY                                                                                                    \
     "default-src 'none'; script-src 'self' '%s'; style-src '%s'; img-src 'self' blob: data:; connect-src 'self'; "     \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/* "gzip, br;q=0.8": is gzip among them, and not refused by q=0? */
+/* True when an Accept-Encoding header ("gzip, br;q=0.8") contains gzip without q=0. */
 static bool takes_gzip(const char *accepted)
 {
     while (accepted != NULL && *accepted != '\0') {
@@ -70,7 +70,7 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
     respond_body(x, 200, file->type);
 }
 
-/* What there is instead of a page, for those who ask for text and where none was built. */
+/* The text at /, for clients that accept only text and for builds without the page. */
 static void respond_directory(struct exchange *x)
 {
     struct api_system system;

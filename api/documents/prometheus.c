@@ -1,3 +1,4 @@
+/* Counts responses by route and status, and writes the Prometheus text format. */
 #include "api/documents/prometheus.h"
 
 #include <stdatomic.h>
@@ -17,7 +18,7 @@ struct row {
 
 struct counters {
     const struct route_table *routes;
-    size_t rows; /* one for each route and one for what matched none */
+    size_t rows; /* one for each route and one for requests that match none */
     struct row row[];
 };
 

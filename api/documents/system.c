@@ -1,4 +1,4 @@
-/* The daemon itself: system, health, metrics, the OpenAPI document. */
+/* Documents about the daemon: /v1/system, /healthz, /readyz, /metrics and /openapi.json. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "api/models/model_cache.h"
 #include "storage/storage.h"
 
-/* "avx2 fma": a list. */
+/* Writes "avx2 fma" as a list. */
 static void write_words(const struct sink *out, const char *key, const char *words)
 {
     sink_begin_list(out, key);
@@ -102,7 +102,7 @@ static void respond_status(struct exchange *x, const char *text)
     respond_json(x, 200);
 }
 
-/* Touches nothing: it says that the process answers, whatever else is busy. */
+/* Reads no other part of the daemon, so that it responds whatever else is busy. */
 void health_live(struct exchange *x)
 {
     respond_status(x, "ok");
@@ -136,7 +136,7 @@ static void counter(struct buf *out, const char *name, const char *help, double 
 
 static void write_build(struct buf *out, const struct api_system *s)
 {
-    prometheus_family(out, "motifd_build_info", "gauge", "Always 1; the labels say what runs.");
+    prometheus_family(out, "motifd_build_info", "gauge", "Always 1; the labels describe the build.");
     buf_text(out, "motifd_build_info{version=");
     prometheus_label(out, s->version);
     buf_text(out, ",build=");
@@ -150,29 +150,30 @@ static void write_build(struct buf *out, const struct api_system *s)
 
 static void write_storage(struct buf *out, const struct storage_stats *s)
 {
-    prometheus_family(out, "motifd_jobs", "gauge", "Jobs that are stored, by state.");
+    prometheus_family(out, "motifd_jobs", "gauge", "Stored jobs, by state.");
     for (int state = 0; state < JOB_STATES; state++) {
         buf_format(out, "motifd_jobs{state=\"%s\"} %lld\n", job_state_name((enum job_state)state),
                    (long long)s->jobs[state]);
     }
-    gauge(out, "motifd_queue_depth", "Jobs that wait for a worker.", (double)s->jobs[JOB_QUEUED]);
+    gauge(out, "motifd_queue_depth", "Jobs in the queue.", (double)s->jobs[JOB_QUEUED]);
     prometheus_family(out, "motifd_database_commit_duration_seconds", "histogram", "Time of commits, fsync included.");
     prometheus_histogram(out, "motifd_database_commit_duration_seconds", "", &s->commit_times);
     gauge(out, "motifd_database_commit_duration_max_seconds", "The longest commit since the start.",
           s->commit_seconds_max);
-    counter(out, "motifd_database_commands_total", "Commands that were written; several share a commit.",
+    counter(out, "motifd_database_commands_total", "Commands written to the database; several share a commit.",
             (double)s->commands);
-    gauge(out, "motifd_database_queue_depth", "Commands that wait for the writing thread.", (double)s->queue_depth);
+    gauge(out, "motifd_database_queue_depth", "Commands in the queue of the writer thread.", (double)s->queue_depth);
     prometheus_family(out, "motifd_database_size_bytes", "gauge", "Size of the database, by part.");
     buf_format(out, "motifd_database_size_bytes{part=\"file\"} %lld\nmotifd_database_size_bytes{part=\"wal\"} %lld\n",
                (long long)s->file_bytes, (long long)s->wal_bytes);
-    prometheus_family(out, "motifd_database_check", "gauge", "1 for what the check after an unclean stop has come to.");
+    prometheus_family(out, "motifd_database_check", "gauge",
+                      "1 for the result of the integrity check after an unclean stop.");
     for (int check = 0; check < STORAGE_CHECKS; check++) {
         buf_format(out, "motifd_database_check{result=\"%s\"} %d\n", storage_check_name((enum storage_check)check),
                    s->check == (enum storage_check)check);
     }
     gauge(out, "motifd_database_free_bytes", "Unused space inside the database file.", (double)s->free_bytes);
-    gauge(out, "motifd_checkpoints", "Checkpoints that are stored.", (double)s->checkpoints);
+    gauge(out, "motifd_checkpoints", "Stored checkpoints.", (double)s->checkpoints);
     gauge(out, "motifd_checkpoints_size_bytes", "Bytes of the stored checkpoints.", (double)s->checkpoint_bytes);
 }
 
@@ -184,13 +185,13 @@ static void write_process_metrics(struct exchange *x, struct buf *out, const str
     counter(out, "motifd_training_samples_total", "Training samples seen since the start of the process.",
             (double)s->samples);
     gauge(out, "motifd_workers", "Workers that can run a job.", s->workers);
-    gauge(out, "motifd_workers_busy", "Workers that run a job.", s->workers_busy);
+    gauge(out, "motifd_workers_busy", "Workers that run a job at the moment.", s->workers_busy);
     gauge(out, "motifd_draining", "1 while the daemon shuts down.", api_draining(x->api) ? 1 : 0);
-    gauge(out, "motifd_models_open", "Models that are open for queries.", (double)models.models);
+    gauge(out, "motifd_models_open", "Models open for queries.", (double)models.models);
     gauge(out, "motifd_models_size_bytes", "Bytes of the open models.", (double)models.bytes);
-    counter(out, "motifd_models_opened_total", "Models that were opened from a checkpoint.", (double)models.opens);
-    counter(out, "motifd_models_reused_total", "Queries that found their model open.", (double)models.hits);
-    gauge(out, "motifd_queries_active", "Queries that compute now.", atomic_load(&x->api->queries));
+    counter(out, "motifd_models_opened_total", "Models opened from a checkpoint.", (double)models.opens);
+    counter(out, "motifd_models_reused_total", "Queries whose model was open already.", (double)models.hits);
+    gauge(out, "motifd_queries_active", "Queries that compute at the moment.", atomic_load(&x->api->queries));
     if (s->started_at > 0) {
         gauge(out, "process_start_time_seconds", "Start of the process since the epoch.",
               (double)s->started_at / 1000.0);

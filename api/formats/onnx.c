@@ -1,4 +1,5 @@
-/* Everything lives in one arena, as the structs of protobuf-c point at each other. */
+/* Collects the nodes and constants that a method draws, and encodes them as an ONNX model. One arena holds everything,
+ * because the structs of protobuf-c point at each other. */
 #include "api/formats/onnx.h"
 
 #include <onnx.pb-c.h>
@@ -8,7 +9,7 @@
 #include "core/base/arena.h"
 
 #define IR_VERSION 7
-#define LIST_MAX 4096 /* nodes, constants, notes: each */
+#define LIST_MAX 4096 /* most nodes, constants and notes of a model */
 
 struct list {
     void **items;

@@ -1,3 +1,5 @@
+/* Reads a stored checkpoint as a safetensors file. The head is built when the file is opened; a table of pieces maps
+ * offsets of its data to offsets of the stored stream. */
 #include "api/formats/safetensors.h"
 
 #include <stdlib.h>
@@ -7,13 +9,13 @@
 
 #define HEADER_MAX (16u << 20)
 
-struct piece { /* one tensor: where it begins in the file's data, and where in the stream */
+struct piece { /* one tensor: its offsets in the data of the file and in the stream */
     uint64_t at, bytes, stored_at;
 };
 
 struct safetensors {
     struct snapshot_reader from;
-    struct buf header; /* with its length in front */
+    struct buf header; /* after its length */
     struct piece *pieces;
     size_t count;
     uint64_t data_bytes;
@@ -72,14 +74,15 @@ enum status safetensors_head(const struct snapshot_entry *entries, size_t count,
             continue;
         }
         if (type_name(entries[i].type) == NULL || strcmp(entries[i].name, "__metadata__") == 0) {
-            return error_set(err, STATUS_CORRUPT, NULL, "weight '%.60s' has no form in safetensors", entries[i].name);
+            return error_set(err, STATUS_CORRUPT, NULL, "weight '%.60s' has a type that safetensors lacks",
+                             entries[i].name);
         }
         write_tensor(out, &entries[i], at);
         at += entries[i].bytes;
     }
     sink_end_object(out);
     if (!json_sink_done(&json)) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no room for a table of tensors");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "the table of tensors is too large");
     }
     while (head->size % 8 != 0) {
         buf_append(head, " ", 1);
@@ -150,7 +153,7 @@ uint64_t safetensors_bytes(const struct safetensors *file)
     return file->header.size + file->data_bytes;
 }
 
-/* The last piece that begins at or before `at`; the data is not empty. */
+/* The last piece that begins at or before `at`. The data must not be empty. */
 static size_t find_piece(const struct safetensors *file, uint64_t at)
 {
     size_t low = 0, high = file->count;

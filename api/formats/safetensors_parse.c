@@ -1,5 +1,5 @@
-/* Reading a safetensors file that somebody sends. Nothing in it is believed before it is checked: lengths, types,
- * shapes, offsets, and that the tensors cover the data without gap or overlap. */
+/* Parses an untrusted safetensors file. It checks lengths, types, shapes and offsets, and that the tensors cover the
+ * data without gap or overlap, before anything uses them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static bool read_type(const char *name, enum snapshot_type *type)
     return false;
 }
 
-/* What a stored stream takes: printable ASCII that needs no escape. */
+/* A stored stream accepts names of printable ASCII that JSON does not escape. */
 static bool name_fits(const char *name)
 {
     size_t length = strlen(name);
@@ -61,7 +61,7 @@ static bool whole(const cJSON *value, uint64_t *out)
     return ok;
 }
 
-/* *elements: of the shape. */
+/* Reads the shape; *elements gets the product of its sizes. */
 static enum status read_shape(const cJSON *shape, struct safetensors_tensor *tensor, uint64_t *elements,
                               struct error *err)
 {
@@ -75,7 +75,7 @@ static enum status read_shape(const cJSON *shape, struct safetensors_tensor *ten
     JSON_EACH (side, shape) {
         uint64_t size;
         if (!whole(side, &size) || (size > 0 && *elements > DATA_MAX / size)) {
-            return fault(tensor->name, "shape", err, "must hold sizes that are whole numbers and not too large");
+            return fault(tensor->name, "shape", err, "must contain whole numbers whose product is not too large");
         }
         tensor->dim[tensor->rank++] = size;
         *elements *= size;
@@ -105,11 +105,10 @@ static enum status read_tensor(const cJSON *item, uint64_t data_bytes, struct sa
     }
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !whole(offsets->child, &tensor->begin) ||
         !whole(offsets->child->next, &tensor->end) || tensor->begin > tensor->end || tensor->end > data_bytes) {
-        return fault(item->string, "data_offsets", err,
-                     "must be the first byte and the one behind the last, within the file");
+        return fault(item->string, "data_offsets", err, "must be [begin, end) within the file");
     }
     if ((tensor->end - tensor->begin) != elements * snapshot_type_bytes(tensor->type)) {
-        return fault(item->string, "data_offsets", err, "must be as far apart as type and shape say");
+        return fault(item->string, "data_offsets", err, "must span as many bytes as type and shape need");
     }
     return STATUS_OK;
 }
@@ -121,7 +120,7 @@ static int by_place(const void *left, const void *right)
         return a->begin < b->begin ? -1 : 1;
     }
     if (a->end != b->end) {
-        return a->end < b->end ? -1 : 1; /* empty ones before the one that begins where they are */
+        return a->end < b->end ? -1 : 1; /* empty tensors come before the one that begins at the same offset */
     }
     return strcmp(a->name, b->name);
 }
@@ -131,7 +130,7 @@ static enum status check_cover(const struct safetensors_content *content, uint64
     uint64_t end = 0;
     for (size_t i = 0; i < content->count; i++) {
         if (content->tensors[i].begin != end) {
-            return fault(content->tensors[i].name, "data_offsets", err, "must begin where the tensor before it ends");
+            return fault(content->tensors[i].name, "data_offsets", err, "must begin where the previous tensor ends");
         }
         end = content->tensors[i].end;
     }
@@ -185,7 +184,8 @@ enum status safetensors_parse(const void *bytes, size_t count, struct safetensor
         length |= (uint64_t)from[i] << (8 * i);
     }
     if (count < 10 || length < 2 || length > count - 8 || length > HEAD_MAX || from[8] != '{') {
-        return error_set(err, STATUS_INVALID, "", "is not a safetensors file: it begins with no table of tensors");
+        return error_set(err, STATUS_INVALID, "",
+                         "is not a safetensors file: it does not begin with a table of tensors");
     }
     struct error inner;
     error_clear(&inner);

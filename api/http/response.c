@@ -1,5 +1,5 @@
-/* How an exchange is answered. A handler writes its document to x->out and ends with one respond_*();
- * headers that every response carries are added at the end by api.c. */
+/* Reads requests and writes responses for handlers: parameters, headers, JSON bodies, problems, entity tags. api.c adds
+ * the headers of every response afterwards. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,11 +59,11 @@ void response_header(struct api_response *response, const char *name, const char
     int length = vasprintf(&value, format, args);
     va_end(args);
     if (length < 0) {
-        return; /* without memory a response goes out with a header less */
+        return; /* without memory the response lacks this header */
     }
     for (char *c = value; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7F) {
-            *c = ' '; /* no value ever starts a new header */
+            *c = ' '; /* a line break in a value would start a new header */
         }
     }
     for (size_t i = 0; i < response->header_count; i++) {
@@ -140,7 +140,7 @@ cJSON *exchange_object(struct exchange *x)
 void respond_body(struct exchange *x, int status, const char *media_type)
 {
     if (x->response->body.failed) {
-        respond_problem(x, PROBLEM_INTERNAL, "The answer does not fit into memory.");
+        respond_problem(x, PROBLEM_INTERNAL, "The response does not fit into memory.");
         return;
     }
     x->response->status = status;
@@ -152,7 +152,7 @@ void respond_json(struct exchange *x, int status)
     if (!json_sink_done(&x->json)) {
         log_line(&x->api->options.log, LOG_LEVEL_ERROR, "request %s: %s %s wrote an incomplete document",
                  x->response->id, x->request->method, x->match.route != NULL ? x->match.route->pattern : "");
-        respond_problem(x, PROBLEM_INTERNAL, "The answer could not be written.");
+        respond_problem(x, PROBLEM_INTERNAL, "The response could not be written.");
         return;
     }
     respond_body(x, status, "application/json");
@@ -202,7 +202,7 @@ void respond_error(struct exchange *x, const struct error *err)
     enum problem problem = problem_of_error(err->code);
     bool told = problem_tells(err->code);
     if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
-        problem = PROBLEM_INTERNAL; /* there is nothing of the client's that could be invalid: it was our own */
+        problem = PROBLEM_INTERNAL; /* without a body the client sent nothing that could be invalid */
         told = false;
     }
     if (problem == PROBLEM_INVALID) {
@@ -220,10 +220,10 @@ void respond_error(struct exchange *x, const struct error *err)
     log_line(&x->api->options.log, LOG_LEVEL_ERROR, "request %s: %s: %s", x->response->id, status_name(err->code),
              err->message);
     respond_problem(x, problem, "%s",
-                    err->code == STATUS_IO          ? "What is stored cannot be read or written at the moment."
+                    err->code == STATUS_IO          ? "The database or a file cannot be read or written at the moment."
                     : err->code == STATUS_NO_MEMORY ? "There is not enough memory at the moment."
                     : err->code == STATUS_CORRUPT   ? "Stored bytes could not be read."
-                                                    : "The log has more, under the id of this request.");
+                                                  : "The log of the daemon has details under the id of this request.");
 }
 
 bool respond_not_modified(struct exchange *x, const char *etag)
@@ -246,7 +246,7 @@ void sink_time(const struct sink *out, const char *key, int64_t ms)
         sink_null(out, key);
         return;
     }
-    (void)gmtime_r(&seconds, &parts); /* a year fits for every ms */
+    (void)gmtime_r(&seconds, &parts); /* cannot fail: the year of any int64_t of milliseconds fits */
     (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     (void)snprintf(whole, sizeof whole, "%s.%03dZ", text, (int)(ms % 1000));
     sink_text(out, key, whole);

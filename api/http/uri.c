@@ -1,3 +1,5 @@
+/* Decodes request targets and reads header values that are lists. Wrong syntax is an error in targets; in headers it
+ * means that the header is ignored, as RFC 9110 allows. */
 #include "api/http/uri.h"
 
 #include <ctype.h>
@@ -171,7 +173,7 @@ bool media_is(const char *content_type, const char *type)
     return charset == NULL || (charset_length == 5 && strncasecmp(charset, "utf-8", 5) == 0);
 }
 
-/* How well a range of Accept fits: 3 type/subtype, 2 type slash star, 1 anything, 0 not. */
+/* How well a media range of Accept fits an offer: 3 exactly, 2 by type, 1 anything, 0 not at all. */
 static int media_fit(const char *range, size_t length, const char *offer)
 {
     if (length == 3 && strncmp(range, "*/*", 3) == 0) {
@@ -249,7 +251,7 @@ static bool range_number(const char **at, uint64_t *value)
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
-            *value = UINT64_MAX; /* beyond any file: clamp */
+            *value = UINT64_MAX; /* beyond any file */
             while (isdigit((unsigned char)**at)) {
                 (*at)++;
             }

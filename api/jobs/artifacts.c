@@ -1,4 +1,4 @@
-/* What a method made beside its result: pictures and tables. */
+/* Artifacts: pictures and tables that a method stored besides its result. */
 #include <stdio.h>
 
 #include "api/http/exchange.h"
@@ -62,7 +62,7 @@ void artifacts_get(struct exchange *x)
         return;
     }
     buf_append(&x->response->body, bytes, (size_t)artifact.bytes);
-    /* An SVG may carry scripts: none of it runs, wherever it is shown. */
+    /* An SVG may contain scripts. The policy stops browsers from running them. */
     response_header(x->response, "Content-Security-Policy",
                     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'");
     respond_body(x, 200, artifact.media_type);

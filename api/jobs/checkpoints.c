@@ -1,4 +1,4 @@
-/* The checkpoints of a job: the list, and the weights of one as safetensors with ranges. */
+/* The checkpoints of a job: their list, and the download of one checkpoint's weights as safetensors, with ranges. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,13 +53,13 @@ void checkpoints_list(struct exchange *x)
     respond_json(x, 200);
 }
 
-/* What a response that streams weights holds until it is closed. */
+/* The state of a response that streams weights, until the response is closed. */
 struct download {
     struct log_hook log;
     struct storage_checkpoint_reader *reader;
     struct safetensors *file;
-    uint64_t first; /* byte of the file at which the body begins */
-    uint64_t bytes; /* of the body */
+    uint64_t first; /* offset of the body in the file */
+    uint64_t bytes; /* length of the body */
     char id[API_REQUEST_ID];
 };
 
@@ -74,7 +74,8 @@ static size_t download_read(void *context, uint64_t offset, void *to, size_t cou
     uint64_t left = download->bytes - offset;
     count = left < count ? (size_t)left : count;
     if (safetensors_read(download->file, download->first + offset, to, count, &err) != STATUS_OK) {
-        log_line(&download->log, LOG_LEVEL_ERROR, "request %s: a checkpoint broke off: %s", download->id, err.message);
+        log_line(&download->log, LOG_LEVEL_ERROR, "request %s: reading a checkpoint failed: %s", download->id,
+                 err.message);
         return 0;
     }
     return count;
@@ -125,14 +126,14 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
     return safetensors_open(&from, notes, count, &download->file, err);
 }
 
-/* Status, range and body of an opened download. */
+/* Sets status, range and body of the response from an open download. */
 static void respond_download(struct exchange *x, struct download *download, const char *etag)
 {
     struct api_response *response = x->response;
     uint64_t total = safetensors_bytes(download->file), first = 0, last = total - 1;
     const char *range = exchange_header(x, "Range"), *condition = exchange_header(x, "If-Range");
     if (condition != NULL && strcmp(condition, etag) != 0) {
-        range = NULL; /* the part that the client has is of something else */
+        range = NULL; /* If-Range names another version: send the whole file */
     }
     enum range kind = range_parse(range, total, &first, &last);
     if (kind == RANGE_NOT_SATISFIABLE) {
@@ -171,7 +172,7 @@ void checkpoints_get(struct exchange *x)
         return;
     }
     if (!checkpoint_pick_text(text, &pick)) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint has a number, or is the latest.");
+        respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint is named by its sequence number or by latest.");
         return;
     }
     enum status status = storage_checkpoint_find(x->api->options.storage, job.id, pick, &info, &err);

@@ -1,4 +1,4 @@
-/* Evaluations: jobs that measure a checkpoint of another job. */
+/* Evaluations. POST stores a job that measures a checkpoint of another job; GET returns the newest result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 
 #define SAMPLES_DEFAULT 1000
 #define SAMPLES_MAX 100000000
-#define SEED_TEST (-2) /* the test set of a domain */
+#define SEED_TEST (-2) /* selects the test set of a domain */
 
-/* The members of a stored result, into the object that is open. Those that this document has itself are left out. */
+/* Copies the members of a stored result into the open object. */
 static void copy_members(const struct sink *out, const cJSON *value);
 
 static void copy_value(const struct sink *out, const char *key, const cJSON *value)
@@ -180,7 +180,7 @@ void evaluation_submit(struct exchange *x)
     cJSON *body = x->request->body_bytes > 0 ? exchange_object(x) : cJSON_CreateObject();
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     if (body == NULL && x->request->body_bytes > 0) {
-        return; /* answered */
+        return; /* exchange_object() has responded */
     }
     if (body == NULL || faults == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");

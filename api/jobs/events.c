@@ -1,3 +1,4 @@
+/* Events of jobs: formats one stored event as a server-sent event, and opens the streams of one job and of all jobs. */
 #include "api/jobs/events.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ bool event_is_last(const struct storage_event *event)
     return strcmp(event->type, "state") == 0 && is_final(event->data);
 }
 
-/* The points that a metric event tells of. */
+/* Writes the points of a metric event. Its data are the first and the last row of the points. */
 static enum status write_points(struct storage *storage, const struct storage_event *event, struct arena *arena,
                                 const struct sink *out, struct error *err)
 {
@@ -77,7 +78,8 @@ enum status event_write(struct storage *storage, const struct storage_event *eve
     buf_format(out, "id: %lld\nevent: %s\ndata: ", (long long)event->id, event->type);
     enum status status = write_data(storage, event, arena, &json, err);
     if (status == STATUS_OK && !json_sink_done(&json)) {
-        status = error_set(err, out->failed ? STATUS_LIMIT : STATUS_INTERNAL, NULL, "an event could not be written");
+        status =
+            error_set(err, out->failed ? STATUS_LIMIT : STATUS_INTERNAL, NULL, "an event does not fit into the buffer");
     }
     buf_text(out, "\n\n");
     return status;
@@ -85,8 +87,8 @@ enum status event_write(struct storage *storage, const struct storage_event *eve
 
 /* ---- opening a stream --------------------------------------------------------------------------------- */
 
-/* Where to begin: behind the last event that the client saw (which a browser says in the header when it connects
- * again, with the first target), else where `after` says, else at `otherwise`. False after a problem was answered. */
+/* Finds the event after which the stream begins: Last-Event-ID, which a browser sends when it reconnects to the same
+ * target; else the parameter `after`; else `otherwise`. False after it responded with a problem. */
 static bool beginning(struct exchange *x, int64_t newest, int64_t otherwise, int64_t *after)
 {
     const char *seen = exchange_header(x, "Last-Event-ID"), *asked = exchange_query(x, "after");
@@ -102,12 +104,12 @@ static bool beginning(struct exchange *x, int64_t newest, int64_t otherwise, int
         return false;
     }
     if (*after > newest) {
-        *after = newest; /* the id is of another database, or of one before a backup was put back */
+        *after = newest; /* the id is from another database, or from before a backup was restored */
     }
     return true;
 }
 
-/* True when nothing comes behind `after` any more: the job is final and its last event was seen. */
+/* True when no event follows `after`: the job has finished and the client has seen its last event. */
 static bool is_over(struct exchange *x, const struct storage_job *job, int64_t after, struct error *err)
 {
     struct storage_event *events;
@@ -136,10 +138,10 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
         return;
     }
     if (job != NULL && is_over(x, job, after, &err)) {
-        respond_empty(x, 204); /* tells an EventSource not to connect again */
+        respond_empty(x, 204); /* with 204 an EventSource does not reconnect */
         return;
     }
-    /* The id makes a client that loses the connection before its first event begin here again. */
+    /* With this id, a client that loses the connection before its first event resumes from here. */
     buf_format(&response->body, "retry: %d\nid: %lld\n\n", RETRY_MS, (long long)after);
     respond_body(x, 200, "text/event-stream");
     response_header(response, "Cache-Control", "no-store");

@@ -1,4 +1,4 @@
-/* The document of a job, as every route that gives one writes it. */
+/* The job document and its parts, as every route writes them, and the lookup of the job that a path names. */
 #include "api/jobs/job_document.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ void stored_json(struct json_sink *json, const char *key, const char *text)
     }
 }
 
-/* The members of `progress` are fixed; what the executor did not say is null. */
+/* `progress` always has the same members. Those that the executor has not reported are null. */
 void progress_document(struct json_sink *json, const char *stored)
 {
     static const char *const names[] = {"step",        "samples", "fraction",        "samples_per_second",
@@ -42,7 +42,7 @@ void progress_document(struct json_sink *json, const char *stored)
         } else if (cJSON_IsString(value)) {
             sink_text(out, names[i], value->valuestring);
         } else if (value == NULL && i < 3 && stored == NULL) {
-            sink_integer(out, names[i], 0); /* nothing has been done yet */
+            sink_integer(out, names[i], 0); /* the job has not started */
         } else {
             sink_null(out, names[i]);
         }
@@ -107,8 +107,8 @@ static void source(const struct sink *out, const char *key, const struct storage
     sink_end_object(out);
 }
 
-/* The fields that apply, from the stored configuration, which holds all. A kind or a field that this build does not
- * have is shown as it was stored. */
+/* Writes the fields that apply. The stored configuration contains all fields; it is written unchanged when this build
+ * lacks the kind or one of the fields. */
 static void config_document(struct exchange *x, const struct storage_job *job)
 {
     const struct method *method = api_method(x->api, job->kind);
@@ -168,8 +168,8 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_end_object(out);
 }
 
-/* "VERSION.PROGRESS": both parts name the representation; If-Match on a change looks at VERSION alone, because
- * progress is no reason to refuse a new name. */
+/* Both numbers identify the representation. If-Match compares only VERSION, because progress of the job is no reason to
+ * refuse a change of its name. */
 void job_etag(const struct storage_job *job, char out[64])
 {
     (void)snprintf(out, 64, "\"%lld.%lld\"", (long long)job->version, (long long)job->progress_version);

@@ -1,4 +1,5 @@
-/* The body of POST /v1/jobs. Its members are rows of a table: name, reader, meaning; unknown ones are faults. */
+/* Reads the body of POST /v1/jobs. A table maps each member to its reader; other members are faults. Afterwards, rules
+ * that concern several members are checked: executor and ranks, threads, the configuration and its data sets. */
 #include "api/jobs/job_spec.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ struct reading {
     const struct api_job_rules *rules;
     struct api_job_spec *spec;
     struct api_faults *faults;
-    const cJSON *config; /* the member, or NULL */
+    const cJSON *config; /* the member config, or NULL */
     bool has_threads;
 };
 
@@ -34,7 +35,7 @@ static void read_kind(struct reading *r, const cJSON *value)
         }
         name_guess_offer(&guess, r->rules->methods[i]->kind);
     }
-    name_guess_fault(&guess, "a kind that this build has", "/kind", r->faults);
+    name_guess_fault(&guess, "a kind of this build", "/kind", r->faults);
 }
 
 static void read_preset(struct reading *r, const cJSON *value)
@@ -47,7 +48,7 @@ static void read_preset(struct reading *r, const cJSON *value)
         return;
     }
     if (r->spec->method == NULL) {
-        return; /* the kind is at fault */
+        return; /* read_kind() has added a fault */
     }
     if (method_preset(r->spec->method, value->valuestring) != NULL) {
         (void)snprintf(r->spec->preset, sizeof r->spec->preset, "%s", value->valuestring);
@@ -154,11 +155,11 @@ static void read_executor(struct reading *r, const cJSON *value)
             return;
         }
     }
-    api_faults_add(r->faults, "/executor", "must be one of those that this daemon has: %s; got \"%.40s\"", names,
+    api_faults_add(r->faults, "/executor", "must be an executor of this daemon: %s; got \"%.40s\"", names,
                    value->valuestring);
 }
 
-/* Several processes need somebody who starts them. */
+/* Only mpirun and slurm can start more than one process. */
 static void settle_executor(struct reading *r)
 {
     const char *executor = r->spec->executor[0] != '\0'  ? r->spec->executor
@@ -170,7 +171,7 @@ static void settle_executor(struct reading *r)
     if (r->spec->ranks > 1 && strcmp(executor, "mpirun") != 0 && strcmp(executor, "slurm") != 0) {
         api_faults_add(
             r->faults, "/ranks",
-            "must be 1 with the executor \"%s\", which trains a job in one process; mpirun and slurm take more",
+            "must be 1 with the executor \"%s\", which trains a job in one process; use mpirun or slurm for more",
             executor);
     }
 }
@@ -192,7 +193,7 @@ static void read_from(struct reading *r, const cJSON *value)
         if (strcmp(item->string, "job") == 0) {
             job = item;
         } else if (strcmp(item->string, "checkpoint") != 0) {
-            api_faults_add(r->faults, pointer, "is not a member of from; it has job and checkpoint");
+            api_faults_add(r->faults, pointer, "is not a member of from; its members are job and checkpoint");
         } else if (!checkpoint_pick_json(item, &r->spec->from_checkpoint)) {
             api_faults_add(r->faults, pointer, CHECKPOINT_PICK_RULE);
         }
@@ -208,14 +209,14 @@ static const struct member {
     const char *name;
     void (*read)(struct reading *r, const cJSON *value);
 } members[] = {
-    /* kind first: others depend on it */
+    /* kind is first, because the readers of other members use it */
     {"kind", read_kind},   {"preset", read_preset},     {"config", read_config},
     {"name", read_name},   {"priority", read_priority}, {"threads", read_threads},
     {"ranks", read_ranks}, {"from", read_from},         {"executor", read_executor},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
-/* `threads` stands beside the configuration and, for methods that have such a field, in it. */
+/* `threads` is a member of the job and, for methods with such a field, of the configuration. Makes both equal. */
 static void settle_threads(struct reading *r)
 {
     const struct config_field *field = config_find(&r->spec->method->config, "threads");
@@ -239,7 +240,8 @@ static void settle_threads(struct reading *r)
     }
 }
 
-/* What data sets say. A fault of ours (no memory, a file that cannot be read now) is none of the job's. */
+/* Lets the method look up its data sets. Failures of the daemon (memory, unreadable files) are errors; everything else
+ * is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
 {
     const struct api_job_rules *rules = r->rules;
@@ -273,7 +275,7 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         if (value != NULL) {
             members[m].read(&r, value);
         } else if (m == 0) {
-            api_faults_add(faults, "/kind", "is needed; GET /v1/kinds lists what there is");
+            api_faults_add(faults, "/kind", "is needed; GET /v1/kinds lists the kinds");
         }
     }
     JSON_EACH (item, root) {

@@ -1,4 +1,5 @@
-/* Submitting jobs and reading them. */
+/* Submits, lists and shows jobs. A submission is checked completely (members, configuration, quota, memory) before it
+ * is stored; a dry run returns the resolved configuration and an estimate instead of storing a job. */
 #include "api/jobs/jobs.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 #include "core/base/hash.h"
 #include "storage/storage.h"
 
-/* When nothing has been measured yet: what one core of a current server does on these networks. */
+/* Estimates use this until a training has been measured: the speed of one core of a current server. */
 #define ASSUMED_GFLOPS 30.0
 
 static bool key_valid(const char *key)
@@ -30,7 +31,7 @@ static bool key_valid(const char *key)
     return length > 0 && length < STORAGE_KEY;
 }
 
-/* Of the route and the meaning of the body: white space and order of members make no difference. */
+/* Hashes the route and the canonical body, so that white space and the order of members make no difference. */
 static bool fingerprint(struct exchange *x, const cJSON *body, uint8_t out[HASH_BYTES])
 {
     struct buf text;
@@ -66,7 +67,7 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
         return;
     }
     if (api_draining(x->api)) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
         return;
     }
     if (!share_has_room(x)) {
@@ -79,14 +80,15 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
         return;
     }
     if (outcome == STORAGE_OWNER_FULL) {
-        respond_problem(x, PROBLEM_TOO_MANY,
-                        "This token has %lld jobs that are not finished, as many as one may have: cancel one, or wait.",
-                        (long long)submit->owner_limit);
+        respond_problem(
+            x, PROBLEM_TOO_MANY,
+            "This token has %lld unfinished jobs, which is the limit: wait until one finishes, or cancel one.",
+            (long long)submit->owner_limit);
         return;
     }
     if (outcome == STORAGE_KEY_REUSED) {
-        respond_problem(x, PROBLEM_KEY_REUSED, "This Idempotency-Key was used for another request, which made job %s.",
-                        id);
+        respond_problem(x, PROBLEM_KEY_REUSED,
+                        "This Idempotency-Key was used for another request, which created job %s.", id);
         return;
     }
     if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL) {
@@ -101,7 +103,7 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     }
 }
 
-/* The source of "from": found, of the same kind, with a checkpoint. Faults otherwise. */
+/* Finds the job and the checkpoint of "from". Adds a fault when one is missing or the job is of another kind. */
 static enum status find_source(struct exchange *x, struct api_job_spec *spec, int64_t *seq, struct api_faults *faults,
                                struct error *err)
 {
@@ -136,14 +138,14 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     return status;
 }
 
-/* A job that cannot fit would take the daemon with it, and all others. */
+/* A job that exceeds the machine's memory would end the daemon and all other jobs. */
 static void check_memory(const struct api *api, const struct method_estimate *estimate, struct api_faults *faults)
 {
     int64_t most = api->options.job_memory;
     if (most > 0 && estimate->memory_bytes > most) {
         api_faults_add(faults, "/config",
-                       "would need %.1f GB of memory; a job may have at most %.1f GB here: a smaller batch, width or "
-                       "picture needs less",
+                       "would need %.1f GB of memory; a job may use at most %.1f GB: reduce the batch, the width or "
+                       "the size of pictures",
                        (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
     }
 }
@@ -157,7 +159,7 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
     int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
     if (system.cores > 0 && threads > system.cores) {
-        threads = system.cores; /* more threads than cores do not help */
+        threads = system.cores; /* more threads than cores bring no speed */
     }
     double flops = estimate.flops_per_sample * (double)estimate.samples;
     const struct sink *out = x->out;
@@ -267,8 +269,7 @@ void jobs_list(struct exchange *x)
     char filter_text[128], before[STORAGE_ID];
     (void)snprintf(filter_text, sizeof filter_text, "%s/%.64s", state != NULL ? state : "", kind != NULL ? kind : "");
     if (cursor != NULL && !cursor_read(cursor, filter_text, before)) {
-        respond_problem(x, PROBLEM_BAD_QUERY,
-                        "cursor: is not one that this list has given, or belongs to other filters.");
+        respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not from this list, or from the list with other filters.");
         return;
     }
     struct storage_job_filter filter = {

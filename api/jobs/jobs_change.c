@@ -1,4 +1,4 @@
-/* Changing jobs: name and priority, cancel, pause, resume, delete. */
+/* Changes jobs: name and priority, cancel, pause, resume, delete. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "api/models/model_cache.h"
 #include "storage/storage.h"
 
-/* If-Match names a version of the job, with or without the progress behind its dot ("7.31" or "7").
- * *version 0: no condition. False after a 412. */
+/* Reads the version of the job from If-Match, with or without the progress after its dot ("7.31" or "7"). *version 0:
+ * the request has no condition. False after it responded 412. */
 static bool expected_version(struct exchange *x, const struct storage_job *job, int64_t *version)
 {
     *version = 0;
@@ -42,7 +42,7 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
     }
     char etag[64];
     job_etag(job, etag);
-    respond_problem(x, PROBLEM_PRECONDITION, "If-Match does not name the present version of the job, %s.", etag);
+    respond_problem(x, PROBLEM_PRECONDITION, "If-Match does not name the current version of the job, %s.", etag);
     response_header(x->response, "ETag", "%s", etag);
     return false;
 }
@@ -68,7 +68,7 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, char 
             struct name_guess guess = {.given = item->string};
             name_guess_offer(&guess, "name");
             name_guess_offer(&guess, "priority");
-            name_guess_fault(&guess, "something that can be changed: name and priority can", pointer, faults);
+            name_guess_fault(&guess, "a member that can be changed (name and priority can)", pointer, faults);
         }
     }
 }
@@ -105,7 +105,8 @@ void jobs_patch(struct exchange *x)
     }
     enum status status = storage_job_patch(x->api->options.storage, job.id, &patch, &err);
     if (status == STATUS_CONFLICT && patch.expected_version != 0) {
-        respond_problem(x, PROBLEM_PRECONDITION, "The job was changed meanwhile.");
+        respond_problem(x, PROBLEM_PRECONDITION,
+                        "Another request changed the job in the meantime: read it again and repeat the change.");
     } else if (status != STATUS_OK) {
         respond_error(x, &err);
     } else {

@@ -1,4 +1,4 @@
-/* GET /v1/jobs/{id}/metrics. */
+/* GET /v1/jobs/{id}/metrics: the time series of a job, thinned to at most max_points each. */
 #include <string.h>
 
 #include "api/http/exchange.h"
@@ -9,7 +9,7 @@
 #define NAMES_MAX 64
 #define POINTS_DEFAULT 1500 /* about as many as a chart has columns */
 
-/* "a,b": cuts a copy at its commas. False: too many or an empty one. */
+/* Splits "a,b" at its commas, in a copy. False: too many names, or an empty one. */
 static bool cut_names(struct exchange *x, const char *text, const char **names, size_t *count)
 {
     char *copy = arena_strdup(&x->arena, text);
@@ -59,7 +59,7 @@ void metrics_read(struct exchange *x)
     };
     if (asked != NULL) {
         if (!cut_names(x, asked, names, &query.name_count)) {
-            respond_problem(x, PROBLEM_BAD_QUERY, "name: must be 1 to %d names with commas between them.", NAMES_MAX);
+            respond_problem(x, PROBLEM_BAD_QUERY, "name: must be 1 to %d names, separated by commas.", NAMES_MAX);
             return;
         }
         query.names = names;
@@ -79,7 +79,7 @@ void metrics_read(struct exchange *x)
         series_write(x->out, &series[i]);
     }
     sink_end_object(x->out);
-    sink_begin_object(x->out, "points"); /* that exist, of which the series may show a part */
+    sink_begin_object(x->out, "points"); /* how many points are stored; the series may show fewer */
     for (size_t i = 0; i < count; i++) {
         sink_integer(x->out, series[i].name, series[i].total);
     }

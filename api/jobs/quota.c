@@ -1,3 +1,5 @@
+/* The per-token quota: threads, bytes of checkpoints and bytes of data sets. Storage enforces the limit of jobs in the
+ * transaction that stores a job. */
 #include "api/jobs/quota.h"
 
 #include "storage/files/dataset.h"
@@ -12,8 +14,8 @@ void share_check_threads(const struct exchange *x, int threads, struct api_fault
     int64_t most = x->api->options.share.threads;
     if (most > 0 && threads > most && owner_of(x)[0] != '\0') {
         api_faults_add(faults, "/threads",
-                       "must be at most %lld with those of all ranks: the running jobs of a token have no more "
-                       "together here; got %d",
+                       "must be at most %lld over all ranks, the limit of all running jobs of a token; "
+                       "got %d",
                        (long long)most, threads);
     }
 }
@@ -32,8 +34,8 @@ bool share_has_room(struct exchange *x)
     }
     if (bytes >= most) {
         respond_problem(x, PROBLEM_FORBIDDEN,
-                        "The jobs of this token keep %lld bytes of checkpoints and files, and may keep %lld: "
-                        "somebody with the scope admin can delete some.",
+                        "The jobs of this token keep %lld bytes of checkpoints and files; the limit is %lld. "
+                        "Ask a user whose token has the scope admin to delete finished jobs.",
                         (long long)bytes, (long long)most);
         return false;
     }
@@ -52,6 +54,6 @@ enum status share_takes_dataset(const struct exchange *x, const char *root, int6
     }
     return bytes <= most - used ? STATUS_OK
                                 : error_set(err, STATUS_LIMIT, NULL,
-                                            "The data sets of this token take %lld of %lld bytes; this one needs %lld",
+                                            "The data sets of this token use %lld of %lld bytes; this one needs %lld",
                                             (long long)used, (long long)most, (long long)bytes);
 }

@@ -1,5 +1,5 @@
-/* Configuration from and to JSON. The table of the method says what is allowed; this file only knows how JSON
- * types meet field types, and finds the name that was probably meant. */
+/* Configuration from and to JSON. The method's table defines what is allowed; this file maps JSON types to field types,
+ * flat names and groups to fields, and chooses the fields and their order for people to read. */
 #include "api/json/config_json.h"
 
 #include <stdio.h>
@@ -206,7 +206,7 @@ enum status api_config_parse(const struct method *method, const char *preset, co
         error_clear(&parse);
         enum status status = json_parse(text, bytes, &root, &parse);
         if (status != STATUS_OK || !cJSON_IsObject(root)) {
-            char pointer[256]; /* both parts are bounded; the record cuts what is longer */
+            char pointer[256]; /* both parts are bounded; a fault truncates longer text */
             (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
             api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
             cJSON_Delete(root);

@@ -1,6 +1,6 @@
-/* Design. The scanner is a recursive descent over RFC 8259 whose recursion ends at JSON_DEPTH. It keeps
- * the way from the root as a stack of keys (spans of the text, not decoded) and indices, from which a
- * pointer is made only when there is a fault. */
+/* The scanner that checks a text before cJSON parses it. It is a recursive descent over RFC 8259 to a depth of
+ * JSON_DEPTH. It stores the path from the root as a stack of keys (parts of the text, still encoded) and indices, and
+ * builds a JSON pointer from it only for an error. */
 #include "api/json/json.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "api/json/json_sink.h"
 
-struct step {        /* one level of the way to the present value */
+struct step {        /* one level of the path to the current value */
     const char *key; /* NULL: a list */
     size_t key_bytes, index;
 };
@@ -116,7 +116,7 @@ static bool scan_hex4(const char *at, const char *end, unsigned *value)
     return true;
 }
 
-/* `at` is behind the backslash. */
+/* Scans an escape. s->at is after the backslash. */
 static enum status scan_escape(struct scanner *s)
 {
     char c = s->at < s->end ? *s->at : '\0';
@@ -145,7 +145,7 @@ static enum status scan_escape(struct scanner *s)
     return STATUS_OK;
 }
 
-/* `at` is at the opening quote; afterwards behind the closing one. */
+/* Scans a string. s->at is at the opening quote, and afterwards after the closing one. */
 static enum status scan_string(struct scanner *s)
 {
     s->at++;
@@ -178,7 +178,7 @@ static bool digit_at(const struct scanner *s, const char *at)
     return at < s->end && *at >= '0' && *at <= '9';
 }
 
-/* The caller has seen a digit, or one behind a minus. */
+/* Scans a number. The caller has seen a digit, or a minus and a digit. */
 static enum status scan_number(struct scanner *s)
 {
     const char *first = s->at, *at = s->at + (*s->at == '-');
@@ -228,7 +228,7 @@ static enum status scan_number(struct scanner *s)
     return STATUS_OK;
 }
 
-/* true, false, null; and the words that other notations use for numbers, for a message that helps. */
+/* Scans true, false and null. NaN and Infinity get a message of their own. */
 static enum status scan_word(struct scanner *s)
 {
     static const char *const words[] = {"true", "false", "null"};
@@ -284,11 +284,11 @@ static enum status scan_item(struct scanner *s, size_t index)
     return status;
 }
 
-/* An object or a list. */
+/* Scans an object or a list, up to the character `close`. */
 static enum status scan_group(struct scanner *s, char close)
 {
     if (s->depth >= JSON_DEPTH) {
-        return fault(s, STATUS_LIMIT, "objects and lists may lie %d deep at most", JSON_DEPTH);
+        return fault(s, STATUS_LIMIT, "objects and lists may be %d deep at most", JSON_DEPTH);
     }
     s->at++;
     skip_space(s);
@@ -346,7 +346,7 @@ enum status json_scan(const char *text, size_t bytes, struct error *err)
     error_clear(&scratch);
     struct scanner s = {.start = text, .at = text, .end = text + bytes, .err = err != NULL ? err : &scratch};
     if (bytes == 0) {
-        return error_set(s.err, STATUS_CORRUPT, "", "there is no JSON text");
+        return error_set(s.err, STATUS_CORRUPT, "", "the JSON text is empty");
     }
     enum status status = scan_value(&s);
     if (status != STATUS_OK) {
@@ -361,7 +361,7 @@ const cJSON *json_first(const cJSON *group)
     return group != NULL ? group->child : NULL;
 }
 
-static enum status check_twins(const cJSON *value, struct step *way, int depth, struct error *err)
+static enum status check_duplicates(const cJSON *value, struct step *way, int depth, struct error *err)
 {
     size_t index = 0;
     JSON_EACH (item, value) {
@@ -377,7 +377,7 @@ static enum status check_twins(const cJSON *value, struct step *way, int depth, 
             }
         }
         if (item->child != NULL) {
-            enum status status = check_twins(item, way, depth + 1, err);
+            enum status status = check_duplicates(item, way, depth + 1, err);
             if (status != STATUS_OK) {
                 return status;
             }
@@ -394,11 +394,11 @@ enum status json_parse(const char *text, size_t bytes, cJSON **root, struct erro
         return status;
     }
     cJSON *tree = cJSON_ParseWithLengthOpts(text, bytes, NULL, false);
-    if (tree == NULL) { /* the grammar has been checked */
+    if (tree == NULL) { /* the text is correct, so memory is short */
         return error_set(err, STATUS_NO_MEMORY, "", "no memory for a JSON text of %zu bytes", bytes);
     }
     struct step way[JSON_DEPTH + 1];
-    status = check_twins(tree, way, 0, err);
+    status = check_duplicates(tree, way, 0, err);
     if (status != STATUS_OK) {
         cJSON_Delete(tree);
         return status;
@@ -417,7 +417,7 @@ void json_canonical(const cJSON *value, struct buf *out)
     if (cJSON_IsString(value)) {
         json_write_text(out, value->valuestring);
     } else if (cJSON_IsNumber(value)) {
-        json_write_number(out, value->valuedouble + 0.0); /* -0 is 0 */
+        json_write_number(out, value->valuedouble + 0.0); /* makes -0 equal to 0 */
     } else if (cJSON_IsArray(value)) {
         buf_text(out, "[");
         JSON_EACH (item, value) {

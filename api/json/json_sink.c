@@ -1,3 +1,4 @@
+/* Writes JSON. Keeps track of open objects and lists, so that misuse by a writer is detected instead of written. */
 #include "api/json/json_sink.h"
 
 #include <math.h>
@@ -9,13 +10,13 @@
 
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
-/* Pictures and maps are numbers by the thousand, all of them floats, and printf() computes with long integers. A float
- * of a usual size is m / 2^k with m below 2^24, so that its digits come from one product of 128 bits. What is written
- * is the same to the letter. */
+/* A fast path for floats. Pictures and maps contain thousands of them, and printf() computes with long integers. A
+ * float of usual size is m / 2^k with m below 2^24, so one product of 128 bits gives its digits. The text is the same
+ * as that of the slow path. */
 struct plain_float {
     uint32_t m; /* [2^23, 2^24) */
     int k;      /* [4, 37] */
-    int whole;  /* digits before the point; 0 or less: zeros behind it */
+    int whole;  /* digits before the point; 0 or less: minus the zeros after it */
 };
 
 static bool plain_float_of(double magnitude, struct plain_float *out)
@@ -44,8 +45,8 @@ static uint64_t power_of_ten(int exponent)
     return power;
 }
 
-/* Its first `digits` digits, rounded to even, as an integer; false where they are not enough to tell it from other
- * doubles. */
+/* The first `digits` digits, rounded to even, as an integer. False when they are too few to distinguish the number from
+ * other doubles. */
 static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
 {
     int shift = digits - f->whole; /* at most 20 */
@@ -59,11 +60,11 @@ static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
     return error << 30 <= scale; /* half a unit in the last place of a double is 2^-30 of the float's */
 }
 
-/* digits: as many as `value` has. */
+/* Writes a number. digits: the number of digits of `value`; whole: those before the point. */
 static void write_digits(struct buf *out, bool minus, uint64_t value, int digits, int whole)
 {
     char text[48], *at = text + sizeof text;
-    int behind = digits - whole; /* digits behind the point */
+    int behind = digits - whole; /* digits after the point */
     while (behind > 0 && value % 10 == 0) {
         value /= 10;
         behind--;
@@ -100,7 +101,7 @@ static bool write_float(struct buf *out, double value)
     while (!digits_of(&f, digits, &found) && digits < 17) {
         digits++;
     }
-    if (found == power_of_ten(digits)) { /* 9.99... became 10.00... */
+    if (found == power_of_ten(digits)) { /* rounding made 10.00... of 9.99... */
         found /= 10;
         f.whole++;
     }
@@ -124,8 +125,7 @@ void json_write_number(struct buf *out, double value)
             break;
         }
     }
-    if (fabs(value) > JSON_INTEGER &&
-        strpbrk(text, ".e") == NULL) { /* as an integer it would be refused where it is read */
+    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) { /* json_scan() refuses integers of this size */
         (void)snprintf(text, sizeof text, "%.16e", value);
     }
     buf_text(out, text);
@@ -133,7 +133,7 @@ void json_write_number(struct buf *out, double value)
 
 void json_write_text(struct buf *out, const char *value)
 {
-    size_t bytes = strlen(value), run = 0; /* run: start of what needs no escape */
+    size_t bytes = strlen(value), run = 0; /* run: start of the bytes that need no escape */
     buf_text(out, "\"");
     for (size_t at = 0; at < bytes;) {
         unsigned char c = (unsigned char)value[at];
@@ -161,7 +161,7 @@ void json_write_text(struct buf *out, const char *value)
     buf_text(out, "\"");
 }
 
-/* Comma and key. Remembers misuse instead of writing what is not JSON. */
+/* Writes the comma and the key of a value. Records misuse instead of writing wrong JSON. */
 static bool open_value(struct json_sink *json, const char *key)
 {
     if (json->wrong || json->finished) {

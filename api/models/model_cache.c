@@ -1,3 +1,5 @@
+/* The cache is a list under one lock. An entry is OPENING while its first user reads the checkpoint without the lock;
+ * others wait on a condition until it is open or has failed. */
 #include "api/models/model_cache.h"
 
 #include <pthread.h>
@@ -14,17 +16,17 @@ struct model_entry {
     char job[STORAGE_ID];
     int64_t seq;
     enum entry_state state;
-    int users;     /* leases, and who waits for the opening */
-    bool unlinked; /* in no list any more: goes with its last user */
+    int users;     /* leases, and threads that wait until the model is open */
+    bool unlinked; /* not in the list any more; freed with its last user */
     uint64_t bytes, used_at;
     const struct method *method;
     struct method_model *model;
-    struct error err; /* FAILED */
+    struct error err; /* when FAILED */
 };
 
 struct model_cache {
     pthread_mutex_t lock;
-    pthread_cond_t opened; /* some entry left OPENING */
+    pthread_cond_t opened; /* signalled when an entry leaves OPENING */
     struct model_entry *entries;
     struct storage *storage;
     const struct kernels *kernels;
@@ -71,7 +73,7 @@ void model_cache_destroy(struct model_cache *cache)
     free(cache);
 }
 
-/* Out of the list; freed now or with its last user. Under the lock. */
+/* Takes an entry off the list and frees it now or with its last user. With the lock held. */
 static void unlink_entry(struct model_cache *cache, struct model_entry *entry)
 {
     struct model_entry **at = &cache->entries;
@@ -96,7 +98,7 @@ static void evict(struct model_cache *cache)
             }
         }
         if (oldest == NULL) {
-            return; /* all in use */
+            return; /* every model is in use */
         }
         unlink_entry(cache, oldest);
     }
@@ -149,7 +151,7 @@ static struct model_entry *find(struct model_cache *cache, const char *job, int6
     return entry;
 }
 
-/* The caller's use of a failed entry ends. */
+/* Ends the caller's use of a failed entry. */
 static enum status fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);

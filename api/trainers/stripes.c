@@ -1,4 +1,4 @@
-/* Locks by job, and the list of checkpoints that trainers are sending. Both files of handlers use them. */
+/* Locks by job, and the checkpoints that trainers are sending. trainers.c and trainer_uploads.c use them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ void trainers_destroy(struct trainers *trainers)
 
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job)
 {
-    unsigned sum = 0; /* ids end in chance */
+    unsigned sum = 0; /* the last characters of ids are random */
     for (const char *c = job; *c != '\0'; c++) {
         sum = sum * 31u + (unsigned char)*c;
     }
@@ -86,7 +86,7 @@ struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *l
     if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
     } else {
-        respond_problem(x, PROBLEM_CONFLICT, "Another trainer has taken over, or the run has ended.");
+        respond_problem(x, PROBLEM_CONFLICT, "Another trainer has taken over the job, or the run has ended.");
     }
     return NULL;
 }

@@ -1,6 +1,8 @@
-/* Checkpoints that a trainer reads and writes. One that is written is announced with its length and SHA-256, arrives
- * in pieces, and exists once all of it is there and has that hash. Announced again, it goes on where it stopped, or
- * is answered with its number if it is stored: whoever lost an answer asks again. */
+/* Checkpoints that a trainer reads and writes. To write one, the trainer announces its length and SHA-256 and sends it
+ * in pieces; it is stored when all bytes have arrived and match the hash. A trainer that lost a response announces the
+ * checkpoint again: the upload then continues where it stopped, or the response has the number of the stored
+ * checkpoint.
+ */
 #include <math.h>
 #include <sodium/utils.h>
 #include <stdlib.h>
@@ -14,7 +16,8 @@
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* The job's own, or with ?of=source those of the job that it starts from or evaluates. False after a refusal. */
+/* The job whose checkpoints are read: the trainer's own job, or with ?of=source the one that it starts from or
+ * evaluates. False after it responded. */
 static bool whose(struct exchange *x, const char **id)
 {
     struct storage_job job;
@@ -98,7 +101,7 @@ void trainer_checkpoint(struct exchange *x)
         return;
     }
     if (!checkpoint_pick_text(exchange_param(x, "seq"), &pick)) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint has a number, or is the latest.");
+        respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint is named by its sequence number or by latest.");
         return;
     }
     struct stored *stored = calloc(1, sizeof *stored);
@@ -162,7 +165,7 @@ static bool read_announcement(const cJSON *root, struct trainer_upload *out)
            sodium_hex2bin(out->sha256, sizeof out->sha256, hex->valuestring, HASH_TEXT - 1, NULL, &bytes, NULL) == 0;
 }
 
-/* The number of the same state if it is the newest that is stored: an answer was lost. */
+/* Finds the number of the announced checkpoint when the newest stored one is the same: its response was lost. */
 static enum status stored_already(struct exchange *x, const char *job, const struct trainer_upload *announced,
                                   int64_t *seq, struct error *err)
 {
@@ -221,7 +224,7 @@ void trainer_announce(struct exchange *x)
     bool whole = read_announcement(root, &announced);
     cJSON_Delete(root);
     if (!whole) {
-        (void)error_set(&err, STATUS_INVALID, "", "a checkpoint has step, samples, bytes and sha256");
+        (void)error_set(&err, STATUS_INVALID, "", "an announcement must have step, samples, bytes and sha256");
         respond_error(x, &err);
         return;
     }
@@ -230,7 +233,7 @@ void trainer_announce(struct exchange *x)
         return;
     }
     enum status status = stored_already(x, lease.job, &announced, &seq, &err);
-    if (status == STATUS_OK) { /* of a lease that has ended nothing is taken */
+    if (status == STATUS_OK) { /* fails for a lease that has ended */
         status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
     }
     if (status == STATUS_OK && seq == 0) {
@@ -244,7 +247,7 @@ void trainer_announce(struct exchange *x)
     }
 }
 
-/* All has come: it is stored if it is what was announced. The upload is gone in any case. */
+/* All bytes have arrived: stores the checkpoint if they match the announcement. Frees the upload in any case. */
 static enum status finish_upload(struct exchange *x, struct trainer_stripe *stripe, struct trainer_upload *upload,
                                  int64_t *seq, struct error *err)
 {
@@ -252,7 +255,7 @@ static enum status finish_upload(struct exchange *x, struct trainer_stripe *stri
     hash_finish(&upload->hash, sha256);
     if (memcmp(sha256, upload->sha256, sizeof sha256) != 0) {
         trainer_upload_drop(stripe, upload->job);
-        return error_set(err, STATUS_INVALID, "", "what arrived is not what was announced: its SHA-256 is another");
+        return error_set(err, STATUS_INVALID, "", "the bytes that arrived do not have the announced SHA-256");
     }
     enum status status = storage_checkpoint_commit(upload->writer, seq, err);
     trainer_upload_forget(stripe, upload);
@@ -268,7 +271,7 @@ static enum status add_piece(struct exchange *x, struct trainer_stripe *stripe, 
 {
     size_t count = x->request->body_bytes;
     if ((int64_t)count > upload->bytes - upload->received) {
-        return error_set(err, STATUS_INVALID, "", "more bytes than were announced");
+        return error_set(err, STATUS_INVALID, "", "the piece exceeds the announced number of bytes");
     }
     hash_add(&upload->hash, x->request->body, count);
     enum status status = storage_checkpoint_write(upload->writer, x->request->body, count, err);
@@ -294,7 +297,7 @@ void trainer_piece(struct exchange *x)
     enum status status = STATUS_OK;
     if (upload == NULL || upload->epoch != lease.epoch || lease.state != LEASE_HELD) {
         status = error_set(&err, STATUS_NOT_FOUND, NULL, "no checkpoint is announced: announce it again");
-    } else if (offset != upload->received) { /* a piece that came twice: it goes on where it is */
+    } else if (offset != upload->received) { /* a repeated piece: report where to continue */
         received = upload->received;
     } else {
         status = add_piece(x, stripe, upload, &received, &seq, &err);

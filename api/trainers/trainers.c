@@ -1,9 +1,9 @@
-/* Routes of trainers (motif-train): the other side of trainer/remote/remote.h.
+/* Messages of trainers (motif-train): register, report, artifact, end.
  *
- * They are the only routes that a trainer's token opens, and it opens no others: the token of one job's lease, which
- * the executor granted and which ends with the run. Every word but the first names the epoch that the first one
- * was answered with; one of an earlier epoch is refused with 409, and whoever is refused so must stop. A report
- * carries a sequence number: one that is stored already is answered again and changes nothing. */
+ * The token of a job's lease opens these routes and no others. An executor grants the lease, and it ends with the run.
+ * The response to register contains the lease's epoch, and every later message must contain it. A message with an
+ * earlier epoch gets 409, and its trainer must stop, because another one has taken over. A report has a sequence
+ * number: repeating one that is stored changes nothing and gets the same response. */
 #include "api/trainers/trainers_int.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@
 #define SERIES_NAME 63
 #define DOCUMENT_MAX (8u << 20)
 
-/* ---- who may speak ------------------------------------------------------------------------------------ */
+/* ---- admission ------------------------------------------------------------------------------------ */
 
 static const char *bearer(const char *authorization)
 {
@@ -55,14 +55,15 @@ bool trainer_admit(struct exchange *x)
         return false;
     }
     respond_problem(x, PROBLEM_UNAUTHORISED,
-                    "This is for the trainer of this job, with the token that it was started with.");
+                    "Only the trainer of this job may use this path, with the token that the daemon started it with.");
     response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd trainer\"");
     return false;
 }
 
-/* ---- the first word ------------------------------------------------------------------------------------- */
+/* ---- register ------------------------------------------------------------------------------------- */
 
-/* The run will go on from the newest checkpoint: what an earlier one measured behind it will be measured again. */
+/* The run continues from the newest checkpoint. Deletes later points of an earlier run, because they are measured
+ * again. */
 static enum status rewind_points(struct storage *storage, const struct storage_job *job, struct error *err)
 {
     struct storage_checkpoint info = {0};
@@ -104,8 +105,8 @@ void trainer_register(struct exchange *x)
     if (!exchange_job(x, &job)) {
         return;
     }
-    if (job.state != JOB_RUNNING) { /* it may run again in a moment: a daemon that has just started */
-        respond_problem(x, PROBLEM_UNAVAILABLE, "The job does not run at the moment.");
+    if (job.state != JOB_RUNNING) { /* a daemon that has just started may resume the job in a moment */
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The job is not running at the moment.");
         response_header(x->response, "Retry-After", "1");
         return;
     }
@@ -127,7 +128,7 @@ void trainer_register(struct exchange *x)
 
 /* ---- reports -------------------------------------------------------------------------------------------- */
 
-/* JSON has no infinities: they come as text; NaN as null. */
+/* JSON has no infinities: trainers send them as text, and NaN as null. */
 static bool read_value(const cJSON *item, double *value)
 {
     if (cJSON_IsNumber(item)) {
@@ -155,14 +156,14 @@ static bool read_point(const cJSON *item, struct storage_point *point)
     return read_value(cJSON_GetArrayItem(item, 1), &point->value);
 }
 
-/* {"NAME": [[step, value], ...], ...} as storage takes it. */
+/* Converts {"NAME": [[step, value], ...], ...} to a list of points for storage. */
 static enum status read_series(struct exchange *x, const cJSON *series, struct storage_metric **out, size_t *count,
                                struct error *err)
 {
     size_t room = 0, at = 0;
     if (series != NULL && !cJSON_IsObject(series)) {
-        return error_set(err, STATUS_INVALID, "/series", "must be an object with a list of points a name; got %s",
-                         json_type_name(series));
+        return error_set(err, STATUS_INVALID, "/series",
+                         "must be an object with a list of points for each name; got %s", json_type_name(series));
     }
     JSON_EACH (list, series) {
         room += (size_t)cJSON_GetArraySize(list);
@@ -184,7 +185,7 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
             if (!read_point(item, &points[at++].point)) {
                 return error_set(
                     err, STATUS_INVALID, "/series",
-                    "point %zu of \"%.64s\" must be [step, value]: a whole number from 0 on, and a number, null, "
+                    "point %zu of \"%.64s\" must be [step, value]: a whole number of at least 0, and a number, null, "
                     "\"inf\" or \"-inf\"",
                     at - 1 - first, list->string);
             }
@@ -193,7 +194,7 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
     return STATUS_OK;
 }
 
-/* Text that is JSON, or nothing. */
+/* The member progress: text that is JSON, or missing. */
 static enum status read_progress(const cJSON *item, const char **progress, struct error *err)
 {
     *progress = NULL;
@@ -230,7 +231,7 @@ static void pass_lines(struct exchange *x, const cJSON *lines)
     }
 }
 
-/* 0 for what is not a number that an integer can hold. */
+/* A member as a number; 0 when it is missing, negative or beyond 2^53 - 1. */
 static double number_of(const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
@@ -246,8 +247,8 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
     }
 }
 
-/* Everything a report carries, lazily, and then the word itself: when that is on disk, all is, but for points that the
- * writer had no memory left for, which it logs. */
+/* Stores the contents of a report without waiting, and then the message itself, with waiting. When the message is on
+ * disk, so are its contents, except for points that the writer thread dropped for lack of memory and logged. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {
@@ -258,7 +259,7 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     struct storage_metric *points = NULL;
     size_t count = 0;
     if (sequence < 1 || said != floor(said)) {
-        return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number from 1 on");
+        return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number of at least 1");
     }
     enum status status = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &points, &count, err);
     if (status == STATUS_OK) {
@@ -325,7 +326,7 @@ void trainer_report(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_text(x->out, "requested_state", requested_states[requested]);
-    /* What runs in a cluster outlives a daemon. */
+    /* A trainer in a cluster continues when the daemon stops. */
     sink_boolean(x->out, "draining", api_draining(x->api) && strcmp(lease.executor, "slurm") != 0);
     sink_end_object(x->out);
     respond_json(x, 200);
@@ -355,7 +356,7 @@ void trainer_artifact(struct exchange *x)
     }
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------- */
+/* ---- end --------------------------------------------------------------------------------------------- */
 
 static bool read_end(const cJSON *root, enum job_event *event, const char **result, const char **error)
 {
@@ -394,7 +395,8 @@ void trainer_end(struct exchange *x)
         return;
     }
     if (!read_end(root, &event, &result, &error)) {
-        (void)error_set(&err, STATUS_INVALID, "", "an end is succeeded or failed, with a document, or yielded");
+        (void)error_set(&err, STATUS_INVALID, "",
+                        "end must be succeeded or failed, with a document, or yielded, without one");
         respond_error(x, &err);
         cJSON_Delete(root);
         return;

@@ -1,4 +1,5 @@
-/* What a job's checkpoints come from: configuration, machine, and the chain of their hashes (chain.h). */
+/* GET /v1/jobs/{id}/attestation: the origin of a job's checkpoints, namely configuration, data, machine, and the chain
+ * of their hashes (chain.h). */
 #include "api/transfer/attestation_int.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void write_from(struct exchange *x, const struct storage_job *job)
 
 /* ---- data ---------------------------------------------------------------------------------------------- */
 
-#define DATA_ENTRY "run.data" /* of a checkpoint: the SHA-256 of what samples were drawn from */
+#define DATA_ENTRY "run.data" /* entry of a checkpoint: SHA-256 of the data that samples were drawn from */
 
 static enum status read_digest(const struct snapshot_reader *from, char digest[HASH_TEXT], struct error *err)
 {
@@ -58,7 +59,8 @@ static enum status read_digest(const struct snapshot_reader *from, char digest[H
     return status;
 }
 
-/* What the latest checkpoint says it was trained on: it is the same in all of a job's. "" where it says nothing. */
+/* Reads the digest of the training data from the latest checkpoint; all checkpoints of a job have the same. "": none.
+ */
 static enum status trained_on(struct exchange *x, const struct storage_job *job, char digest[HASH_TEXT],
                               struct error *err)
 {
@@ -86,8 +88,8 @@ static const char *text_in(const cJSON *config, const char *name)
     return text != NULL ? text : "";
 }
 
-/* The job's data sets by the fields that name them: of several domains, those of the job's own, whose name their fields
- * begin with. */
+/* The names of the job's data sets by configuration field. A method with several domains has one field for each; those
+ * whose name begins with the job's domain count. */
 static cJSON *data_names(const struct method *method, const cJSON *config)
 {
     cJSON *names = cJSON_CreateObject();
@@ -101,8 +103,8 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
     return names;
 }
 
-/* {"names", "sha256", "digest"}: of an upload what the configuration was bound to, the beginning of its file's SHA-256;
- * of data of other presets the digest that its checkpoints carry. A JSON null where neither is there. */
+/* {"names", "sha256", "digest"}, or null when the job has neither hash. sha256: the beginning of the hash of an
+ * uploaded file, to which the configuration was bound. digest: the hash that checkpoints contain for other data. */
 static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
 {
     const char *sha256 = text_in(config, "dataset_hash");
@@ -132,12 +134,12 @@ static bool write_data(struct exchange *x, const cJSON *data)
 
 /* ---- the document -------------------------------------------------------------------------------------- */
 
-/* Link 0 of the chain, from the same members as the document has. Takes `config` and `data` over. */
+/* Computes link 0 of the chain from the members of the document. Frees `config` and `data`. */
 static bool origin_of(const struct storage_job *job, cJSON *config, cJSON *data, char link[HASH_TEXT])
 {
     cJSON *root = cJSON_CreateObject();
     bool ok = json_attach(root, "config", config);
-    ok = json_attach(root, "dataset", data) && ok && /* taken over whatever happened before */
+    ok = json_attach(root, "dataset", data) && ok && /* frees `data` even after a failure */
          cJSON_AddStringToObject(root, "kind", job->kind) != NULL;
     if (ok && job->source_job[0] != '\0') {
         cJSON *from = cJSON_AddObjectToObject(root, "from");

@@ -1,4 +1,4 @@
-/* GET /v1/jobs/{id}/bundle: one file of a job (bundle.h), put together in memory. */
+/* GET /v1/jobs/{id}/bundle: builds the file of a job (bundle.h) in memory. */
 #include "api/transfer/bundle.h"
 
 #include <math.h>
@@ -12,12 +12,12 @@
 #include "core/base/hash.h"
 
 #define PIECE (1u << 20)
-#define SLACK (1u << 20) /* for what is said about the members */
+#define SLACK (1u << 20) /* room for the descriptions of members */
 
 struct making {
     struct exchange *x;
     struct storage_job job;
-    struct storage_checkpoint *checkpoints; /* that go into it */
+    struct storage_checkpoint *checkpoints; /* of the bundle */
     size_t count;
     struct buf metrics, manifest;
 };
@@ -30,7 +30,7 @@ static enum status choose(struct making *m, struct error *err)
     if (wanted != NULL && strcmp(wanted, "all") == 0) {
         return storage_checkpoint_list(x->api->options.storage, m->job.id, &x->arena, &m->checkpoints, &m->count, err);
     }
-    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has looked at it */
+    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked it */
     m->count = 1;
     m->checkpoints = arena_zalloc(&x->arena, 1, sizeof *m->checkpoints);
     if (m->checkpoints == NULL) {
@@ -39,7 +39,7 @@ static enum status choose(struct making *m, struct error *err)
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
-/* Whether a document of the bundle is whole; `large` says what it means when it is not for its size. */
+/* Checks that a document of the bundle is complete. large: the message when it exceeds its limit. */
 static enum status bundle_text(const struct json_sink *json, const struct buf *out, const char *large,
                                struct error *err)
 {
@@ -89,7 +89,7 @@ static void name_stream(const struct storage_checkpoint *checkpoint, char name[S
     (void)snprintf(name, SNAPSHOT_NAME, "checkpoint.%lld", (long long)checkpoint->seq);
 }
 
-/* The newest evaluation, or null. */
+/* Writes the newest evaluation, or null. */
 static enum status write_evaluation(struct making *m, struct error *err)
 {
     struct storage_job_filter filter = {.by_state = true,
@@ -132,7 +132,7 @@ static enum status write_manifest(struct making *m, struct error *err)
     sink_end_list(out);
     sink_end_object(out);
     if (status == STATUS_OK) {
-        status = bundle_text(&x->json, &m->manifest, "the job says too much for a bundle", err);
+        status = bundle_text(&x->json, &m->manifest, "the manifest of the job is too large for a bundle", err);
     }
     json_sink_init(&x->json, &x->response->body);
     return status;
@@ -195,7 +195,8 @@ static enum status make(struct making *m, struct buf *out, struct error *err)
     }
     if (status == STATUS_OK && bytes > API_IMPORT_MAX) {
         status = error_set(err, STATUS_CONFLICT, NULL,
-                           "the checkpoints together are larger than a bundle may be (%u MiB)", API_IMPORT_MAX >> 20);
+                           "the checkpoints together exceed the size of a bundle (%u MiB): export one checkpoint",
+                           API_IMPORT_MAX >> 20);
     }
     if (status == STATUS_OK) {
         status = write_metrics(m, err);
@@ -224,7 +225,7 @@ void bundle_show(struct exchange *x)
     struct storage_checkpoint_pick pick;
     const char *wanted = exchange_query(x, "checkpoints");
     if (wanted != NULL && strcmp(wanted, "all") != 0 && !checkpoint_pick_text(wanted, &pick)) {
-        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoints: must be all, or as a checkpoint " CHECKPOINT_PICK_RULE ".");
+        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoints: must be all, or one checkpoint: " CHECKPOINT_PICK_RULE ".");
         return;
     }
     if (!exchange_job(x, &m.job)) {
@@ -233,7 +234,7 @@ void bundle_show(struct exchange *x)
     buf_init(&m.metrics, 32u << 20);
     buf_init(&m.manifest, 8u << 20);
     if (m.job.task == JOB_EVALUATE) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "Job %s is an evaluation; job %s has a bundle.", m.job.id,
+        respond_problem(x, PROBLEM_NOT_FOUND, "Job %s is an evaluation and has no bundle; job %s has one.", m.job.id,
                         m.job.source_job);
     } else if (make(&m, &x->response->body, &err) != STATUS_OK) {
         buf_clear(&x->response->body);

@@ -1,4 +1,5 @@
-/* A bundle becomes a job again. */
+/* Imports a bundle: stores a finished job with the checkpoints, metrics and result of the file. Every checkpoint must
+ * open with the configuration first. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ static const char *text_of(const cJSON *object, const char *name)
     return cJSON_IsString(value) ? value->valuestring : NULL;
 }
 
-/* {"NAME": [[step, value or null], ...]}. */
+/* Reads one series, {"NAME": [[step, value or null], ...]}. */
 static enum status read_points(struct exchange *x, const cJSON *list, struct storage_series *series, struct error *err)
 {
     series->name = list->string;
@@ -23,7 +24,7 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
         if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
             fabs(step->valuedouble) > JSON_INTEGER) {
-            return error_set(err, STATUS_INVALID, "/metrics", "must have points of a step and a value");
+            return error_set(err, STATUS_INVALID, "/metrics", "must have points [step, value]");
         }
         series->points[series->count++] =
             (struct storage_point){(int64_t)step->valuedouble, cJSON_IsNumber(value) ? value->valuedouble : NAN};
@@ -69,7 +70,7 @@ static enum status take_checkpoints(struct exchange *x, const struct bundle *bun
     return status;
 }
 
-/* The result that the bundle has, and where it comes from. */
+/* Writes the result of the bundle, with a member "imported" that describes the origin. */
 static enum status write_result(const struct bundle *bundle, struct buf *out, struct error *err)
 {
     const cJSON *result = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "result");

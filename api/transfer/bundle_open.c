@@ -1,4 +1,4 @@
-/* Opening a bundle: every hash is computed again before anything is believed. */
+/* Opens a bundle and checks it: recomputes every hash before any content is used. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static double number_of(const cJSON *object, const char *name)
     return cJSON_IsNumber(value) ? value->valuedouble : NAN;
 }
 
-/* A whole number from 0 up, or -1. */
+/* A member as a whole number of at least 0, or -1. */
 static int64_t whole_of(const cJSON *object, const char *name)
 {
     double value = number_of(object, name);
@@ -68,7 +68,7 @@ static enum status read_manifest(struct bundle *bundle, struct error *err)
                : error_set(err, STATUS_INVALID, AT "manifest", "must have an attestation");
 }
 
-/* The tensor and what the manifest says of it agree; *member is NULL when the manifest does not know it. */
+/* Checks a tensor against its entry in the manifest, which *member gets; NULL when the manifest has none. */
 static enum status check_member(const struct bundle *bundle, const struct safetensors_tensor *tensor,
                                 const cJSON **member, struct error *err)
 {
@@ -83,7 +83,7 @@ static enum status check_member(const struct bundle *bundle, const struct safete
     }
     size_t count = (size_t)(tensor->end - tensor->begin);
     if (*member == NULL || tensor->type != SNAPSHOT_U8 || tensor->rank != 1) {
-        return error_set(err, STATUS_INVALID, pointer, "is no member of the manifest");
+        return error_set(err, STATUS_INVALID, pointer, "is not listed in the manifest");
     }
     if (!hash_is(bundle->content.data + tensor->begin, count, text_of(*member, "sha256"))) {
         return changed(pointer, "this member", err);
@@ -109,7 +109,7 @@ static enum status check_members(struct bundle *bundle, struct error *err)
     return status;
 }
 
-/* The tensor of a link, or NULL when the bundle does not have it. */
+/* The tensor of a checkpoint of the chain, or NULL when the bundle does not contain it. */
 static const struct safetensors_tensor *find_stream(const struct bundle *bundle, int64_t seq)
 {
     for (size_t i = 0; i < bundle->content.count; i++) {
@@ -192,7 +192,7 @@ static enum status check_chain(struct bundle *bundle, struct error *err)
     return bundle->count > 0 && bundle->count + others == bundle->content.count
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, AT "manifest",
-                           "must have a link for every checkpoint, and one at least");
+                           "must have a link for every checkpoint, and at least one");
 }
 
 enum status bundle_open(const void *bytes, size_t count, struct bundle *out, struct error *err)

@@ -1,3 +1,4 @@
+/* Computes the links of the chain over a job's checkpoints. Exports write them and imports check them. */
 #include "api/transfer/chain.h"
 
 #include <stdio.h>

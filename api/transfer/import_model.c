@@ -1,5 +1,5 @@
-/* What both kinds of import share: open a model with its configuration before anything is stored, then store the job.
- */
+/* Steps that both kinds of import share: open the model with its configuration before anything is stored, then store
+ * the job and respond. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +29,11 @@ const char *import_preset(const struct method *method, const char *preset)
     return "";
 }
 
-/* The first fault of a configuration as one error at `pointer`. */
+/* Turns the first fault of a configuration into an error at `pointer`. */
 static enum status config_error(const struct api_faults *faults, const char *pointer, struct error *err)
 {
-    return error_set(err, STATUS_INVALID, pointer, "is no configuration of this build: %s %s", faults->items[0].pointer,
-                     faults->items[0].detail);
+    return error_set(err, STATUS_INVALID, pointer, "is not a valid configuration of this build: %s %s",
+                     faults->items[0].pointer, faults->items[0].detail);
 }
 
 enum status import_model_open(struct exchange *x, struct import_model *model, const char *kind, const char *config,
@@ -45,10 +45,10 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for faults");
     }
     if (model->method == NULL) {
-        return error_set(err, STATUS_INVALID, pointer, "must name a kind that this daemon knows");
+        return error_set(err, STATUS_INVALID, pointer, "must name a kind of this daemon; GET /v1/kinds lists them");
     }
     if (config == NULL) {
-        return error_set(err, STATUS_INVALID, pointer, "must have the configuration of the job");
+        return error_set(err, STATUS_INVALID, pointer, "must contain the configuration of the job");
     }
     enum status status = api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, err);
     if (status == STATUS_NO_MEMORY) {
@@ -101,7 +101,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
     const char *name = exchange_query(x, "name");
     import->name = name != NULL ? name : import->name;
     if (api_draining(x->api)) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
     } else if (storage_job_import(x->api->options.storage, import, id, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {

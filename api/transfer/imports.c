@@ -1,5 +1,5 @@
-/* Models from files: each becomes a job that has succeeded, with a checkpoint that can be asked, evaluated, exported
- * and started from. A file is taken only when its model opens with its configuration. */
+/* POST /v1/imports: stores a model from a file (weights or a bundle) as a job that has succeeded. Its checkpoint can be
+ * queried, evaluated, exported and continued. A file is accepted only when its model opens with its configuration. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static void import_weights(struct exchange *x, const struct safetensors_content 
     buf_close(&weights);
 }
 
-/* A promise of the sender: the file arrives as it was. */
+/* Checks the hash that the sender announced, if any. False after it responded. */
 static bool arrived_whole(struct exchange *x)
 {
     unsigned char digest[HASH_BYTES];
@@ -154,7 +154,7 @@ static bool arrived_whole(struct exchange *x)
     if (expected == NULL || strcmp(expected, hex) == 0) {
         return true;
     }
-    respond_problem(x, PROBLEM_BAD_QUERY, "sha256: is not that of the file, which has %s.", hex);
+    respond_problem(x, PROBLEM_BAD_QUERY, "sha256: does not match the file, whose hash is %s.", hex);
     return false;
 }
 

@@ -1,4 +1,4 @@
-/* GET /v1/jobs/{id}/onnx: what a job's model computes of an input, for other runtimes. */
+/* GET /v1/jobs/{id}/onnx: a job's model as an ONNX graph, for other runtimes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ void onnx_show(struct exchange *x)
     }
     const struct method *method = api_method(x->api, job.kind);
     if (method == NULL || method->graph == NULL || method->open == NULL) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "Jobs of kind %s have no model in this format.", job.kind);
+        respond_problem(x, PROBLEM_NOT_FOUND, "Models of kind %s cannot be exported as ONNX.", job.kind);
         return;
     }
     if (exchange_checkpoint(x, &job, &checkpoint)) {

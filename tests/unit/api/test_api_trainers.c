@@ -370,7 +370,7 @@ static void of_an_evaluation(void **state)
     assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 1);
     assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints/latest?epoch=@&of=source", NULL), 200);
     assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints/odd?epoch=@&of=source", NULL), 404);
-    assert_non_null(strstr(text_at(t->f, "/detail"), "has a number"));
+    assert_non_null(strstr(text_at(t->f, "/detail"), "is named by its sequence number"));
 }
 
 static void of_another_epoch(void **state)
