@@ -46,7 +46,8 @@ test runs every example again. Answers are shortened (`...`). Numbers, ids and t
 
   Each route below lists its own errors. [Limits](limits.md) lists those that any route can give.
 - **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job.
-- **Configuration.** `config` contains the fields of the job's kind ([fields](fields.md)), as flat names or as objects by group (`{"model": {"width": 32}}`).
+- **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group (`{"model": {"width": 32}}`). Boolean fields accept
+  true, false, "yes" and "no". An answer contains the fields that apply to the job as flat names, changed and basic ones first.
 - **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.
 - **Conditional requests.** Answers that a client may poll have an `ETag`; with `If-None-Match` an unchanged answer costs a 304.
 - **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
@@ -64,7 +65,7 @@ MEMBERS = """
 | `requested_state` | the state that a client requested (`paused`, `cancelled`) until the job reaches it; else null |
 | `task` | `train`, or `evaluate` for an evaluation on request |
 | `owner` | the name of the token that submitted the job; null without a token |
-| `config` | the configuration with every value that the daemon filled in |
+| `config` | the fields that apply to the job, with every value that the daemon filled in |
 | `from` | the job and checkpoint that the training started from; null for a fresh start |
 | `evaluation` | what an evaluation job measures; null for a training |
 | `progress` | the position of the training, and the remaining time in seconds |

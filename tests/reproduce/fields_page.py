@@ -47,7 +47,8 @@ def default(field):
 def fields_page(kinds):
     out = [f"""# Fields
 
-Every configuration field of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`; `motifctl kinds KIND` prints the same.
+Every configuration field of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`. `motifctl kinds KIND` prints the basic fields, with
+`--all` every field.
 
 *Basic* fields are what a newcomer sets. *Advanced* fields tune a training. *Research* fields are needed only to repeat an experiment of a paper. The column *applies when*
 names the condition under which a field has an effect; a field without a condition always has one.
