@@ -22,9 +22,7 @@ struct bench_options {
     const char *backward; /* of the network: "dense" (NULL), "sparse" or "auto", these with fixed statistics */
     const struct config_setting *set; /* fields of the network's configuration, up to field NULL; NULL: none */
     double seconds;                   /* per measurement, in [0, 3600]; 0: the benchmark's own default */
-    bool processor_time; /* measure processor time of all threads instead of wall time, for runs of one thread on a busy
-                          * machine
-                          */
+    bool processor_time; /* measure processor time of all threads, not wall time; for one thread on a busy machine */
 };
 
 struct bench {

@@ -49,6 +49,7 @@ bool bench_dnnl_unit(int images, int channels, int size, int threads, double sec
 enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err);
 
+/* The benchmarks; bench.c lists their names and meanings. */
 enum status bench_peak(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_conv3x3(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_gemm(const struct bench_options *options, const struct sink *sink, struct error *err);

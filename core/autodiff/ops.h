@@ -81,6 +81,7 @@ struct active_sites {
     int *lengths;      /* [images] number of active sites; an image without any counts its first site as active */
     int *index;        /* [images][sites] the active sites: the first lengths[i] entries of row i */
 };
+/* Lists the active sites of a motif map; NULL after a failure. */
 struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw);
 /* Moves the rows of active sites together: rows [images * sites] of x to [images * capacity]; unused rows are zero. */
 struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active);

@@ -101,6 +101,7 @@ struct map_split map_split(const struct map_shape *shape, int least);
 struct map_piece {
     int image, row, rows;
 };
+/* The piece of chunk number `chunk`: rows [row, row + rows) of one image. */
 struct map_piece map_piece(const struct map_split *split, const struct map_shape *shape, int chunk);
 
 /* Cuts the rows of a table into pieces of a multiple of 4 rows, because dropout indices are multiples of 4. */

@@ -64,7 +64,7 @@ enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double
 struct snapshot_number {
     const char *name;
     int64_t *integer;
-    double *real; /* where integer is NULL */
+    double *real; /* used if `integer` is NULL */
 };
 enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
                                  struct error *err);
@@ -94,6 +94,7 @@ enum status snapshot_load(snapshot_declare *declare, void *owner, const struct s
 enum status snapshot_contents(const struct snapshot_reader *from, struct snapshot_entry **entries, size_t *count,
                               struct error *err);
 
+/* The size of one element in bytes; 0 for an unknown type. */
 size_t snapshot_type_bytes(enum snapshot_type type);
 
 #endif

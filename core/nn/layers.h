@@ -25,6 +25,8 @@ struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tenso
 struct conv {
     struct weight *w, *b;
 };
+/* conv_layer_forward(): x is a map of `in` channels; residual, a map of `out` channels, is added to the result; NULL:
+ * none. */
 void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
 struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
 
@@ -42,6 +44,7 @@ struct residual_unit {
     struct batch_norm norm1, norm2;
     struct conv conv1, conv2;
 };
+/* x and the result are maps of `width` channels. kh, kw: size of both kernels. */
 void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh,
                          int kw);
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x);

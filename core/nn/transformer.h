@@ -43,6 +43,7 @@ struct decoder {
     struct layer_norm final;
 };
 
+/* Declares the encoder's arrays as NAME.I.PART for layer I; decoder_build() does the same for a decoder. */
 void encoder_build(struct encoder *encoder, struct params *params, const char *name,
                    const struct transformer_config *config);
 /* x: [batch * length][width]. lengths: [batch] number of valid positions of each sample; NULL: all. */
