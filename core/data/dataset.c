@@ -1,3 +1,4 @@
+/* Finds the folder of a data set by its name, and the hash of the upload that filled it. */
 #include "core/data/dataset.h"
 
 #include <errno.h>
@@ -16,7 +17,9 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
 {
     struct stat what;
     if (!dataset_name_good(name)) {
-        return error_set(err, STATUS_INVALID, NULL, "no name of a data set: small letters, digits, '.', '-' and '_'");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "not a data set's name: allowed are small letters, digits, '.', '-' and '_', beginning with a "
+                         "letter or a digit");
     }
     int written = root != NULL ? snprintf(folder, DATASET_PATH, "%s/%s", root, name) : -1;
     int code = written < 0 || written >= DATASET_PATH ? ENOENT
@@ -27,8 +30,9 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
         return STATUS_OK;
     }
     return status_unopened(code) == STATUS_NOT_FOUND
-               ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s here", name)
-               : error_set(err, STATUS_IO, NULL, "the data set %s cannot be looked up", name);
+               ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s; check its name", name)
+               : error_set(err, STATUS_IO, NULL,
+                           "the folder of the data set %s cannot be examined; check its permissions", name);
 }
 
 enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err)
@@ -43,6 +47,7 @@ enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], s
         fclose(file);
     }
     hash[got] = '\0';
-    return status == STATUS_IO ? error_set(err, STATUS_IO, NULL, "what a data set was made of cannot be read")
+    return status == STATUS_IO ? error_set(err, STATUS_IO, NULL,
+                                           "the record of a data set's upload cannot be read; check its permissions")
                                : STATUS_OK;
 }

@@ -1,8 +1,7 @@
-/* The picture of a chart, by cairo.
+/* Draws a chart with cairo.
  *
- * A panel is its plotting area with fixed margins for ticks, labels, colour bar and legend; panels stand in a
- * grid. cairo remembers the first failure of a context, so everything is drawn without looking and asked
- * once at the end. */
+ * A panel is its plotting area with fixed margins for ticks, labels, colour bar and legend; the panels form a grid. A
+ * cairo context remembers its first failure, so the code draws without checks and reads the status once at the end. */
 #include "core/draw/chart.h"
 
 #include <cairo.h>
@@ -25,7 +24,7 @@ enum {
     NOTE_ROW = 16,
     TEXT = 13,
     SMALL = 11,
-    NOTHING = 0xD8D8D8 /* colour of a cell without a value */
+    NOTHING = 0xD8D8D8 /* colour of a heat map's missing values */
 };
 static const double TAU = 6.28318530717958647692;
 
@@ -46,7 +45,7 @@ static double text_width(cairo_t *c, const char *text)
     return e.x_advance;
 }
 
-/* `align` 0: starts at x, 0.5: around it, 1: ends there. */
+/* `align` 0: the text begins at x; 0.5: it is centred at x; 1: it ends at x. */
 static void put(cairo_t *c, const char *text, double x, double y, double align)
 {
     if (!text)
@@ -88,7 +87,7 @@ static void grey(cairo_t *c, double level)
 static int scale_ticks(const struct chart_scale *s, int room, double at[CHART_TICKS],
                        char labels[CHART_TICKS][CHART_TICK_BYTES])
 {
-    double low = fmin(s->min, s->max), high = fmax(s->min, s->max); /* an axis may run downwards */
+    double low = fmin(s->min, s->max), high = fmax(s->min, s->max); /* an axis that runs downwards has min > max */
     return chart_ticks(s->log ? pow(10, low) : low, s->log ? pow(10, high) : high, s->log, room, at, labels);
 }
 
@@ -99,13 +98,13 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
     cairo_stroke(c);
 }
 
-/* Axes that count rows and columns have whole ticks only. */
+/* Axes of rows and columns have ticks at whole numbers only. */
 static bool shown(double at, bool whole)
 {
     return !whole || at == floor(at);
 }
 
-/* Ticks at 1, 2, ... with names for labels. */
+/* Ticks at 1, 2, ... with names as labels. */
 static int named_ticks(const char *const *names, double at[CHART_TICKS], char labels[CHART_TICKS][CHART_TICK_BYTES])
 {
     int count = 0;
@@ -176,7 +175,7 @@ static void set_dash(cairo_t *c, enum chart_mark mark)
     cairo_set_dash(c, mark == CHART_DASHES ? dashes : dots, mark == CHART_DASHES || mark == CHART_DOTS ? 2 : 0, 0);
 }
 
-/* Disc, square, triangle, diamond, cross: by the place of the series. */
+/* Disc, square, triangle, diamond or cross, by the series' number. */
 static void draw_mark(cairo_t *c, double x, double y, int shape)
 {
     const double r = 3.6;
@@ -308,7 +307,7 @@ static uint32_t pixel_of(struct chart_colour colour)
            (uint32_t)(255 * colour.blue + 0.5);
 }
 
-/* A surface of `rows` x `cols` pixels, white until written; rows `*stride` words apart. NULL without memory. */
+/* Creates a white surface of `rows` x `cols` pixels whose rows are `*stride` words apart. NULL: no memory. */
 static cairo_surface_t *raster(int rows, int cols, uint32_t **at, int *stride)
 {
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, cols, rows);
@@ -322,7 +321,7 @@ static cairo_surface_t *raster(int rows, int cols, uint32_t **at, int *stride)
     return surface;
 }
 
-/* Stretches a surface over a rectangle, each of its pixels a block. */
+/* Stretches a surface over a rectangle; each of its pixels becomes a block. */
 static void stretch(cairo_t *c, cairo_surface_t *surface, double x, double y, double width, double height, int cols,
                     int rows)
 {
@@ -402,12 +401,12 @@ static void draw_heat(cairo_t *c, const struct chart_heat *heat, const struct ch
 /* ---- legend ----------------------------------------------------------------------------------------- */
 
 struct legend {
-    cairo_t *cairo; /* measures and, with `draw`, draws */
+    cairo_t *cairo; /* measures; with `draw`, also draws */
     bool draw;
     double left, right, x, y;
 };
 
-/* Room for the next entry; returns its x. */
+/* Reserves space for the next entry and returns its x. */
 static double legend_entry(struct legend *l, const char *name)
 {
     double width = 34 + text_width(l->cairo, name) + 16;
@@ -460,7 +459,7 @@ static void legend_reference(struct legend *l, const struct chart_reference *r)
     put(c, r->name, at + 33, l->y + 4, 0);
 }
 
-/* Draws the legend or only returns its height. */
+/* Returns the height of the legend; with `draw`, also draws it. */
 static double legend(cairo_t *c, const struct chart_panel *panel, double left, double right, double top, bool draw)
 {
     struct legend l = {c, draw, left, right, left, top + LEGEND_ROW / 2.0};
@@ -560,7 +559,7 @@ static int note_rows(const char *note)
     return rows;
 }
 
-/* What the title and the longest line of the note take. */
+/* Width of the title and of the note's longest line. */
 static double words_width(cairo_t *c, const struct chart *chart)
 {
     double most = 0;
@@ -575,7 +574,7 @@ static double words_width(cairo_t *c, const struct chart *chart)
     return most + 28;
 }
 
-/* Sizes, from the legends that a small surface measures. Panels grow where words would not fit. */
+/* Computes all sizes. Legends are measured on a small surface, and panels grow where text would not fit. */
 static void lay_out(struct sheet *s)
 {
     const struct chart *chart = s->chart;
@@ -588,7 +587,7 @@ static void lay_out(struct sheet *s)
     for (int i = 0; i < chart->panel_count; i++)
         bars |= chart->panels[i].heat != NULL;
     double beside = LEFT + (bars ? BAR_SPACE : 0) + RIGHT;
-    if (!bars) /* a heat map keeps its shape */
+    if (!bars) /* a heat map keeps its proportions */
         s->plot_width = fmax(s->plot_width, ceil(words_width(s->cairo, chart) / s->columns) - beside);
     s->cell_width = s->plot_width + beside;
     s->width = s->columns * s->cell_width;

@@ -1,4 +1,4 @@
-/* Ends of axes, ticks, colours, and the numbers as text. */
+/* Ends of axes, ticks and colours of charts, and a chart's numbers as CSV. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void reach_heat(struct extent *e, const double *centres, int count, bool 
     reach(e, (centres ? centres[count - 1] : count - 1) + half, log);
 }
 
-/* What is given stays as it is; what comes from the data gets a margin, except around a heat map. */
+/* Given ends stay as they are; ends from the data get a margin, except around a heat map. */
 static struct chart_scale settle(const struct chart_axis *axis, struct extent e, bool tight)
 {
     struct chart_scale s = {.log = axis->log};
@@ -75,7 +75,7 @@ static struct chart_scale settle(const struct chart_axis *axis, struct extent e,
         min = log10(min > 0 ? min : 1e-300);
         max = log10(max > 0 ? max : 1);
     }
-    if (!isnan(axis->min) && !isnan(axis->max) && max < min) { /* runs downwards */
+    if (!isnan(axis->min) && !isnan(axis->max) && max < min) { /* the axis runs downwards */
         s.min = min;
         s.max = max;
         return s;
@@ -146,7 +146,7 @@ bool chart_place(const struct chart_scale *scale, double value, double *pixel)
 
 /* ---- ticks ------------------------------------------------------------------------------------------ */
 
-/* A power of ten with the exponent raised; "1", "10" and "0.1" as they are. */
+/* A power of ten with a superscript exponent; "1", "10" and "0.1" are written out. */
 static void power_label(int exponent, char *out)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -174,7 +174,7 @@ static int decades(double min, double max, int room, double at[CHART_TICKS], cha
     return count;
 }
 
-/* Up to two decades: 1, 2, 5 of each. */
+/* Ticks of an axis of at most two decades: 1, 2 and 5 of each decade. */
 static int few_decades(double min, double max, int room, double at[CHART_TICKS], char labels[][CHART_TICK_BYTES])
 {
     static const double digits[] = {1, 2, 5};
@@ -224,7 +224,7 @@ int chart_ticks(double min, double max, bool log, int room, double at[CHART_TICK
 
 /* ---- the numbers ------------------------------------------------------------------------------------ */
 
-/* Quoted where a comma, quote or line break would say something else. */
+/* Writes a CSV field, quoted if it contains a comma, a quote or a line break. */
 static void field(struct buf *out, const char *text)
 {
     if (!text || !strpbrk(text, ",\"\r\n")) {

@@ -1,7 +1,7 @@
 /* A 5 x 7 font for labels in pictures, drawn for this program. */
 #include "core/draw/picture_int.h"
 
-/* One row a byte, the leftmost pixel in bit 4. From ' ' to '~'. */
+/* One byte for each row, with the leftmost pixel in bit 4; characters ' ' to '~'. */
 const uint8_t picture_font[PICTURE_FONT_LAST - PICTURE_FONT_FIRST + 1][PICTURE_GLYPH_ROWS] = {
     {0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00}, /* space */
     {0x04, 0x04, 0x04, 0x04, 0x04, 0x00, 0x04}, /* ! */

@@ -1,3 +1,4 @@
+/* The RGB raster: rectangles, lines, marks, text in the font of font.c, and palettes. */
 #include "core/draw/picture.h"
 
 #include <math.h>
@@ -15,7 +16,10 @@ enum status picture_create(int rows, int cols, struct colour ground, struct pict
     *out = NULL;
     if (rows < 1 || cols < 1 || rows > PICTURE_MAX_SIDE || cols > PICTURE_MAX_SIDE ||
         (int64_t)rows * cols > MAX_PIXELS) {
-        return error_set(err, STATUS_LIMIT, NULL, "a picture of %d x %d pixels is not possible", rows, cols);
+        return error_set(
+            err, STATUS_LIMIT, NULL,
+            "a picture of %d x %d pixels is outside the limits: sides of 1 to 16384 and at most 64 Mi pixels", rows,
+            cols);
     }
     struct picture *picture = malloc(sizeof *picture);
     uint8_t *pixels = malloc((size_t)rows * (size_t)cols * 3);
@@ -38,7 +42,7 @@ void picture_destroy(struct picture *picture)
     }
 }
 
-/* NULL outside. */
+/* The pixel at (row, col); NULL if it is outside. */
 static uint8_t *pixel(const struct picture *picture, int64_t row, int64_t col)
 {
     if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols) {
@@ -73,7 +77,7 @@ static int64_t clamp(int64_t value, int64_t high)
     return value < 0 ? 0 : value > high ? high : value;
 }
 
-/* Coordinates as 64-bit numbers, so that no sum overflows; only what is visible is visited. */
+/* Coordinates are 64-bit so that no sum overflows; the loops visit visible pixels only. */
 static void fill(struct picture *picture, int64_t row, int64_t col, int64_t rows, int64_t cols, struct colour colour)
 {
     int64_t row1 = clamp(row + rows, picture->rows), col0 = clamp(col, picture->cols),
@@ -110,7 +114,7 @@ void picture_grey(struct picture *picture, int row, int col, const float *values
     for (int r = 0; r < rows; r++) {
         for (int c = 0; c < cols; c++) {
             double value = (double)values[(size_t)r * (size_t)cols + (size_t)c];
-            double share = value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; /* NaN is low */
+            double share = value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; /* NaN becomes 0 */
             struct colour colour = {mix(low.red, high.red, share), mix(low.green, high.green, share),
                                     mix(low.blue, high.blue, share)};
             fill(picture, (int64_t)row + (int64_t)r * scale, (int64_t)col + (int64_t)c * scale, scale, scale, colour);
@@ -128,7 +132,8 @@ void picture_blit(struct picture *picture, int row, int col, const struct pictur
     }
 }
 
-/* Bresenham's line; ends far outside are the caller's to avoid. */
+/* Bresenham's algorithm. The running time grows with the distance of the ends, so the caller keeps them near the
+ * picture. */
 void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour)
 {
     int64_t rows = llabs((int64_t)row1 - row0), cols = llabs((int64_t)col1 - col0);
@@ -148,7 +153,7 @@ void picture_line(struct picture *picture, int row0, int col0, int row1, int col
     }
 }
 
-/* All points whose squared distance is in [least, most]. */
+/* Draws all points whose squared distance from the centre is in [least, most]. */
 static void annulus(struct picture *picture, int row, int col, int radius, int64_t least, int64_t most,
                     struct colour colour)
 {
@@ -220,13 +225,13 @@ int picture_text_width(const char *text, int scale)
         width = *text == '\n' ? 0 : width + 1;
         widest = width > widest ? width : widest;
     }
-    /* the last column of an advance is the gap to the next glyph */
+    /* the last column of a character's advance is the gap to the next one */
     return widest > 0 ? (widest * PICTURE_ADVANCE - (PICTURE_ADVANCE - PICTURE_GLYPH_COLS)) * scale : 0;
 }
 
 /* -- colours ---------------------------------------------------------------------------------- */
 
-/* hue in turns; saturation and value in [0, 1] */
+/* hue in turns of the colour circle; saturation and value in [0, 1] */
 static struct colour from_hsv(double hue, double saturation, double value)
 {
     double parts[3];
@@ -248,7 +253,7 @@ struct colour picture_palette(int index)
     if (place < count) {
         return first[place];
     }
-    place -= count; /* hues by the golden ratio, brightness in turns */
+    place -= count; /* further colours: hues by the golden ratio, with alternating brightness */
     return from_hsv(fmod(0.11 + 0.61803398875 * (double)place, 1.0), 0.55 + 0.25 * (double)(place % 2),
                     1.0 - 0.2 * (double)(place % 3));
 }

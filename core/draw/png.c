@@ -1,5 +1,5 @@
-/* libpng leaves by longjmp. So the functions that call setjmp own every resource in a struct that
- * outlives the jump, change no local variable after it, and do the work in another function. */
+/* PNG files through libpng, which reports errors with longjmp. Functions that call setjmp therefore keep every resource
+ * in a struct that outlives the jump, change no local variable after it, and call another function for the work. */
 #include "core/draw/png.h"
 
 #include <png.h>
@@ -10,7 +10,7 @@
 
 #define CHUNK_BYTES_MAX ((png_alloc_size_t)8 * 1024 * 1024)
 #define CHUNKS_MAX 128
-#define DEFLATE_BEST 1032 /* no deflate stream holds more than this many times its length */
+#define DEFLATE_BEST 1032 /* largest ratio of unpacked to packed bytes that a deflate stream can reach */
 
 static void on_error(png_structp png, png_const_charp message)
 {
@@ -96,7 +96,7 @@ struct reader {
     png_structp png;
     png_infop info;
     uint32_t rows, cols, max_side;
-    enum status refused; /* why read_image() gave up, when it was not libpng's doing */
+    enum status refused; /* why read_image() stopped, if libpng did not report the error */
     uint16_t *samples;   /* [rows][cols][channels] */
     png_bytep *lines;    /* [rows] into samples */
     char message[100];
@@ -118,21 +118,21 @@ static void refuse(struct reader *r, enum status status, const char *why)
     png_error(r->png, why);
 }
 
-/* Sizes are believed only when the caller allows them and the file is long enough to hold them. */
+/* Accepts a size only if the caller allows it and the file is long enough to contain so many pixels. */
 static void check_size(struct reader *r)
 {
     r->rows = png_get_image_height(r->png, r->info);
     r->cols = png_get_image_width(r->png, r->info);
     if (r->rows > r->max_side || r->cols > r->max_side) {
-        refuse(r, STATUS_LIMIT, "the picture is larger than allowed");
+        refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
     }
     uint64_t packed = (uint64_t)r->rows * png_get_rowbytes(r->png, r->info);
     if (packed / DEFLATE_BEST > r->count) {
-        refuse(r, STATUS_CORRUPT, "the file is too short for its size");
+        refuse(r, STATUS_CORRUPT, "the file is too short for the size that its header states; it is damaged");
     }
 }
 
-/* Everything becomes 16-bit grey or RGB, with or without alpha. */
+/* Converts every picture to 16-bit grey or RGB, with or without alpha. */
 static void read_image(struct reader *r)
 {
     png_set_read_fn(r->png, r, take);

@@ -1,3 +1,5 @@
+/* The archive reader. It checks every name before the caller sees it, counts members and unpacked bytes itself, and
+ * remembers the names' hashes to refuse a name that comes twice. */
 #include "core/formats/archive.h"
 
 #include <archive.h>
@@ -15,10 +17,10 @@ struct archive_reader {
     struct archive *archive;
     struct source from;
     struct archive_limits limits;
-    struct error cause; /* of the source below */
+    struct error cause; /* first error of the byte source below libarchive */
     char name[ARCHIVE_NAME];
     int64_t members, bytes;
-    unsigned char (*seen)[TAG]; /* [1 << bits] hashes of names; zeros: free */
+    unsigned char (*seen)[TAG]; /* [1 << bits] hashes of the names so far; all zeros: free */
     int bits;
     unsigned char block[BLOCK];
 };
@@ -35,7 +37,7 @@ static la_ssize_t pull(struct archive *archive, void *context, const void **bloc
     return (la_ssize_t)got;
 }
 
-/* What went wrong below, or that libarchive does not understand it. */
+/* Reports the byte source's error if there is one, otherwise that libarchive cannot decode the bytes. */
 static enum status broken(struct archive_reader *r, const char *what, struct error *err)
 {
     if (r->cause.code)
@@ -82,7 +84,7 @@ void archive_reader_destroy(struct archive_reader *r)
     free(r);
 }
 
-/* Relative, without "..", readable. */
+/* Whether a name is relative, without "..", and printable. */
 static bool name_good(const char *name)
 {
     size_t length = strlen(name);
@@ -105,7 +107,7 @@ static void shown(const char *name, char out[ARCHIVE_NAME])
     out[used] = '\0';
 }
 
-/* The place of a tag in a table, free or its own. */
+/* Index of a tag in the table, or of the free entry where it belongs. */
 static size_t place(unsigned char (*table)[TAG], int bits, const unsigned char tag[TAG])
 {
     static const unsigned char none[TAG];
@@ -132,7 +134,7 @@ static enum status remember(struct archive_reader *r, const char *name, struct e
     hash_bytes(name, strlen(name), digest);
     size_t at = place(r->seen, r->bits, digest);
     if (memcmp(r->seen[at], digest, TAG) == 0)
-        return error_set(err, STATUS_INVALID, NULL, "member '%.80s' comes twice", name);
+        return error_set(err, STATUS_INVALID, NULL, "member '%.80s' comes twice; names must be unique", name);
     memcpy(r->seen[at], digest, TAG);
     return STATUS_OK;
 }
@@ -149,8 +151,9 @@ static enum status read_member(void *context, void *to, size_t most, size_t *got
     }
     r->bytes += bytes;
     if (r->bytes > r->limits.bytes)
-        return error_set(err, STATUS_LIMIT, NULL, "member '%.80s' brings what is unpacked above %lld bytes", r->name,
-                         (long long)r->limits.bytes);
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "member '%.80s' makes the archive unpack to more than %lld bytes, the most that is allowed",
+                         r->name, (long long)r->limits.bytes);
     *got = (size_t)bytes;
     return STATUS_OK;
 }
@@ -176,14 +179,17 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
     if (*folder && name && (name[0] == '\0' || strcmp(name, ".") == 0))
         return STATUS_OK;
     if (!name || !name_good(name))
-        return error_set(err, STATUS_INVALID, NULL,
-                         "member '%s' has a name that is not taken: relative ones without '..' are", safe);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "member '%s' has a name that is not allowed: names must be relative, without '..' and control characters",
+            safe);
     if (*folder)
         return STATUS_OK;
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) || archive_entry_symlink(entry))
-        return error_set(err, STATUS_INVALID, NULL, "member '%s' is no plain file", safe);
+        return error_set(err, STATUS_INVALID, NULL, "member '%s' is no plain file; links and devices are not allowed",
+                         safe);
     if (archive_entry_is_encrypted(entry))
-        return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted", safe);
+        return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted; store it without a password", safe);
     snprintf(r->name, sizeof r->name, "%s", name);
     return remember(r, r->name, err);
 }
@@ -195,7 +201,7 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
     *more = true;
     while (folder) {
         struct archive_entry *entry;
-        /* Else libarchive would unpack what is left without counting it. */
+        /* If the rest were left to libarchive, it would unpack bytes that nothing counts. */
         enum status status = r->members > 0 && r->name[0] ? pass_over(r, err) : STATUS_OK;
         r->name[0] = '\0';
         if (status)
@@ -207,7 +213,8 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
             return broken(r, "the archive", err);
         if (++r->members > r->limits.members)
-            return error_set(err, STATUS_LIMIT, NULL, "the archive has more than %lld members",
+            return error_set(err, STATUS_LIMIT, NULL,
+                             "the archive has more than %lld members, the most that is allowed",
                              (long long)r->limits.members);
         status = look_at(r, entry, &folder, err);
         if (status)

@@ -1,3 +1,5 @@
+/* Recordings through libsndfile, and the resampler. WAV bytes from users are first cut down to the chunks that the
+ * decoder needs (struct memory), because libsndfile would read others for minutes. */
 #include "core/formats/audio_wave.h"
 
 #include <errno.h>
@@ -8,19 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 4096 /* frames decoded at a time */
+#define BLOCK 4096 /* frames decoded in one call */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-#define FACTS_MOST 128 /* bytes of a chunk that describes samples; MS ADPCM's, the longest, has 50 */
+#define FACTS_MOST 128 /* most bytes of the chunk that describes the samples; the longest, MS ADPCM's, has 50 */
 
-/* A file as libsndfile is to see it: how samples are coded, how many there are where a coding says that apart, and the
- * samples. What else a file holds, and what its chunks claim to hold beyond its end, libsndfile would read for minutes.
- */
+/* A WAV file as libsndfile sees it: the format, the number of samples where a coding states it separately, and the
+ * samples. Other chunks, and sizes that point beyond the end of the file, are hidden from it. */
 struct memory {
     char head[12 + 2 * (8 + FACTS_MOST) + 8];
     const char *samples;
-    sf_count_t head_bytes, count, at; /* count: of the whole */
+    sf_count_t head_bytes, count, at; /* count: bytes of the whole virtual file */
 };
 
 static size_t number_at(const char *at)
@@ -36,7 +37,7 @@ static void put_number(char *to, size_t number)
     }
 }
 
-/* Its first `given` bytes; the rest is elsewhere. */
+/* Adds a chunk's header and the first `given` bytes of its contents; the rest comes from elsewhere. */
 static void put_chunk(struct memory *m, const char *kind, const char *bytes, size_t given, size_t size)
 {
     char *to = m->head + m->head_bytes;
@@ -46,7 +47,7 @@ static void put_chunk(struct memory *m, const char *kind, const char *bytes, siz
     m->head_bytes += (sf_count_t)(8 + given);
 }
 
-/* False where there is no format before the samples, or a chunk does not end within the file. */
+/* Lays out the virtual file. False: no format chunk precedes the samples, or a chunk does not end within the file. */
 static bool lay_out(const char *bytes, size_t count, struct memory *m)
 {
     bool format = false, number = false;
@@ -55,7 +56,7 @@ static bool lay_out(const char *bytes, size_t count, struct memory *m)
         const char *chunk = bytes + at;
         size_t size = number_at(chunk + 4), left = count - at - 8;
         if (memcmp(chunk, "data", 4) == 0) {
-            size_t most = size == 0 || size > left ? left : size; /* of a stream whose end was not known */
+            size_t most = size == 0 || size > left ? left : size; /* a streaming encoder does not know the size */
             put_chunk(m, "data", "", 0, most);
             m->samples = chunk + 8;
             m->count = m->head_bytes + (sf_count_t)most;
@@ -89,7 +90,7 @@ static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
         return -1;
     }
     m->at = base + offset < m->count ? base + offset
-                                     : m->count; /* samples of odd length are padded where there is nothing */
+                                     : m->count; /* samples of odd length have a padding byte that may be missing */
     return m->at;
 }
 
@@ -125,7 +126,7 @@ static const char *name_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The mean over channels, block by block. */
+/* Decodes block by block and averages the channels. */
 static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, struct audio_wave *wave,
                           struct error *err)
 {
@@ -158,7 +159,7 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
     }
     for (int64_t i = 0; i < done; i++) {
         if (!isfinite(wave->samples[i])) {
-            return error_set(err, STATUS_CORRUPT, NULL, "%.80s holds a value that is not finite", name);
+            return error_set(err, STATUS_CORRUPT, NULL, "%.80s contains a value that is not finite", name);
         }
     }
     wave->count = (int)done;
@@ -172,11 +173,13 @@ static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *nam
     enum status status;
     *wave = (struct audio_wave){0};
     if (file == NULL) {
-        return error_set(err, STATUS_CORRUPT, NULL, "%.80s is no recording: %.100s", name, sf_strerror(NULL));
+        return error_set(err, STATUS_CORRUPT, NULL, "%.80s cannot be decoded as a recording: %.100s", name,
+                         sf_strerror(NULL));
     }
     if (info->frames < 0 || info->frames > AUDIO_WAVE_FRAMES || info->samplerate < 1 ||
         info->samplerate > AUDIO_WAVE_RATES || info->channels < 1 || info->channels > 64) {
-        status = error_set(err, STATUS_LIMIT, NULL, "%.80s: %lld samples of %d channels at %d Hz are out of bounds",
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "%.80s has %lld samples of %d channels at %d Hz; allowed are 16777216 samples and 384000 Hz",
                            name, (long long)info->frames, info->channels, info->samplerate);
     } else {
         status = decode(file, info, name, wave, err);
@@ -206,11 +209,12 @@ enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave
     struct memory memory = {.at = 0};
     *wave = (struct audio_wave){0};
     if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0) {
-        return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file");
+        return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file: it does not begin with RIFF and WAVE");
     }
     if (!lay_out(bytes, count, &memory)) {
-        return error_set(err, STATUS_CORRUPT, NULL,
-                         "a WAV file without a format and samples behind it, or with a chunk that does not end in it");
+        return error_set(
+            err, STATUS_CORRUPT, NULL,
+            "a WAV file that has no format chunk before its samples, or a chunk that ends beyond the file");
     }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
@@ -292,15 +296,15 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
 #define BETA 14.769656459379492
 #define MAX_PHASES 4096
 
-/* Output j stands at input position j * in / out. With j * in = whole * out + rest, its filter depends on
- * the rest alone: `out` phases of `taps` weights, the first for input whole - reach + 1. */
+/* Output j is at input position j * in / out. With j * in = whole * out + rest, its filter depends on `rest` alone.
+ * There are `out` phases of `taps` weights each; the first weight belongs to input whole - reach + 1. */
 struct audio_resampler {
-    int in, out; /* rates without their common divisor */
+    int in, out; /* rates divided by their greatest common divisor */
     int rate_in, rate_out;
     int reach, taps;
-    double scale;   /* input samples to samples of the lower rate */
+    double scale;   /* ratio of the lower rate to the input rate */
     float *weights; /* [out][taps] */
-    bool *known;    /* [out]: the phase's weights are there */
+    bool *known;    /* [out]: the phase's weights have been computed */
 };
 
 static int divisor(int a, int b)
@@ -313,7 +317,7 @@ static int divisor(int a, int b)
     return a;
 }
 
-/* Modified Bessel function of the first kind, order 0, by its power series. */
+/* Modified Bessel function of the first kind and order 0, by its power series. */
 static double bessel0(double x)
 {
     double sum = 1.0, term = 1.0;
@@ -324,7 +328,7 @@ static double bessel0(double x)
     return sum;
 }
 
-/* t in samples of the lower rate. */
+/* The filter at time t, in samples of the lower rate. */
 static double kernel(double t)
 {
     double u = t / ZEROS, x = 3.14159265358979323846 * ROLLOFF * t;
@@ -338,13 +342,17 @@ static double kernel(double t)
 enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err)
 {
     if (rate_in < 1 || rate_out < 1 || rate_in > AUDIO_WAVE_RATES || rate_out > AUDIO_WAVE_RATES) {
-        return error_set(err, STATUS_INVALID, NULL, "no rates to change between: %d and %d Hz", rate_in, rate_out);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "cannot resample from %d to %d Hz: rates must be from 1 to 384000 Hz", rate_in, rate_out);
     }
     int common = divisor(rate_in, rate_out), in = rate_in / common, out = rate_out / common;
-    double scale = fmin(1.0, (double)out / in); /* input samples to samples of the lower rate */
+    double scale = fmin(1.0, (double)out / in); /* ratio of the lower rate to the input rate */
     int reach = (int)ceil(ZEROS / scale), taps = 2 * reach;
     if (out > MAX_PHASES || taps > MAX_PHASES) {
-        return error_set(err, STATUS_LIMIT, NULL, "%d Hz to %d Hz needs too large a filter", rate_in, rate_out);
+        return error_set(
+            err, STATUS_LIMIT, NULL,
+            "resampling from %d Hz to %d Hz needs too large a filter; resample the recordings before the upload",
+            rate_in, rate_out);
     }
     struct audio_resampler *r = calloc(1, sizeof *r);
     if (r != NULL) {
@@ -380,8 +388,8 @@ int64_t audio_resampler_length(const struct audio_resampler *r, int count)
     return ((int64_t)count * r->out + r->in - 1) / r->in;
 }
 
-/* When it is first asked for: a recording of a few samples needs as many phases, out of up to 4096 of up to 4096
- * weights. */
+/* Computes a phase's weights when they are first needed: a recording of a few samples needs only as many phases, out of
+ * up to 4096 of up to 4096 weights. */
 static const float *weights_of(struct audio_resampler *r, int phase)
 {
     float *weight = r->weights + (size_t)phase * (size_t)r->taps;
@@ -417,8 +425,9 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
     }
     int64_t length = audio_resampler_length(r, wave->count);
     if (length > most || length > AUDIO_WAVE_FRAMES) {
-        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long", (long long)length,
-                         r->rate_out);
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "a recording would have %lld samples at %d Hz, more than allowed; shorten it",
+                         (long long)length, r->rate_out);
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL) {

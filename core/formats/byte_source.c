@@ -1,3 +1,4 @@
+/* Helpers of byte sources (read exactly, read all, expect the end), and the source that reads from memory. */
 #include "core/formats/byte_source.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum status source_exactly(const struct source *from, void *to, size_t count, co
     size_t got;
     enum status status = fill(from, to, count, &got, err);
     if (!status && got < count)
-        return error_set(err, STATUS_CORRUPT, NULL, "the bytes end inside %s", what);
+        return error_set(err, STATUS_CORRUPT, NULL, "the bytes end inside %s; the file is cut off", what);
     return status;
 }
 
@@ -31,7 +32,8 @@ enum status source_end(const struct source *from, const char *what, struct error
     char more;
     size_t got;
     enum status status = fill(from, &more, 1, &got, err);
-    return status || got == 0 ? status : error_set(err, STATUS_CORRUPT, NULL, "there are more bytes behind %s", what);
+    return status || got == 0 ? status
+                              : error_set(err, STATUS_CORRUPT, NULL, "there are more bytes after the end of %s", what);
 }
 
 enum status source_all(const struct source *from, size_t most, char **bytes, size_t *size, struct error *err)
@@ -42,7 +44,7 @@ enum status source_all(const struct source *from, size_t most, char **bytes, siz
         size_t got;
         if (used == room) {
             room = room ? 2 * room : 1u << 14;
-            room = room > most + 1 ? most + 1 : room; /* the byte too many tells */
+            room = room > most + 1 ? most + 1 : room; /* one more byte than allowed shows that there are too many */
             char *larger = realloc(all, room);
             if (!larger) {
                 free(all);
@@ -53,7 +55,7 @@ enum status source_all(const struct source *from, size_t most, char **bytes, siz
         enum status status = fill(from, all + used, room - used, &got, err);
         used += got;
         if (!status && used > most)
-            status = error_set(err, STATUS_LIMIT, NULL, "has more than %zu bytes", most);
+            status = error_set(err, STATUS_LIMIT, NULL, "has more than %zu bytes, the most that is allowed", most);
         if (status) {
             free(all);
             return status;
@@ -72,7 +74,7 @@ static enum status read_memory(void *context, void *to, size_t most, size_t *got
     size_t now = most < memory->left ? most : memory->left;
     if (memory->step && now > memory->step)
         now = memory->step;
-    if (now > 0) /* of no bytes `at` may be NULL */
+    if (now > 0) /* `at` may be NULL when no bytes are left */
         memcpy(to, memory->at, now);
     memory->at += now;
     memory->left -= now;

@@ -1,3 +1,4 @@
+/* The CSV reader: one record in memory at a time, fields unquoted in place. */
 #include "core/formats/csv.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static enum status fault(const struct csv *csv, enum status status, const char *
     return error_set(err, status, NULL, "row %lld %s", (long long)csv->row, what);
 }
 
-/* The next byte, or END. */
+/* Reads the next byte without consuming it; END at the end of the source. */
 static enum status peek(struct csv *csv, int *byte, struct error *err)
 {
     if (csv->at == csv->filled && !csv->ended) {
@@ -32,7 +33,7 @@ static enum status put(struct csv *csv, char byte, struct error *err)
     if (csv->used == csv->room) {
         size_t room = csv->room ? 2 * csv->room : 1024;
         if (csv->used >= CSV_RECORD)
-            return fault(csv, STATUS_LIMIT, "is longer than 16 MiB", err);
+            return fault(csv, STATUS_LIMIT, "is longer than 16 MiB; is a quote not closed?", err);
         char *record = realloc(csv->record, room);
         if (!record)
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a record");
@@ -48,7 +49,7 @@ static enum status begin_field(struct csv *csv, struct error *err)
     if (csv->count == csv->fields_room) {
         int room = csv->fields_room ? 2 * csv->fields_room : 64;
         if (csv->count >= CSV_FIELDS)
-            return fault(csv, STATUS_LIMIT, "has more than 100000 fields", err);
+            return fault(csv, STATUS_LIMIT, "has more than 100000 fields, the most that is allowed", err);
         char **field = realloc(csv->field, (size_t)room * sizeof *field);
         csv->field = field ? field : csv->field;
         size_t *start = field ? realloc(csv->start, (size_t)room * sizeof *start) : NULL;
@@ -61,14 +62,14 @@ static enum status begin_field(struct csv *csv, struct error *err)
     return STATUS_OK;
 }
 
-/* Behind the opening quote, up to the closing one. */
+/* Reads from after the opening quote to the closing one. */
 static enum status read_quoted(struct csv *csv, struct error *err)
 {
     for (;;) {
         int byte;
         enum status status = peek(csv, &byte, err);
         if (!status && byte == END)
-            return fault(csv, STATUS_INVALID, "has a quote that is not closed", err);
+            return fault(csv, STATUS_INVALID, "has an opening quote without a closing one", err);
         csv->at++;
         if (!status && byte == '"') {
             int next;
@@ -101,11 +102,13 @@ static enum status read_field(struct csv *csv, int *byte, struct error *err)
         if (!status)
             status = peek(csv, byte, err);
         if (!status && !ends_field(csv, *byte))
-            return fault(csv, STATUS_INVALID, "has text behind a closing quote", err);
+            return fault(csv, STATUS_INVALID,
+                         "has text after a closing quote; a quote inside a quoted field must be doubled", err);
     }
     while (!status && !ends_field(csv, *byte)) {
         csv->at++;
-        status = *byte == '"' ? fault(csv, STATUS_INVALID, "has a quote inside a field without quotes", err)
+        status = *byte == '"' ? fault(csv, STATUS_INVALID,
+                                      "has a quote inside an unquoted field; quote the field and double the quote", err)
                               : put(csv, (char)*byte, err);
         if (!status)
             status = peek(csv, byte, err);
@@ -113,7 +116,7 @@ static enum status read_field(struct csv *csv, int *byte, struct error *err)
     return status ? status : put(csv, '\0', err);
 }
 
-/* LF, CR LF or the end of the source. */
+/* Consumes the end of a line: LF, CR LF or the end of the source. */
 static enum status end_line(struct csv *csv, int byte, struct error *err)
 {
     if (byte == '\r') {
@@ -122,7 +125,7 @@ static enum status end_line(struct csv *csv, int byte, struct error *err)
         if (status)
             return status;
         if (byte != '\n' && byte != END)
-            return fault(csv, STATUS_INVALID, "has a carriage return that ends no line", err);
+            return fault(csv, STATUS_INVALID, "has a carriage return that is not followed by a line feed", err);
     }
     csv->at += byte == '\n';
     return STATUS_OK;
@@ -134,12 +137,12 @@ static enum status finish(struct csv *csv, struct error *err)
         csv->field[i] = csv->record + csv->start[i];
         size_t length = (i + 1 < csv->count ? csv->start[i + 1] : csv->used) - csv->start[i] - 1;
         if (strlen(csv->field[i]) != length || !utf8_valid(csv->field[i], length))
-            return fault(csv, STATUS_INVALID, "is no text in UTF-8", err);
+            return fault(csv, STATUS_INVALID, "is not UTF-8; save the file in this encoding", err);
     }
     return STATUS_OK;
 }
 
-/* A record, empty lines before it skipped; *more false at the end. */
+/* Reads a record and skips empty lines before it; *more is false at the end. */
 static enum status read_record(struct csv *csv, bool *more, struct error *err)
 {
     int byte;
@@ -171,8 +174,8 @@ enum status csv_next(struct csv *csv, bool *more, struct error *err)
 {
     enum status status = read_record(csv, more, err);
     if (!status && *more && csv->count != csv->columns)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld has %d fields; the header has %d", (long long)csv->row,
-                         csv->count, csv->columns);
+        return error_set(err, STATUS_INVALID, NULL, "row %lld has %d fields, but the header has %d",
+                         (long long)csv->row, csv->count, csv->columns);
     return status;
 }
 
@@ -193,10 +196,12 @@ static enum status check_header(struct csv *csv, struct error *err)
         qsort(sorted, (size_t)csv->count, sizeof *sorted, compare_names);
     }
     for (int i = 0; !status && i < csv->count; i++) {
-        if (i > 0 && csv->field[i][0] == '\0') /* the first is often left empty: names of rows */
-            status = error_set(err, STATUS_INVALID, NULL, "row 1: column %d has no name", i + 1);
+        if (i > 0 && csv->field[i][0] == '\0') /* the first name may be empty: a column of row names */
+            status = error_set(err, STATUS_INVALID, NULL, "row 1: column %d has no name; only the first may have none",
+                               i + 1);
         else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
-            status = error_set(err, STATUS_INVALID, NULL, "row 1: two columns are called '%.60s'", sorted[i]);
+            status = error_set(err, STATUS_INVALID, NULL, "row 1: two columns are called '%.60s'; names must be unique",
+                               sorted[i]);
     }
     free(sorted);
     return status;
@@ -210,7 +215,7 @@ enum status csv_open(struct csv *csv, const struct source *from, struct error *e
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
     enum status status = read_record(csv, &more, err);
     if (!status && !more)
-        status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no header");
+        status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no header; the first row names the columns");
     if (!status)
         status = check_header(csv, err);
     csv->columns = csv->count;
@@ -238,7 +243,7 @@ int csv_find(const struct csv *csv, const char *name)
 
 bool csv_number(const char *field, float *value)
 {
-    static const char allowed[] = "+-.0123456789eE"; /* strtof() would take hexadecimal, nan and more */
+    static const char allowed[] = "+-.0123456789eE"; /* strtof() also accepts hexadecimal, nan and others */
     char *end;
     if (field[0] == '\0' || strspn(field, allowed) != strlen(field))
         return false;

@@ -1,3 +1,4 @@
+/* Reads tables of data sets that an operator placed in a folder, line by line; fields are unquoted in place. */
 #include "core/formats/delimited.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ enum status delimited_open(struct delimited *d, const char *folder, const char *
     d->file = bytes > 0 && bytes < PATH_BYTES ? fopen(path, "rb") : NULL;
     if (!d->file)
         return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL,
-                         "no file %s can be read in this data set", name);
+                         "the data set has no file %s that can be read", name);
     return STATUS_OK;
 }
 
@@ -44,7 +45,7 @@ static enum status add_field(struct delimited *d, char *at, struct error *err)
     return STATUS_OK;
 }
 
-/* Takes quotes away in place: what is read is never behind what is written. */
+/* Splits and unquotes in place: the writing position never passes the reading position. */
 static enum status split(struct delimited *d, char *at, struct error *err)
 {
     d->count = 0;
@@ -85,7 +86,8 @@ enum status delimited_raw(struct delimited *d, bool *more, struct error *err)
     if (bytes < 0)
         return ferror(d->file) ? error_set(err, STATUS_IO, NULL, "%s cannot be read", d->name) : STATUS_OK;
     if (bytes > LINE_MOST || memchr(d->line, '\0', (size_t)bytes))
-        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s is no text", d->number, d->name);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "line %ld of %s is too long or contains a NUL; the file must be text", d->number, d->name);
     while (bytes > 0 && (d->line[bytes - 1] == '\n' || d->line[bytes - 1] == '\r'))
         d->line[--bytes] = '\0';
     return STATUS_OK;
@@ -107,7 +109,7 @@ enum status delimited_number(const struct delimited *d, size_t index, double *va
     if (index < d->count)
         *value = strtod(d->fields[index], &end);
     if (!end || end == d->fields[index] || *end || !isfinite(*value))
-        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s: field %zu is no number", d->number, d->name,
+        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s: field %zu is not a number", d->number, d->name,
                          index + 1);
     return STATUS_OK;
 }

@@ -28,7 +28,7 @@ static enum status split(const struct gff3 *gff, struct plain_line line, struct 
     struct plain_line field[9];
     for (int i = 0; i < 9; i++)
         if (!plain_field(&line, '\t', &field[i]))
-            return gff3_fault(gff, "a feature has nine fields between tabs", err);
+            return gff3_fault(gff, "a feature has nine fields separated by tabs", err);
     *feature = (struct gff3_feature){.sequence = field[0],
                                      .source = field[1],
                                      .type = field[2],

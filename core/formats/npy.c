@@ -1,3 +1,5 @@
+/* Reads the elements of a .npy file: any element type and byte order becomes float or UTF-8, any memory order
+ * row-major. */
 #include "core/formats/npy.h"
 
 #include <math.h>
@@ -28,7 +30,7 @@ static float half_value(uint64_t bits)
     int exponent = (int)(bits >> 10 & 31);
     float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1.0F : 1.0F;
     if (exponent == 31)
-        return NAN; /* infinities are refused as well */
+        return NAN; /* infinities count as not finite, too */
     return sign * (exponent == 0 ? ldexpf(fraction, -14) : ldexpf(1 + fraction, exponent - 15));
 }
 
@@ -61,7 +63,7 @@ static float value_at(const unsigned char *at, const struct npy_header *h)
     }
 }
 
-/* A code point of UCS-4 as UTF-8: its bytes, 0 where there is no room or no such character. */
+/* Writes a UCS-4 code point as UTF-8 and returns its bytes; 0: not enough room, or no such character. */
 static size_t encode(uint64_t point, char *out, size_t room)
 {
     char at[4];
@@ -95,7 +97,8 @@ static bool text_at(const unsigned char *at, const struct npy_header *h, char ou
     return strlen(out) == used && utf8_valid(out, used);
 }
 
-/* A text takes NPY_TEXT bytes of memory, however short it is. */
+/* Number of elements, checked against the limit. A text takes NPY_TEXT bytes however short it is, so fewer are allowed.
+ */
 static enum status count_of(const struct npy_header *h, size_t max_count, size_t *count, struct error *err)
 {
     if (h->element >= NPY_BYTES)
@@ -103,15 +106,17 @@ static enum status count_of(const struct npy_header *h, size_t max_count, size_t
     *count = 1;
     for (int d = 0; d < h->rank; d++) {
         if ((size_t)h->dim[d] > max_count || (h->dim[d] != 0 && *count > max_count / (size_t)h->dim[d]))
-            return error_set(err, STATUS_LIMIT, NULL, "an array may have %zu elements at most", max_count);
+            return error_set(err, STATUS_LIMIT, NULL, "the array is too large; it may have at most %zu elements",
+                             max_count);
         *count *= (size_t)h->dim[d];
     }
-    return *count <= max_count /* rank 0 and max_count 0 */
+    return *count <= max_count /* fails for rank 0 (one element) and max_count 0 */
                ? STATUS_OK
-               : error_set(err, STATUS_LIMIT, NULL, "an array may have %zu elements at most", max_count);
+               : error_set(err, STATUS_LIMIT, NULL, "the array is too large; it may have at most %zu elements",
+                           max_count);
 }
 
-/* Room for `count` elements; what was there stays. */
+/* Grows the memory to `count` elements and keeps the present ones. */
 static enum status grow(struct npy *out, bool texts, size_t count, struct error *err)
 {
     size_t bytes = count > 0 ? count * (texts ? NPY_TEXT : sizeof(float)) : 1;
@@ -132,9 +137,10 @@ static enum status convert(const unsigned char *block, const struct npy_header *
         const unsigned char *at = block + i * h->item;
         if (out->texts && !text_at(at, h, out->texts[first + i]))
             return error_set(err, STATUS_INVALID, NULL,
-                             "element %zu of the array is no text in UTF-8 of less than %d bytes", first + i, NPY_TEXT);
+                             "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
         if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
-            return error_set(err, STATUS_INVALID, NULL, "number %zu of the array is not finite", first + i);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "element %zu of the array is not finite; remove NaN and infinite values", first + i);
     }
     return STATUS_OK;
 }
@@ -162,7 +168,7 @@ static enum status read_elements(const struct source *from, const struct npy_hea
     return status;
 }
 
-/* From the first index running fastest to the last. */
+/* Reorders an array whose first index runs fastest. */
 static enum status to_row_major(struct npy *out, struct error *err)
 {
     bool texts = out->texts != NULL;
@@ -216,7 +222,7 @@ enum status npy_read(const void *bytes, size_t size, size_t max_count, struct np
     enum status status = npy_read_from(&from, max_count, out, err);
     if (!status && out->texts) {
         npy_close(out);
-        return error_set(err, STATUS_INVALID, NULL, "the array holds text; numbers are needed");
+        return error_set(err, STATUS_INVALID, NULL, "the array contains text; numbers are needed");
     }
     return status;
 }

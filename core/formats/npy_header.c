@@ -1,5 +1,5 @@
-/* The header is a Python dictionary in a fixed style; the little reader here takes exactly that: keys in quotes, values
- * that are text, True, False or a tuple of integers. */
+/* Reads the header of a .npy file, a Python dictionary in a fixed style. The reader accepts exactly this style: keys in
+ * quotes; values that are text, True, False or a tuple of integers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct reader {
 struct fields {
     char type[16]; /* "<f4" */
     bool fortran, has_type, has_order, has_shape, records;
-    int rank; /* as written, NPY_RANK of them kept */
+    int rank; /* as written; only the first NPY_RANK dimensions are stored */
     int64_t dim[NPY_RANK];
 };
 
@@ -87,7 +87,7 @@ static bool take_shape(struct reader *r, struct fields *f)
     return true;
 }
 
-/* "[('a', '<f4'), ...]": only where it ends is of interest. */
+/* Skips "[('a', '<f4'), ...]", of which only the end matters. */
 static bool skip_records(struct reader *r)
 {
     int depth = 0;
@@ -141,13 +141,13 @@ static bool take_dictionary(struct reader *r, struct fields *f)
     return r->at == r->end && f->has_type && f->has_order && f->has_shape;
 }
 
-/* "<f4": byte order, class, bytes; of U, characters. */
+/* Parses "<f4": byte order, class, and bytes of an element (of U: characters). */
 static bool understand_type(const char *type, struct npy_header *h)
 {
     static const struct {
         char letter;
         enum npy_class element;
-        const char *sizes; /* allowed; NULL: any text */
+        const char *sizes; /* sizes that are allowed; NULL: any */
     } classes[] = {{'b', NPY_BOOL, "1"},    {'u', NPY_UNSIGNED, "1248"}, {'i', NPY_SIGNED, "1248"},
                    {'f', NPY_FLOAT, "248"}, {'S', NPY_BYTES, NULL},      {'a', NPY_BYTES, NULL},
                    {'U', NPY_UNICODE, NULL}};
@@ -169,14 +169,15 @@ static bool understand_type(const char *type, struct npy_header *h)
 static enum status understand(const struct fields *f, struct npy_header *h, struct error *err)
 {
     if (f->records)
-        return error_set(err, STATUS_INVALID, NULL, "the array holds records (fields with names), which are not taken");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the array contains records (fields with names), which cannot be read; save one field");
     if (!understand_type(f->type, h))
         return error_set(
             err, STATUS_INVALID, NULL,
-            "element type '%s' is not taken; b1, u1 to u8, i1 to i8, f2, f4, f8 and text below %d bytes are", f->type,
-            NPY_TEXT);
+            "element type '%s' cannot be read; allowed are b1, u1 to u8, i1 to i8, f2, f4, f8 and text below %d bytes",
+            f->type, NPY_TEXT);
     if (f->rank > NPY_RANK)
-        return error_set(err, STATUS_INVALID, NULL, "the array has %d dimensions; at most %d are taken", f->rank,
+        return error_set(err, STATUS_INVALID, NULL, "the array has %d dimensions; at most %d are allowed", f->rank,
                          NPY_RANK);
     h->fortran = f->fortran;
     h->rank = f->rank;
@@ -194,7 +195,7 @@ enum status npy_header_read(const struct source *from, struct npy_header *header
     if (status)
         return status;
     if (memcmp(u, "\x93NUMPY", 6) != 0 || u[6] < 1 || u[6] > 3 || u[7] != 0)
-        return error_set(err, STATUS_CORRUPT, NULL, "not a .npy file");
+        return error_set(err, STATUS_CORRUPT, NULL, "not a .npy file: it does not begin with NumPy's signature");
     size_t length = (size_t)u[8] | (size_t)u[9] << 8;
     if (u[6] > 1) {
         status = source_exactly(from, u + 10, 2, "the .npy header", err);
@@ -209,6 +210,7 @@ enum status npy_header_read(const struct source *from, struct npy_header *header
         return status;
     struct reader r = {text, text + length};
     if (!take_dictionary(&r, &f))
-        return error_set(err, STATUS_CORRUPT, NULL, "the .npy header cannot be read");
+        return error_set(err, STATUS_CORRUPT, NULL,
+                         "the .npy header is not a dictionary of descr, fortran_order and shape");
     return understand(&f, header, err);
 }

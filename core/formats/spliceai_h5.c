@@ -1,3 +1,5 @@
+/* Reads SpliceAI's data files window by window with libhdf5; the last part of the file serves builds without libhdf5.
+ */
 #include "core/formats/spliceai_h5.h"
 
 #include <stdlib.h>
@@ -16,7 +18,7 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* before it, in it */
+    int64_t first, windows; /* windows in earlier data sets; windows in this one */
 };
 
 struct splicing_h5 {
@@ -24,13 +26,13 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* bases of a window, labelled ones */
-    uint8_t *row;      /* [whole][4] */
+    int whole, length; /* bases of a window; labelled bases */
+    uint8_t *row;      /* [whole][4] scratch */
 };
 
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
-/* Rank and sizes of a data set, or -1. */
+/* Rank and sizes of a data set; -1: they cannot be read. */
 static int shape_of(hid_t set, hsize_t dim[4])
 {
     hid_t space = H5Dget_space(set);
@@ -77,7 +79,8 @@ static enum status open_chunks(struct splicing_h5 *f, struct error *err)
             H5Dclose(chunk.x);
             if (chunk.y >= 0)
                 H5Dclose(chunk.y);
-            return error_set(err, i < CHUNKS ? STATUS_NO_MEMORY : STATUS_LIMIT, NULL, "no room for data set X%d", i);
+            return error_set(err, i < CHUNKS ? STATUS_NO_MEMORY : STATUS_LIMIT, NULL,
+                             "data set X%d exceeds the memory or the limit of 65536 data sets", i);
         }
         f->chunk = more;
         f->chunk[f->chunks++] = chunk;
@@ -113,7 +116,7 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
     if (f == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an HDF5 file");
     pthread_mutex_lock(&library);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it prints otherwise */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* otherwise libhdf5 prints its errors */
     f->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     enum status status = STATUS_OK;
     if (f->file < 0)
@@ -179,7 +182,7 @@ enum status splicing_h5_order(const struct splicing_h5 *file, int64_t seed, int6
     return status ? error_set(err, status, NULL, "no memory for an order") : STATUS_OK;
 }
 
-/* One window of a data set, as bytes. */
+/* Reads one window of a data set as bytes. */
 static bool read_row(hid_t set, int rank, const hsize_t *start, const hsize_t *count, uint8_t *out)
 {
     hid_t space = H5Dget_space(set), memory = H5Screate_simple(rank, count, NULL);
@@ -193,7 +196,7 @@ static bool read_row(hid_t set, int rank, const hsize_t *start, const hsize_t *c
     return read;
 }
 
-/* Which of `n` values is 1 while the others are 0; n if none is; -1 otherwise. */
+/* Index of the one value that is 1 while the others are 0; n: all are 0; -1: the values are not one-hot. */
 static int hot(const uint8_t *value, int n)
 {
     int at = n;
@@ -235,7 +238,8 @@ enum status splicing_h5_read(struct splicing_h5 *file, int64_t window, uint8_t *
                              struct error *err)
 {
     if (window < 0 || window >= file->windows)
-        return error_set(err, STATUS_INVALID, NULL, "window %lld of %lld", (long long)window, (long long)file->windows);
+        return error_set(err, STATUS_INVALID, NULL, "there is no window %lld; the file has %lld, numbered from 0",
+                         (long long)window, (long long)file->windows);
     int at = 0;
     while (window >= file->chunk[at].first + file->chunk[at].windows)
         at++;

@@ -1,3 +1,4 @@
+/* Splits untrusted text into lines, words and fields without copying, and parses numbers strictly. */
 #include "core/formats/text_lines.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ double plain_number(struct plain_line word)
     char copy[64], *end;
     if (word.size == 0 || word.size >= sizeof copy)
         return NAN;
-    for (size_t i = 0; i < word.size; i++) /* strtod() would take more than numbers: nan, inf, hexadecimals */
+    for (size_t i = 0; i < word.size; i++) /* strtod() also accepts nan, inf and hexadecimal numbers */
         if (strchr("+-.0123456789eE", word.at[i]) == NULL || word.at[i] == '\0')
             return NAN;
     memcpy(copy, word.at, word.size);

@@ -1,3 +1,4 @@
+/* Bases as letters, numbers and one-hot planes: what all parts of the splicing domain share. */
 #include "core/data/splicing/splicing.h"
 
 #include <string.h>

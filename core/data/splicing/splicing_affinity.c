@@ -1,3 +1,4 @@
+/* Affinity models of proteins: the reader of RBNS files, models from consensus words, scores and thresholds. */
 #include "core/data/splicing/splicing_affinity.h"
 
 #include <dirent.h>
@@ -10,7 +11,7 @@
 
 #include "core/formats/text_lines.h"
 
-static const double SCALE = 0.2; /* what an affinity is divided by */
+static const double SCALE = 0.2; /* divisor of the affinity */
 
 void affinity_close(struct affinity_set *set)
 {
@@ -58,8 +59,8 @@ struct reading {
     const char *name;
     struct affinity_protein protein;
     int columns[AFFINITY_MATRICES]; /* of each matrix */
-    int left;                       /* columns that the matrix at hand still wants */
-    double most;                    /* largest A0 */
+    int left;                       /* rows of the file that the present matrix still needs */
+    double most;                    /* largest A0 of the file */
 };
 
 static enum status fault(const struct reading *r, enum status code, const char *detail, struct error *err)
@@ -67,7 +68,7 @@ static enum status fault(const struct reading *r, enum status code, const char *
     return error_set(err, code, NULL, "affinity file %s, line %lld: %s", r->name, (long long)r->lines.number, detail);
 }
 
-/* "A0=... n=..." behind the word PSAM. */
+/* Reads "A0=... n=..." after the word PSAM. */
 static enum status read_header(struct reading *r, struct plain_line line, struct error *err)
 {
     double weight = NAN, columns = NAN;
@@ -83,7 +84,7 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
     if (!(columns >= 1 && columns == floor(columns)))
         return fault(r, STATUS_INVALID, "a PSAM needs n, its number of columns", err);
     if (columns > AFFINITY_COLUMNS || r->protein.matrices == AFFINITY_MATRICES)
-        return fault(r, STATUS_LIMIT, "too many columns or matrices", err);
+        return fault(r, STATUS_LIMIT, "too many columns or matrices; a protein has at most 64 of each", err);
     struct affinity_matrix *room = realloc(r->protein.matrix, (size_t)(r->protein.matrices + 1) * sizeof *room);
     if (room == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a matrix");
@@ -97,19 +98,19 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
 static enum status read_column(struct reading *r, struct plain_line line, struct error *err)
 {
     if (r->left == 0)
-        return fault(r, STATUS_INVALID, "a row beyond the n that its PSAM has, or before any", err);
+        return fault(r, STATUS_INVALID, "a row beyond the n rows of its PSAM, or before the first PSAM", err);
     int at = r->protein.matrices - 1, column = r->columns[at] - r->left;
     double largest = 0;
     for (int base = 0; base < SPLICING_BASES; base++) {
         struct plain_line word;
         double value = plain_word(&line, &word) ? plain_number(word) : NAN;
         if (!(value >= 0 && value <= 1e6))
-            return fault(r, STATUS_INVALID, "a row has four affinities, none below 0", err);
+            return fault(r, STATUS_INVALID, "a row has four affinities (A, C, G, U), none below 0", err);
         r->protein.matrix[at].entry[column][base] = value;
         largest = fmax(largest, value);
     }
     if (largest == 0)
-        return fault(r, STATUS_INVALID, "a row binds nothing", err);
+        return fault(r, STATUS_INVALID, "a row binds nothing: one of its four affinities must be above 0", err);
     r->left--;
     return STATUS_OK;
 }
@@ -122,11 +123,12 @@ static enum status read_line(struct reading *r, struct plain_line line, struct e
     if (word.size != 4 || memcmp(word.at, "PSAM", 4) != 0)
         return read_column(r, line, err);
     if (r->left > 0)
-        return fault(r, STATUS_INVALID, "the matrix before has too few rows", err);
+        return fault(r, STATUS_INVALID,
+                     "the matrix before has too few rows; n in its PSAM line states how many it needs", err);
     return read_header(r, rest, err);
 }
 
-/* Ones around the narrower matrices; weights relative to the largest. */
+/* Pads narrower matrices with ones on both sides, and divides the weights by the largest. */
 static void even_out(struct affinity_protein *protein, const int *columns, double most)
 {
     for (int m = 0; m < protein->matrices; m++)
@@ -198,7 +200,8 @@ enum status affinity_add_folder(struct affinity_set *set, const char *folder, st
         return error_set(err, STATUS_IO, NULL, "the folder of affinity files cannot be read: %s", strerror(errno));
     enum status status = STATUS_OK;
     if (count == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "the folder of affinity files holds no .txt file");
+        status = error_set(err, STATUS_NOT_FOUND, NULL,
+                           "the folder of affinity files contains no .txt file; it needs one for each protein");
     for (int i = 0; i < count; i++) {
         if (!status)
             status = add_file(set, folder, list[i]->d_name, err);
@@ -213,7 +216,7 @@ enum status affinity_add_folder(struct affinity_set *set, const char *folder, st
 static void word_column(char letter, double entry[SPLICING_BASES])
 {
     bool soft = letter >= 'a';
-    uint8_t best = splicing_base(letter), partner = best ^ 2; /* A-G, C-T */
+    uint8_t best = splicing_base(letter), partner = best ^ 2; /* swaps A and G, C and T */
     for (int base = 0; base < SPLICING_BASES; base++)
         entry[base] = base == best ? 1 : base == partner ? (soft ? 0.6 : 0.1) : (soft ? 0.1 : 0.02);
 }
@@ -237,7 +240,9 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
                 word_column(words[m][c], protein.matrix[m].entry[c]);
         }
         if (!fits)
-            status = error_set(err, STATUS_INVALID, NULL, "words of %s differ in length or hold other letters", name);
+            status =
+                error_set(err, STATUS_INVALID, NULL,
+                          "words of %s differ in length or contain letters other than A, C, G, U and a, c, g, u", name);
     }
     if (!status)
         status = add(set, &protein, err);
@@ -248,7 +253,8 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
 
 /* ---- scores -------------------------------------------------------------------------------------- */
 
-/* Entries of one matrix over the window that begins at base `from`; stops at a product that cannot matter. */
+/* Product of the entries of one matrix over the window that begins at base `from`. Stops early at a product too small
+ * to change the affinity. */
 static double product(const struct affinity_matrix *matrix, int columns, const uint8_t *bases, int length, int from)
 {
     double value = matrix->weight;
@@ -297,7 +303,7 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* As numpy's: the value at fraction * (n - 1) of the sorted values, linearly interpolated. */
+/* The quantile as numpy computes it: the value at fraction * (n - 1) of the sorted values, linearly interpolated. */
 static double quantile(double *values, size_t n, double fraction)
 {
     qsort(values, n, sizeof *values, ascending);
@@ -315,7 +321,9 @@ enum status affinity_calibrate(struct affinity_set *set, const struct splicing_s
     for (int i = 0; i < count; i++)
         positions += sequences[i].length > 2 * flank ? (size_t)(sequences[i].length - 2 * flank) : 0;
     if (positions == 0 || !(share >= 0 && share <= 1))
-        return error_set(err, STATUS_INVALID, NULL, "no positions to take a threshold from");
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "there are no positions to compute a threshold from; the sequences must be longer than both flanks");
     double *values = malloc(positions * sizeof *values);
     if (values == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu affinities", positions);

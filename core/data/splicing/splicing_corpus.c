@@ -1,3 +1,4 @@
+/* Opens a folder of genes, as FASTA and GFF3 or as SpliceAI's HDF5 files, and reads either through one interface. */
 #include "core/data/splicing/splicing_corpus.h"
 
 #include <dirent.h>
@@ -11,7 +12,8 @@
 #include "core/data/splicing/splicing_genes.h"
 #include "core/formats/spliceai_h5.h"
 
-/* The reader of SpliceAI's files returns the places of their one-hot axes, which are this domain's numbers. */
+/* The reader of SpliceAI's files returns indices of its one-hot axes, and this file uses them as enum splicing_base and
+ * enum splicing_class. */
 _Static_assert((int)SPLICEAI_BASES == (int)SPLICING_BASES && (int)SPLICEAI_BASES == (int)BASE_N &&
                    (int)SPLICEAI_CLASSES == (int)SPLICING_CLASSES,
                "numbers of bases and classes");
@@ -19,12 +21,12 @@ _Static_assert((int)SPLICEAI_BASES == (int)SPLICING_BASES && (int)SPLICEAI_BASES
 struct splicing_corpus {
     struct genes genes;
     struct genes_windows windows[2]; /* training, test */
-    struct splicing_h5 *h5[2];       /* instead of these */
+    struct splicing_h5 *h5[2];       /* training, test; NULL: the corpus is `genes` */
 };
 
 static const char *const h5_names[2] = {"dataset_train_all.h5", "dataset_test_0.h5"};
 
-/* What a folder holds; empty names where there is none. */
+/* Names of the files in a folder; "" where there is none. */
 struct listing {
     char fasta[256], gff[256];
     int fastas, gffs, h5s;
@@ -55,10 +57,11 @@ static enum status list_folder(const char *folder, struct listing *list, struct 
     }
     closedir(dir);
     if (list->h5s != 2 && (list->fastas == 0 || list->gffs == 0))
-        return error_set(err, STATUS_NOT_FOUND, NULL, "needs a .fa and a .gff3 file, or %s and %s", h5_names[0],
-                         h5_names[1]);
+        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of genes needs a .fa and a .gff3 file, or %s and %s",
+                         h5_names[0], h5_names[1]);
     if (list->h5s != 2 && (list->fastas > 1 || list->gffs > 1))
-        return error_set(err, STATUS_INVALID, NULL, "holds %d .fa and %d .gff3 files; needs one of each", list->fastas,
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the folder of genes contains %d .fa and %d .gff3 files; it needs one of each", list->fastas,
                          list->gffs);
     return STATUS_OK;
 }
@@ -95,7 +98,9 @@ static enum status open_h5(struct splicing_corpus *c, const char *folder, int le
         if (!status)
             status = splicing_h5_open(path, &c->h5[i], err);
         if (!status && (splicing_h5_length(c->h5[i]) != length || splicing_h5_flank(c->h5[i]) != flank))
-            status = error_set(err, STATUS_INVALID, NULL, "windows of %s have %d labelled bases and flanks of %d",
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "windows of %s have %d labelled bases and flanks of %d; set the configuration's window "
+                               "and flank to these",
                                h5_names[i], splicing_h5_length(c->h5[i]), splicing_h5_flank(c->h5[i]));
     }
     return status;
@@ -113,9 +118,11 @@ enum status splicing_corpus_open(const char *folder, const char *source, int len
         status = list.h5s == 2 ? open_h5(c, folder, length, flank, err)
                                : open_genes(c, folder, &list, source, length, flank, err);
     if (!status && (splicing_corpus_windows(c, false) == 0 || splicing_corpus_windows(c, true) == 0))
-        status = error_set(err, STATUS_LIMIT, NULL, "too few loci to train on some and test others");
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "too few loci: one of the training and the test set has no window; add loci");
     if (!status && splicing_corpus_windows(c, false) > INT32_MAX)
-        status = error_set(err, STATUS_LIMIT, NULL, "too many windows");
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "the training set has more than 2147483647 windows; choose longer windows");
     if (status) {
         splicing_corpus_close(c);
         return status;

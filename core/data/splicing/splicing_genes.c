@@ -1,5 +1,5 @@
-/* Joins a FASTA file and a GFF3 file into sequences with a class for every base, and cuts them into windows. The two
- * parsers are in core/formats; what a letter and a feature mean for splicing is decided here. */
+/* Joins a FASTA file and a GFF3 file into sequences with a class for every base, and cuts them into windows. The
+ * parsers of both formats are in core/formats; this file decides what letters and features mean for splicing. */
 #include "core/data/splicing/splicing_genes.h"
 
 #include <stdbool.h>
@@ -39,7 +39,9 @@ static enum status mark_intron(struct reader *r, int locus, int64_t from, int64_
 {
     uint8_t *classes = r->genes->classes + r->fasta.record[locus].first;
     if (from == to || classes[from] == SITE_ACCEPTOR || classes[to] == SITE_DONOR)
-        return gff3_fault(&r->gff, "a base would be both donor and acceptor; introns may not touch or overlap so", err);
+        return gff3_fault(
+            &r->gff, "a base would be both donor and acceptor; an intron may not end at the base where another begins",
+            err);
     r->genes->introns++;
     classes[from] = SITE_DONOR;
     classes[to] = SITE_ACCEPTOR;
@@ -195,7 +197,9 @@ enum status genes_windows(const struct genes *genes, enum genes_set set, int len
 {
     *windows = (struct genes_windows){.length = length, .flank = flank};
     if (length < 1 || flank < 0)
-        return error_set(err, STATUS_INVALID, NULL, "windows of %d bases with flanks of %d", length, flank);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "windows of %d bases with flanks of %d: a window needs at least 1 base and a flank at least 0",
+                         length, flank);
     int64_t most = genes->loci + genes->count / length;
     windows->window = malloc((size_t)(most + 1) * sizeof *windows->window);
     if (windows->window == NULL)

@@ -1,5 +1,6 @@
-/* Draws: all bases; then for each motif planted its model, its place, its matrix and a base a column, each matrix in
- * proportion to its weight and each base to its entry, anew until the word binds. */
+/* Draws samples. First all bases; then for each planted motif its model, its position, a matrix with probability
+ * proportional to its weight, and a base for each column with probability proportional to its entry. The word is drawn
+ * again until it binds. */
 #include "core/data/splicing/splicing_planted.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ struct small_model {
     struct splicing_effect effect;
 };
 
-/* No word resembles another's, or a core's, shifted by a few bases. Four pairs of opposites. */
+/* No word resembles another word, or a core, shifted by a few bases. Four pairs of opposite effects. */
 static const struct small_model small[SMALL] = {
     {"GAAGR", {"tGAAGACg", "cGAAGCAa"}, {1, -1, -1, 1}},  {"TAGGG", {"aTAGGGTa", "gTAGGGCt"}, {-1, 1, 1, -1}},
     {"TGCATG", {"tTGCATGa", "cTGCATGc"}, {1, 1, -1, -1}}, {"CACACC", {"aCACACCg", "gCACACCt"}, {-1, -1, 1, 1}},
@@ -26,10 +27,10 @@ static const struct small_model small[SMALL] = {
     {"ACTAAC", {"tACTAACt", "gACTAACa"}, {1, -1, 1, -1}}, {"GCGTCG", {"aGCGTCGg", "tGCGACGa"}, {-1, 1, -1, 1}},
 };
 
-/* The site stands at the G of AG and at the G of GT. */
+/* The site is the G of AG, and the G of GT. */
 static const char *const core_names[2] = {"3P", "5P"};
 static const char *const core_words[2][2] = {{"tCTTTCAGg", "tTCTTCAGa"}, {"cAGGTAAGt", "aAGGTGAGt"}};
-static const int core_sites[2] = {3, -1}; /* from the middle, column 4 of 9 */
+static const int core_sites[2] = {3, -1}; /* relative to the middle, column 4 of 9 */
 
 static enum status add_cores(struct splicing_planted *domain, double threshold, struct error *err)
 {
@@ -43,7 +44,7 @@ static enum status add_cores(struct splicing_planted *domain, double threshold, 
 }
 
 static const double SMALL_THRESHOLD =
-    1.7; /* of 5 at most: the first word with its soft bases off, the second with one */
+    1.7; /* of at most 5: the first word still binds without its soft bases, the second word with one of them */
 
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err)
 {
@@ -163,7 +164,7 @@ struct reader {
     int hits;
 };
 
-/* Sum of the effects around hit `i`, a core. */
+/* Sum of the effects of the proteins around hit `i`, which is a core. */
 static int effects(const struct reader *r, int i, bool donor)
 {
     const struct splicing_planted *d = r->domain;

@@ -74,19 +74,19 @@ static void test_table_refusals(void **state)
 {
     refuses("csv", "", STATUS_INVALID, "row 1: there is no header");
     refuses("csv", "a,b\n", STATUS_INVALID, "no samples");
-    refuses("csv", "a,b\n1,2\n1,2,3\n", STATUS_INVALID, "row 3 has 3 fields; the header has 2");
+    refuses("csv", "a,b\n1,2\n1,2,3\n", STATUS_INVALID, "row 3 has 3 fields, but the header has 2");
     refuses("csv", "a,b\n1,2\n1,x\n", STATUS_INVALID, "row 3, column 'b': 'x' is no number");
     refuses("csv", "a,b\n1,nan\n", STATUS_INVALID, "column 'b': 'nan'");
     refuses("csv", "a,b\n1,1e99\n", STATUS_INVALID, "column 'b': '1e99'");
-    refuses("csv", "a,b\n1,\"2\n", STATUS_INVALID, "row 2 has a quote that is not closed");
-    refuses("csv", "a,b\n1,\"2\"3\n", STATUS_INVALID, "row 2 has text behind a closing quote");
+    refuses("csv", "a,b\n1,\"2\n", STATUS_INVALID, "row 2 has an opening quote without");
+    refuses("csv", "a,b\n1,\"2\"3\n", STATUS_INVALID, "row 2 has text after a closing quote");
     refuses("csv", "a,b\n1,2\"\n", STATUS_INVALID, "row 2 has a quote inside");
     refuses("csv", "a,b\n1,2\r3,4\n", STATUS_INVALID, "row 2 has a carriage return");
     refuses("csv", "a,a\n1,2\n", STATUS_INVALID, "two columns are called 'a'");
     refuses("csv", "a,,b\n1,2,3\n", STATUS_INVALID, "column 2 has no name");
     refuses("csv", "id,label\nr,1\n", STATUS_INVALID, "no column of features");
     refuses("csv", "a,label\n1,\n", STATUS_INVALID, "row 2 has no label");
-    refuses("csv", "a,b\n1,\xff\n", STATUS_INVALID, "row 2 is no text in UTF-8");
+    refuses("csv", "a,b\n1,\xff\n", STATUS_INVALID, "row 2 is not UTF-8");
     struct collection c;
     assert_int_equal(read_bytes("csv", "a,b\n1,2\0\n", 9, "", &c), STATUS_INVALID);
     assert_int_equal(read_bytes("csv", "a,b\n1,2\n", 8, "nope", &c), STATUS_INVALID);
@@ -184,10 +184,10 @@ static void test_tar_refusals(void **state)
 {
     static struct packed p;
     struct collection c;
-    refuses_tar("../a.png", AE_IFREG, "has a name that is not taken");
-    refuses_tar("/etc/a.png", AE_IFREG, "has a name that is not taken");
-    refuses_tar("x/../../a.png", AE_IFREG, "has a name that is not taken");
-    refuses_tar("a\nb.png", AE_IFREG, "has a name that is not taken");
+    refuses_tar("../a.png", AE_IFREG, "has a name that is not allowed");
+    refuses_tar("/etc/a.png", AE_IFREG, "has a name that is not allowed");
+    refuses_tar("x/../../a.png", AE_IFREG, "has a name that is not allowed");
+    refuses_tar("a\nb.png", AE_IFREG, "has a name that is not allowed");
     refuses_tar("a.png", AE_IFLNK, "is no plain file");
     refuses_tar("a.exe", AE_IFREG, "member 'a.exe': is not taken");
     refuses_tar("a.png", AE_IFREG, "member 'a.png'");

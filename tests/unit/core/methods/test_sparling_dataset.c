@@ -210,7 +210,7 @@ static void unsuitable_data_sets_are_refused(void **state)
                                        sizes[] = {{"dataset_cols", "30"}, {NULL, NULL}};
     refuses(none, false, STATUS_INVALID, "/config/dataset_name", "must name a data set");
     refuses(gone, false, STATUS_NOT_FOUND, "/config/dataset_name", "there is no data set gone");
-    refuses(path, false, STATUS_INVALID, "/config/dataset_name", "no name of a data set");
+    refuses(path, false, STATUS_INVALID, "/config/dataset_name", "not a data set's name");
     refuses(table, false, STATUS_INVALID, "/config/dataset_name", "is a table");
     refuses(bare, false, STATUS_INVALID, "/config/dataset_name", "has no labels");
     refuses(hash, true, STATUS_CONFLICT, "/config/dataset_hash", "other data");
