@@ -1,3 +1,4 @@
+/* Counts motifs that two models find near each other, and matches their channels. */
 #include "core/metrics/agreement.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
-/* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant
- * 1987). Scores are negated, so that the search is for the least cost; the side with fewer lines is
- * matched line by line, the other is searched. Prices keep every reduced cost non-negative, which is
- * what makes the Dijkstra-like search in augment() right. */
+/* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant 1987). Scores are
+ * negated, so the search minimises a cost. The side with fewer lines is matched line by line, the other side is
+ * searched. Prices keep every reduced cost non-negative, which the Dijkstra-like search in augment() requires. */
 #include "core/metrics/assignment.h"
 
 #include <math.h>
@@ -11,13 +10,13 @@
 
 struct search {
     const double *score;
-    int cols;          /* of `score` */
-    bool transposed;   /* short lines are columns of `score` */
+    int cols;          /* columns of `score` */
+    bool transposed;   /* the short lines are columns of `score` */
     int shorts, longs; /* shorts <= longs */
     double *short_price, *long_price;
     double *distance; /* [longs] reduced cost of the best path so far */
-    int *owner;       /* [longs] short line matched to it, or -1 */
-    int *before;      /* [longs] long line before it on that path, or -1 */
+    int *owner;       /* [longs] short line that is matched to it; -1: it is free */
+    int *before;      /* [longs] long line before it on the path; -1: it is the first */
     bool *settled;    /* [longs] */
 };
 
@@ -40,7 +39,7 @@ static int nearest(const struct search *s)
     return best;
 }
 
-/* Shortens distances by paths that go on from short line `from`, reached at `base` over `last`. */
+/* Shortens distances by paths over short line `from`, which was reached at distance `base` through `last`. */
 static void extend(struct search *s, int from, double base, int last)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -52,7 +51,7 @@ static void extend(struct search *s, int from, double base, int last)
     }
 }
 
-/* Matches one more short line, re-matching others along the cheapest path to a free long line. */
+/* Matches one more short line and rematches others along the cheapest path to a free long line. */
 static void augment(struct search *s, int start)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -79,7 +78,7 @@ static void augment(struct search *s, int start)
     }
 }
 
-/* Prices from which all reduced costs are non-negative: the least cost of each short line. */
+/* First prices, which make all reduced costs non-negative: the least cost of each short line. */
 static void first_prices(struct search *s)
 {
     for (int i = 0; i < s->shorts; i++) {

@@ -1,3 +1,4 @@
+/* Bins of activations by quantiles, and the information that a sparse map can carry. */
 #include "core/metrics/binning.h"
 
 #include <math.h>

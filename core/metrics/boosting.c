@@ -1,5 +1,5 @@
-/* A tree is grown a level at a time. Columns are sorted once; a pass over a column in its order visits the rows of
- * all open nodes, each of which remembers what lies to the left so far. */
+/* Grows a tree level by level. Columns are sorted once; a pass over a column in its order visits the rows of all open
+ * nodes, and each node keeps sums over the rows to the left so far. */
 #include "core/metrics/boosting.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SAME = 1e-7; /* values nearer than this are not split */
+static const double SAME = 1e-7; /* values closer than this are never split */
 static const double PURE = 2.220446049250313e-16;
 
 struct node {
-    int count, column, left; /* column -1: a leaf; left: its children are left and left + 1 */
+    int count, column, left; /* column -1: a leaf; its children are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
-    double best, merit; /* of the best split: threshold and improvement */
-    /* during a pass */
+    double best, merit; /* threshold and improvement of the best split */
+    /* used during a pass only */
     int seen;
     double seen_sum, last;
 };
@@ -25,7 +25,7 @@ struct grower {
     int rows, columns;
     const float *x;
     int *order;   /* [columns][rows] */
-    int *of;      /* [rows] node of a row */
+    int *of;      /* [rows] node of each row */
     double *rest; /* [rows] residuals */
     struct node *nodes;
     double *importance;
@@ -55,7 +55,7 @@ static void add_rows(struct grower *g, int from, int to)
         g->nodes[k].mean = g->nodes[k].sum / g->nodes[k].count;
 }
 
-/* Nodes [from, to) look at one column. */
+/* Searches one column for splits of the nodes [from, to). */
 static void scan(struct grower *g, int column, int from, int to)
 {
     for (int k = from; k < to; k++)
@@ -83,7 +83,7 @@ static void scan(struct grower *g, int column, int from, int to)
     }
 }
 
-/* Splits what can be split of [from, to); returns the end of the children. */
+/* Splits the nodes [from, to) that have a useful split; returns the end of their children. */
 static int split(struct grower *g, int from, int to)
 {
     int next = to;

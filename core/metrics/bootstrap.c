@@ -1,3 +1,4 @@
+/* Bootstrap intervals of a mean, bit for bit as numpy's legacy generator draws the resamples. */
 #include "core/metrics/bootstrap.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* DCI disentanglement from importances that boosted trees measure. */
 #include "core/metrics/dci.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 #include "core/metrics/boosting.h"
 
-static const double NOTHING = 1e-11; /* added to importances, so that an unused code has a full entropy */
+static const double NOTHING = 1e-11; /* added to importances, so that an unused code has the largest entropy */
 
 double dci_disentanglement(const double *importance, int codes, int factors)
 {

@@ -1,8 +1,9 @@
+/* Densities of annealing stages and the information that a density allows. */
 #include "core/metrics/density.h"
 
 #include <math.h>
 
-#define MOST_STAGES 100000 /* an end to the search, should the minimum be 0 */
+#define MOST_STAGES 100000 /* ends the search when the minimum is 0 */
 
 double density_at(double start, double factor, int stage)
 {

@@ -1,3 +1,4 @@
+/* Levenshtein distance by dynamic programming with one row of the table in memory. */
 #include "core/metrics/edit_distance.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ static int least(int a, int b, int c)
     return ab < c ? ab : c;
 }
 
-/* One row of the table at a time: row[j] is the distance of a's first i tokens to b's first j. */
+/* row[j] is the distance between the first i tokens of a and the first j tokens of b. */
 int edit_distance(const int *a, int a_count, const int *b, int b_count)
 {
     int row[EDIT_DISTANCE_MAX + 1];

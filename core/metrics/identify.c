@@ -1,3 +1,4 @@
+/* Mean correlation coefficient and linear R squared, and the small symmetric solver that R squared needs. */
 #include "core/metrics/identify.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static void centre(const float *x, int rows, int cols, double *mean, double *dev
     }
 }
 
-/* covariance[i][j] of columns i of x and j of y, both centred. */
+/* Covariances of the columns i of x with the columns j of y, [i][j], given the columns' means. */
 static void covariances(const float *x, int p, const double *mean_x, const float *y, int q, const double *mean_y,
                         int rows, double *covariance)
 {
@@ -70,7 +71,7 @@ void solve_symmetric(double *a, int n, double *b, int count)
     double most = 0;
     for (int i = 0; i < n; i++)
         most = fmax(most, a[(ptrdiff_t)i * n + i]);
-    for (int j = 0; j < n; j++) { /* a = l l', by columns of l below the diagonal */
+    for (int j = 0; j < n; j++) { /* a = l l', one column of l after another, stored below the diagonal */
         double *row = a + (ptrdiff_t)j * n, pivot = row[j];
         for (int m = 0; m < j; m++)
             pivot -= row[m] * row[m];

@@ -1,12 +1,12 @@
-/* Everything depends on a pattern m2 through three numbers: how many motifs it has, in how many places one more would
- * fit (the patterns that a deletion brings there), and how often the symbols in question occur in it. So sets of places
- * are counted by the first two, namings by the third. */
+/* Computes alpha. A pattern m2 matters only through three numbers: how many motifs it has, at how many places one more
+ * would fit (each gives a pattern from which a deletion leads to m2), and how often the symbols in question occur in
+ * it. So sets of places are counted by the first two numbers and assignments of symbols by the third. */
 #include "core/metrics/importance.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* sets[n][free]: sets of n places on the line with room for one more at `free` of them. */
+/* sets[n][free]: number of sets of n places on the line that leave `free` places where one more fits. */
 struct places {
     int most, slots;
     double *sets; /* [most + 1][slots + 1] */
@@ -23,7 +23,7 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Sets that end at each slot, with the room to the left of their last motif, one motif after another. */
+/* Counts sets by their last slot and the free places to the left of it, adding one motif after another. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;
@@ -62,8 +62,8 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of patterns with n - 1 motifs and enough of them with n for a partner: the sum over m2 of the least of
- * P(m2) and `gain` times what one m1 has. Sets of places only; `gain` carries symbols and picks. */
+/* The share of patterns with n - 1 motifs that have enough patterns with n motifs as partners: the sum over m2 of
+ * min(P(m2), `gain` times what one m1 contributes). It counts sets of places; `gain` contains symbols and picks. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -81,7 +81,7 @@ static double deletion(const struct importance_line *line, const struct places *
     return sum;
 }
 
-/* Chance of `hits` among n of probability `chance` each. */
+/* Probability of `hits` successes in n trials of probability `chance` each. */
 static double binomial(int n, int hits, double chance)
 {
     if (chance >= 1)
@@ -90,9 +90,9 @@ static double binomial(int n, int hits, double chance)
                (n - hits) * log1p(-chance));
 }
 
-/* A given symbol. Distinct: m2 is one of the namings without it, a share (S - n + 1) / S of those of n - 1 motifs, and
- * one of the S - n + 1 namings of n that agree with it has it where it was deleted. Free: m2 may keep others of it, and
- * one of all is picked. */
+/* Alpha for deletions of a given symbol. Distinct symbols: m2 is an assignment without it, a share (S - n + 1) / S of
+ * those of n - 1 motifs; one of the S - n + 1 assignments of n motifs that agree with m2 has the symbol at the deleted
+ * place. Independent symbols: m2 may keep other motifs of this symbol, and the process picks one of all. */
 static double symbol(const struct importance_line *line, const struct places *p)
 {
     double sum = 0, kinds = line->symbols;
@@ -110,8 +110,8 @@ static double symbol(const struct importance_line *line, const struct places *p)
     return sum;
 }
 
-/* Places stay. Free: m2 with `gained` of the one and `kept` of the other symbol is met from as many patterns as it has
- * of the one, each of which picks among kept + 1. */
+/* Alpha for exchanges; places stay. Independent symbols: an m2 with `gained` motifs of the new symbol and `kept` of the
+ * old one is reached from `gained` patterns, each of which picks among kept + 1 motifs. */
 static double exchange(const struct importance_line *line)
 {
     double sum = 0, kinds = line->symbols;
@@ -133,7 +133,8 @@ enum status importance_of(const struct importance_line *line, struct importance 
     if (line->slots < 1 || line->slots > 256 || line->spacing < 1 || line->spacing > line->slots || line->most < 1 ||
         line->most > IMPORTANCE_MOST || (line->most - 1) * line->spacing >= line->slots || line->symbols < 1 ||
         (line->distinct && line->symbols < line->most))
-        return error_set(err, STATUS_INVALID, NULL, "%d motifs of %d symbols on %d slots, %d apart", line->most,
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a line of %d motifs of %d symbols on %d slots, %d apart, is outside the limits", line->most,
                          line->symbols, line->slots, line->spacing);
     struct places places;
     enum status status = count_places(line, &places, err);

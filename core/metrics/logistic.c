@@ -1,3 +1,4 @@
+/* Multinomial logistic regression by L-BFGS, and its cross-validated accuracy. */
 #include "core/metrics/logistic.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "core/base/mt19937.h"
 
 enum { HISTORY = 10, ITERATIONS = 300, HALVINGS = 30 };
-static const double SMALL = 1e-4; /* largest slope of the solution, times its rows' root */
+static const double SMALL = 1e-4; /* the fit ends when the largest gradient entry is below this times sqrt(rows) */
 
 struct problem {
     const float *x;
@@ -30,7 +31,7 @@ static double softmax(double *scores, int classes)
     return most + log(sum);
 }
 
-/* Objective at w, and its gradient. */
+/* Computes the objective at w and its gradient. */
 static double slope(const struct problem *p, const double *w, double *gradient)
 {
     int wide = p->columns + 1;
@@ -73,11 +74,11 @@ static double dot(const double *x, const double *y, int n)
 }
 
 struct memory {
-    double *s, *y, rho[HISTORY]; /* [HISTORY][n], newest at (count - 1) mod HISTORY */
+    double *s, *y, rho[HISTORY]; /* s, y: [HISTORY][n]; the newest is at (count - 1) mod HISTORY */
     int count;
 };
 
-/* The two loops of Nocedal: d = -H g. */
+/* The two-loop recursion of L-BFGS (Nocedal 1980): d = -H g. */
 static void direction(const struct memory *m, const double *g, double *d, int n)
 {
     double alpha[HISTORY];
@@ -120,7 +121,7 @@ static void remember(struct memory *m, const double *w, const double *w0, const 
     }
 }
 
-/* work: [4 + 2 HISTORY][n] and the scores. */
+/* work: [4 + 2 HISTORY][n], followed by the scores. */
 static void minimise(struct problem *p, double *w, double *work, struct logistic *out)
 {
     int n = p->classes * (p->columns + 1);

@@ -1,3 +1,4 @@
+/* Counts hits, misses and false positives of motifs in both forms, and computes the rates from the counts. */
 #include "core/metrics/motif_errors.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static size_t cells(const struct motif_errors *errors)
     return (size_t)(errors->symbols + 1) * (size_t)(errors->channels + 1);
 }
 
-/* symbol == symbols and channel == channels are "none". */
+/* Entry of a confusion matrix; symbol == symbols and channel == channels are "none". */
 static size_t cell(const struct motif_errors *errors, int symbol, int channel)
 {
     return (size_t)symbol * (size_t)(errors->channels + 1) + (size_t)channel;
@@ -59,7 +60,7 @@ static bool active(const struct motif *motif)
     return motif->value > 0.0F;
 }
 
-/* Whether a is the stronger of two active motifs: a total order, so that lists may come in any. */
+/* Whether a is the stronger of two active motifs. This is a total order, so the order of lists does not matter. */
 static bool stronger(const struct motif *a, const struct motif *b)
 {
     if (a->value != b->value) {
@@ -71,7 +72,7 @@ static bool stronger(const struct motif *a, const struct motif *b)
     return a->row != b->row ? a->row < b->row : a->col < b->col;
 }
 
-/* The strongest of the active motifs that `owner` gives to `box`, or NULL. */
+/* The strongest of the active motifs that belong to `box`; NULL: there is none. */
 static const struct motif *strongest(const struct motif *motifs, int count, const int *owner, int box)
 {
     const struct motif *best = NULL;
@@ -97,7 +98,7 @@ static bool inside(const struct motif *motif, const struct box *box)
     return motif->row >= box->row0 && motif->row < box->row1 && motif->col >= box->col0 && motif->col < box->col1;
 }
 
-/* The first box that holds it. */
+/* The first box that contains a motif; -1: none does. */
 static int owner_by_box(const struct motif *motif, const struct box *boxes, int count)
 {
     for (int b = 0; b < count; b++) {
@@ -113,7 +114,7 @@ static bool in_window(const struct motif *motif, const struct box *box, int reac
     return abs(motif->row - box->row) <= reach && abs(motif->col - box->col) <= reach;
 }
 
-/* The box whose point is nearest among those whose window holds it. */
+/* The box whose point is nearest among those whose window contains the motif; -1: there is none. */
 static int owner_by_window(const struct motif *motif, const struct box *boxes, int count, int reach)
 {
     int best = NOBODY;
@@ -139,7 +140,7 @@ static bool any_in_window(const struct motif *motifs, int count, const struct bo
     return false;
 }
 
-/* What all motifs of no box count as. Returns how many active ones have a box. */
+/* Counts all active motifs without a box as false positives. Returns the number of active motifs with a box. */
 static int64_t count_strays(const struct motif_errors *errors, int64_t *matrix, const struct motif *motifs, int count)
 {
     int64_t owned = 0;
@@ -189,7 +190,7 @@ static void count_windows(struct motif_errors *errors, const struct motif *motif
     errors->weaker += count_strays(errors, errors->windows, motifs, motif_count) - hits;
 }
 
-/* Windows, 2 reach + 1 positions wide, that share a position. */
+/* Whether two windows of 2 reach + 1 positions share a position. */
 static bool windows_meet(const struct box *boxes, int count, int reach)
 {
     for (int i = 0; i < count; i++) {
@@ -329,7 +330,7 @@ static double share(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : NAN;
 }
 
-/* Rows are channels here: the transposed confusion matrix without its "none" lines. */
+/* Matches channels, which are the rows here: the transposed confusion matrix without "none". */
 static enum status assign(const struct motif_errors *errors, const int64_t *matrix, int *symbol_of, double *matched,
                           struct error *err)
 {
@@ -354,7 +355,7 @@ enum status motif_errors_assign(const struct motif_errors *errors, enum motif_fo
     return assign(errors, matrix_of(errors, form), symbol_of, NULL, err);
 }
 
-/* The symbol that a channel marks most often and how often; -1 when it never marks one. */
+/* The symbol that a channel marks most often, and how often; -1: it marks none. */
 static int majority(const struct motif_errors *errors, const int64_t *matrix, int channel, int64_t *count)
 {
     int best = -1;

@@ -1,3 +1,4 @@
+/* Recall and NDCG of one row of scores. */
 #include "core/metrics/ranking.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 enum { RANKS_MOST = 256 };
 
-/* Indices of the best `most` scores, best first: insertion into a short list. */
+/* Finds the indices of the `most` best scores, best first, by insertion into a short list. */
 static int best_of(const float *scores, int count, int most, int best[RANKS_MOST])
 {
     int have = 0;
@@ -27,7 +28,7 @@ enum status ranking_row(const float *scores, const float *likes, int count, int 
     int best[RANKS_MOST], most = r > k ? r : k, liked = 0, found = 0;
     double gain = 0, ideal = 0;
     if (r < 1 || k < 1 || most > RANKS_MOST)
-        return error_set(err, STATUS_INVALID, NULL, "ranks up to %d", RANKS_MOST);
+        return error_set(err, STATUS_INVALID, NULL, "ranks must be from 1 to %d", RANKS_MOST);
     for (int i = 0; i < count; i++)
         liked += likes[i] > 0;
     int have = best_of(scores, count, most, best);

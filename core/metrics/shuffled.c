@@ -1,3 +1,5 @@
+/* Motif errors of randomly moved predictions: permutes all positions once for each channel and counts the errors again.
+ */
 #include "core/metrics/shuffled.h"
 
 #include <stdbool.h>
@@ -9,14 +11,14 @@ struct shuffler {
     const struct shuffled_sequence *sequences;
     int count, first, length, channels, folded;
     int64_t motifs;
-    struct motif *all, *placed; /* [motifs], by channel; by sequence */
-    int32_t *place;             /* of each of `all` */
+    struct motif *all, *placed; /* [motifs], sorted by channel; sorted by sequence */
+    int32_t *place;             /* [motifs] position drawn for each of `all` */
     int32_t *positions;         /* [count * length], a permutation */
-    int64_t *begin;             /* [count + 1] of `placed` */
+    int64_t *begin;             /* [count + 1] first of each sequence in `placed` */
     struct motif_errors errors;
 };
 
-/* All active motifs, by channel. */
+/* Collects all active motifs, sorted by channel. */
 static enum status gather(struct shuffler *s, struct error *err)
 {
     int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
@@ -43,7 +45,7 @@ static enum status gather(struct shuffler *s, struct error *err)
     return STATUS_OK;
 }
 
-/* Draws the places of all motifs, channel by channel. */
+/* Draws positions for all motifs, channel by channel. */
 static void draw(struct shuffler *s, int shuffle)
 {
     int64_t n = (int64_t)s->count * s->length, at = 0;
@@ -59,7 +61,7 @@ static void draw(struct shuffler *s, int shuffle)
     }
 }
 
-/* Sorts the placed motifs by sequence. */
+/* Sorts the moved motifs by sequence. */
 static void place(struct shuffler *s)
 {
     for (int i = 0; i <= s->count; i++)
@@ -73,7 +75,7 @@ static void place(struct shuffler *s)
         m.col = s->first + s->place[i] % s->length;
         s->placed[--s->begin[s->place[i] / s->length + 1]] = m;
     }
-    for (int i = 0; i < s->count; i++) /* filling from the ends left begin[i + 1] where sequence i begins */
+    for (int i = 0; i < s->count; i++) /* filling from the ends left begin[i + 1] at the first motif of sequence i */
         s->begin[i] = s->begin[i + 1];
     s->begin[s->count] = s->motifs;
 }

@@ -1,3 +1,4 @@
+/* Compares a learned pattern of nonzero entries with the true one, after matching their columns. */
 #include "core/metrics/support.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Top-k accuracy, exactly and from counts of logits. */
 #include "core/metrics/topk.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ void topk_add(struct topk *topk, double probability, int is_true)
     topk->true_[step] += is_true;
 }
 
-/* The bound lies at or below the (k + 1)-th largest score: what is in a higher step exceeds it. */
+/* The bound is at or below the (k + 1)-th largest score, so scores in a higher step exceed it. */
 double topk_share(const struct topk *topk)
 {
     int64_t k = 0, above = 0, found = 0;

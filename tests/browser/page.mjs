@@ -177,7 +177,7 @@ await report.test("a data set: refused by its row, uploaded, previewed, deleted"
   await show(page, "#/data");
   await page.getByText("Nothing here yet").waitFor();
   await put(`one,two,label\n1,oops,a\n`);
-  await page.getByText("'oops' is no number").waitFor();
+  await page.getByText("'oops' is not a number").waitFor();
   browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser reports the refusal
   await put(`one,two,label\n${rows}`);
   await page.getByRole("heading", { name: "mine" }).waitFor();

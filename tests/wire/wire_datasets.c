@@ -109,7 +109,7 @@ static void what_is_wrong_is_named(void **state)
         int status;
         const char *says;
     } cases[] = {
-        {"/v1/datasets/bad", "text/csv", "a,b\n1,2\n1,oops\n", 422, "row 3, column 'b': 'oops' is no number"},
+        {"/v1/datasets/bad", "text/csv", "a,b\n1,2\n1,oops\n", 422, "row 3, column 'b': 'oops' is not a number"},
         {"/v1/datasets/bad", "application/x-npz", "nothing of the kind", 422, "cannot be read"},
         {"/v1/datasets/bad", "application/x-npy", "\x93NUMPY\x01", 422, "inside the .npy header"},
         {"/v1/datasets/bad", "text/x-fasta", ">a\nAC#T\n", 422, "line 2"},

@@ -1,3 +1,5 @@
+/* A corpus of spoken words: recognises the published layouts by file names, resamples every recording when it is added,
+ * then sorts the recordings and splits the speakers into training and test. */
 #include "core/data/audio/audio_corpus.h"
 
 #include <dirent.h>
@@ -8,10 +10,10 @@
 
 #include "core/base/mt19937.h"
 
-#define MAX_SAMPLES ((int64_t)1 << 29) /* of all clips: 2 GiB */
+#define MAX_SAMPLES ((int64_t)1 << 29) /* of all recordings together: 2 GiB */
 #define MAX_CLIPS (1 << 20)
 #define MAX_DEPTH 2
-#define RATES 8 /* different rates in a folder */
+#define RATES 8 /* most different rates in a folder */
 
 struct names {
     char (*name)[AUDIO_NAME];
@@ -21,10 +23,10 @@ struct names {
 struct audio_corpus {
     int rate;
     struct names classes, speakers;
-    struct audio_clip *clips; /* sealed: by speaker, class, file */
+    struct audio_clip *clips; /* once sealed: sorted by speaker, class and file */
     int count, room, longest, training;
     int64_t samples;
-    int *first; /* sealed: [speakers * classes + 1] into clips */
+    int *first; /* once sealed: [speakers * classes + 1] index into clips */
     struct audio_resampler *resampler[RATES];
     int rates[RATES];
 };
@@ -60,10 +62,10 @@ void audio_corpus_destroy(struct audio_corpus *c)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Index of a name, added if it is new; -1 without memory or room. */
+/* Index of a name, which is added if it is new; -1: no memory, or more than `most` names. */
 static int intern(struct names *names, const char *name, int most)
 {
-    for (int i = names->count - 1; i >= 0; i--) { /* the last one is the likeliest */
+    for (int i = names->count - 1; i >= 0; i--) { /* the name added last is the likeliest */
         if (strcmp(names->name[i], name) == 0) {
             return i;
         }
@@ -98,14 +100,18 @@ static enum status to_rate(struct audio_corpus *c, struct audio_wave *wave, stru
             return audio_wave_resample(c->resampler[i], wave, AUDIO_WAVE_FRAMES, err);
         }
     }
-    return wave->rate == c->rate ? STATUS_OK
-                                 : error_set(err, STATUS_LIMIT, NULL, "recordings of more than %d rates", RATES);
+    return wave->rate == c->rate
+               ? STATUS_OK
+               : error_set(err, STATUS_LIMIT, NULL,
+                           "the recordings have more than %d different sample rates; resample them to one rate", RATES);
 }
 
 static enum status make_room(struct audio_corpus *c, int length, struct error *err)
 {
     if (c->count == MAX_CLIPS || c->samples + length > MAX_SAMPLES) {
-        return error_set(err, STATUS_LIMIT, NULL, "more recordings than %lld samples", (long long)MAX_SAMPLES);
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "the recordings have more than %lld samples in all; use fewer or shorter ones",
+                         (long long)MAX_SAMPLES);
     }
     if (c->count == c->room) {
         int room = c->room > 0 ? 2 * c->room : 256;
@@ -168,7 +174,8 @@ static int by_place(const void *a, const void *b)
     return x->class != y->class ? x->class - y->class : strcmp(x->file, y->file);
 }
 
-/* Sorts the names, then moves the sorted i-th to place to[i] (NULL: leaves it). place[old] becomes the new index. */
+/* Sorts the names; then moves the name at sorted place i to place to[i] (to NULL: i). place[old] becomes its new index.
+ */
 static enum status settle(struct names *names, const int *to, int *place, struct error *err)
 {
     struct names old = *names;
@@ -198,7 +205,7 @@ static enum status settle(struct names *names, const int *to, int *place, struct
     return STATUS_OK;
 }
 
-/* to[i]: where the shuffle with seed 0 puts the i-th of `count`. */
+/* to[i]: the place to which the shuffle with seed 0 moves item i of `count`. */
 static void shuffled_places(int *to, int *order, int count)
 {
     struct mt19937 rng;
@@ -247,7 +254,7 @@ static enum status index_clips(struct audio_corpus *c, struct error *err)
     return STATUS_OK;
 }
 
-/* Every class has to be spoken before and behind the split. */
+/* Every class must be spoken by training and by test speakers. */
 static enum status check_parts(const struct audio_corpus *c, struct error *err)
 {
     for (int class = 0; class < c->classes.count; class ++) {
@@ -256,8 +263,10 @@ static enum status check_parts(const struct audio_corpus *c, struct error *err)
             parts[speaker >= c->training] += audio_corpus_takes(c, speaker, class, NULL);
         }
         if (parts[0] == 0 || parts[1] == 0) {
-            return error_set(err, STATUS_INVALID, NULL, "no %s speaker says \"%.40s\"",
-                             parts[0] == 0 ? "training" : "test", c->classes.name[class]);
+            return error_set(
+                err, STATUS_INVALID, NULL,
+                "no %s speaker says \"%.40s\"; every class needs recordings of training and of test speakers",
+                parts[0] == 0 ? "training" : "test", c->classes.name[class]);
         }
     }
     return STATUS_OK;
@@ -267,8 +276,9 @@ enum status audio_corpus_seal(struct audio_corpus *c, struct error *err)
 {
     int speakers = c->speakers.count, test = (15 * speakers + 50) / 100;
     if (c->classes.count < 2 || speakers < 2) {
-        return error_set(err, STATUS_INVALID, NULL, "a corpus needs two classes and two speakers; got %d and %d",
-                         c->classes.count, speakers);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a corpus needs at least two classes and two speakers; it has %d and %d", c->classes.count,
+                         speakers);
     }
     c->training = speakers - (test > 0 ? test : 1);
     enum status status = place_names(c, err);
@@ -307,7 +317,7 @@ bool audio_corpus_parse(const char *name, char class[AUDIO_NAME], char speaker[A
            take_part(file + 2, (size_t)(last - file - 2), speaker);
 }
 
-/* Files of one folder, and the folders in it; `depth` further levels. */
+/* Reads the files of one folder and of its subfolders, `depth` levels deep. */
 static enum status scan(struct audio_corpus *c, const char *folder, const char *folder_name, int depth,
                         struct error *err)
 {

@@ -1,12 +1,12 @@
-/* The order of draws is the data set: how many words, which, then speaker and take of each, then starts until no two
- * words overlap, then one uniform a sample for the noise. */
+/* Draws clips of spoken words. The order of draws defines the data set: the number of words, the words, then speaker
+ * and take of each, then starts until no two words overlap, then one uniform number a sample for the noise. */
 #include "core/data/audio/audio_sequence.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FIT_LEAST 1e-6 /* least share of draws in which the most words, of mean length, fit */
+#define FIT_LEAST 1e-6 /* least share of draws of starts that fit, for the most words of mean length */
 
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part)
 {
@@ -38,9 +38,9 @@ int audio_sequence_check(const struct audio_sequence *d, void *context,
         (void)snprintf(detail, sizeof detail, "must be in [0, 1]; got %g", d->noise);
     } else if (words * longest >= samples || pow(room, words) < FIT_LEAST) {
         field = "samples";
-        (void)snprintf(detail, sizeof detail, "%d words of up to %.2f s do not fit a clip of %.2f s by chance",
-                       d->max_symbols, longest / audio_corpus_rate(d->corpus),
-                       (double)d->samples / audio_corpus_rate(d->corpus));
+        (void)snprintf(detail, sizeof detail,
+                       "%d words of up to %.2f s almost never fit a clip of %.2f s without overlap", d->max_symbols,
+                       longest / audio_corpus_rate(d->corpus), (double)d->samples / audio_corpus_rate(d->corpus));
     }
     if (field != NULL && fault != NULL) {
         fault(context, field, detail);
@@ -50,7 +50,8 @@ int audio_sequence_check(const struct audio_sequence *d, void *context,
 
 /* ---- noise ----------------------------------------------------------------------------------- */
 
-/* The standard normal quantile for |p - 1/2| <= 0.425: Wichura's algorithm AS 241, good to 1e-16. */
+/* The quantile of the standard normal distribution for |p - 1/2| <= 0.425: Wichura's algorithm AS 241, accurate to
+ * 1e-16. */
 static double quantile(double p)
 {
     double q = p - 0.5, r = 0.180625 - q * q;
@@ -73,7 +74,7 @@ static double quantile(double p)
 
 static void add_noise(struct mt19937 *rng, double scale, float *audio, int count)
 {
-    static const double low = 0.15865525393145707, inside = 0.6826894921370859; /* normal law: below -1, within 1 */
+    static const double low = 0.15865525393145707, inside = 0.6826894921370859; /* normal: P(z < -1), P(|z| < 1) */
     double drawn[512];
     for (int done = 0; done < count;) {
         int part = count - done < 512 ? count - done : 512;
@@ -94,13 +95,13 @@ static const struct audio_clip *draw_clip(const struct audio_sequence *d, struct
     int count = d->part == AUDIO_TRAINING_SPEAKERS ? training : speakers - training;
     const struct audio_clip *takes;
     int available;
-    do { /* who never says the word is drawn again; in AudioMNIST everyone does */
+    do { /* a speaker without a recording of the word is drawn again; in AudioMNIST all speakers say all words */
         available = audio_corpus_takes(d->corpus, first + mt19937_choice(rng, count), class, &takes);
     } while (available == 0);
     return &takes[mt19937_choice(rng, available)];
 }
 
-/* In rising order, so that each word ends before the next begins, and the last within the clip. */
+/* Draws starts in ascending order until each word ends before the next begins and the last ends within the clip. */
 static void draw_starts(const struct audio_sequence *d, struct mt19937 *rng, struct audio_truth *truth)
 {
     bool apart;

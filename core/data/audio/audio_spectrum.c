@@ -1,6 +1,6 @@
-/* Two neighbouring frames share one complex transform, one as its real and one as its imaginary part: with Z = FFT(a +
- * ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. What rounding carries over is of the order of
- * rounding itself. */
+/* Computes mel spectrograms. Two neighbouring frames share one complex transform, one as its real and one as its
+ * imaginary part: with Z = FFT(a + ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. A frame changes
+ * the other only by rounding errors. */
 #include "core/data/audio/audio_spectrum.h"
 
 #include <kiss_fft.h>
@@ -13,7 +13,7 @@
 #define LEAST 1e-10F
 
 struct filter {
-    int first, count; /* bins */
+    int first, count; /* bins of the filter */
     const float *weight;
 };
 
@@ -123,7 +123,7 @@ float audio_spectrum_weight(const struct audio_spectrum *s, int mel, int bin)
     return s->weights[(size_t)mel * (size_t)s->bins + (size_t)bin];
 }
 
-/* Sample i of the recording continued by reflection, the end samples not repeated. */
+/* Sample i of the recording, which is continued beyond its ends by reflection without repeating the end samples. */
 static float reflected(const float *samples, int count, int i)
 {
     i = i < 0 ? -i : i;
@@ -145,7 +145,7 @@ static void take_frame(const struct audio_spectrum *s, const float *samples, int
     }
 }
 
-/* Power spectra of two real frames. */
+/* Computes the power spectra of two real frames. */
 static void transform_pair(const struct audio_spectrum *s, const float *a, const float *b, float *power_a,
                            float *power_b)
 {

@@ -1,6 +1,6 @@
-/* The order of draws is the data set: pre-noise, radius, centre, count, symbols, angles, two shifts
- * for each digit, post-noise. Noise of share 0 still draws, so a picture without noise has its digits
- * where the noisy one has them. */
+/* Draws DigitCircle pictures. The order of draws defines the data set: pre-noise, radius, centre, count, symbols,
+ * angles, two shifts for each digit, post-noise. Noise of share 0 is drawn too, so a picture without noise has its
+ * digits at the same places as the noisy one. */
 #include "core/data/digitcircle/digitcircle.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #define MAX_COLS 9
 
-/* Rendered once from a monospaced font; the empty border belongs to the stamp and covers noise. */
+/* Digits rendered once from a monospaced font. The empty border belongs to the stamp and covers noise. */
 struct stamp {
     int cols;
     char rows[DIGITCIRCLE_STAMP][MAX_COLS + 1];
@@ -80,13 +80,13 @@ bool digitcircle_stamp_ink(int digit, int row, int col)
     return stamps[digit].rows[row][col] == '#';
 }
 
-/* Distance that the circle keeps from the border. */
+/* Least distance between the circle and the border. */
 static int padding_of(const struct digitcircle *domain)
 {
     return domain->shift + (domain->margin > 0 ? domain->margin : DIGITCIRCLE_STAMP);
 }
 
-/* Exclusive. */
+/* Largest radius, exclusive. */
 static int max_radius_of(const struct digitcircle *domain)
 {
     return domain->max_radius > 0 ? domain->max_radius : domain->image_size / 2 - padding_of(domain);
@@ -124,12 +124,13 @@ static void check_radius(const struct digitcircle *domain, struct faults *faults
     char detail[160];
     int most = domain->image_size / 2 - padding_of(domain);
     if (domain->max_radius > most) {
-        (void)snprintf(detail, sizeof detail, "must be at most %d, half the picture less shift and margin; got %d",
-                       most, domain->max_radius);
+        (void)snprintf(detail, sizeof detail,
+                       "must be at most %d, which is half the picture minus shift and margin; got %d", most,
+                       domain->max_radius);
         add_fault(faults, "max_radius", detail);
     } else if (domain->min_radius >= max_radius_of(domain)) {
         (void)snprintf(detail, sizeof detail,
-                       "must be below %d, or the circle does not fit a picture of %d pixels; got %d",
+                       "must be below %d, otherwise the circle does not fit a picture of %d pixels; got %d",
                        max_radius_of(domain), domain->image_size, domain->min_radius);
         add_fault(faults, "min_radius", detail);
     }
@@ -142,11 +143,11 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
     in_range(&faults, "classes", domain->classes, 1, DIGITCIRCLE_CLASSES);
     if (in_range(&faults, "max_symbols", domain->max_symbols, 1, DIGITCIRCLE_CLASSES) &&
         domain->max_symbols > domain->classes) {
-        add_fault(&faults, "max_symbols", "must not be above classes: the digits of a picture all differ");
+        add_fault(&faults, "max_symbols", "must be at most `classes`, because the digits of a picture all differ");
     }
     if (in_range(&faults, "min_symbols", domain->min_symbols, 1, DIGITCIRCLE_CLASSES) &&
         domain->min_symbols > domain->max_symbols) {
-        add_fault(&faults, "min_symbols", "must not be above max_symbols");
+        add_fault(&faults, "min_symbols", "must be at most max_symbols");
     }
     in_range(&faults, "pre_noise", domain->pre_noise, 0, 1);
     in_range(&faults, "post_noise", domain->post_noise, 0, 1);
@@ -154,7 +155,7 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
     sides &= in_range(&faults, "shift", domain->shift, 0, DIGITCIRCLE_MAX_IMAGE);
     sides &= in_range(&faults, "min_radius", domain->min_radius, 1, DIGITCIRCLE_MAX_IMAGE);
     sides &= in_range(&faults, "max_radius", domain->max_radius, 0, DIGITCIRCLE_MAX_IMAGE);
-    if (domain->margin != 0) { /* half a stamp is the least that keeps it inside */
+    if (domain->margin != 0) { /* at least half a stamp, which keeps the stamps inside */
         const int half = DIGITCIRCLE_STAMP / 2;
         sides &= in_range(&faults, "margin", domain->margin, half, DIGITCIRCLE_MAX_IMAGE);
     }
@@ -166,7 +167,7 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
 
 /* -- draw ------------------------------------------------------------------------------------- */
 
-/* Mean over all ten stamps of the share of a stamp's pixels that are ink. */
+/* Mean of the ten stamps' shares of ink pixels. */
 static double mean_ink(void)
 {
     double sum = 0.0;
@@ -211,8 +212,8 @@ static struct box place_stamp(float *image, int image_size, int digit, int row, 
     return box;
 }
 
-/* `count` rising angles. Each gap between neighbours, the one over the start included, is at least
- * half of what `count` equal gaps would be. */
+/* Draws `count` ascending angles. Each gap between neighbours, also across the start, is at least half of the gap
+ * between `count` evenly spaced angles. */
 static void draw_angles(struct mt19937 *rng, int count, double *angles)
 {
     bool spread;
@@ -269,7 +270,7 @@ void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed,
     mt19937_permutation(&rng, order, domain->classes);
     draw_angles(&rng, drawn.count, angles);
 
-    for (int i = 0; i < drawn.count; i++) { /* rint: halves to even, as numpy rounds */
+    for (int i = 0; i < drawn.count; i++) { /* rint() rounds halves to even, as numpy does */
         int row = (int)rint(centre_row + radius * cos(angles[i]));
         int col = (int)rint(centre_col + radius * sin(angles[i]));
         row += (int)mt19937_integer(&rng, -domain->shift, domain->shift + 1);

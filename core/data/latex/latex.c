@@ -1,5 +1,5 @@
-/* Drawing follows poppler's rasteriser: a character begins at a quarter of a pixel along the line and at
- * a whole pixel across it, and darkens what lies below by its coverage. */
+/* Draws formulas as poppler's rasteriser does: a character begins at a quarter of a pixel along the line and at a whole
+ * pixel across it, and darkens the pixels below by its coverage. */
 #include "core/data/latex/latex.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 static const double BORDER = 3; /* points around the formula's box */
 static const float WHITE = 255;
-static const float INK = 0.1F * 255; /* of coverage: less is no part of a box */
+static const float INK = 0.1F * 255; /* least coverage that counts as ink of a box */
 
 struct latex latex_paper(void)
 {
@@ -61,12 +61,12 @@ int latex_check(const struct latex *domain, void *context,
 
 /* -- draw ------------------------------------------------------------------------------------- */
 
-/* Where the layout's origin lies in the picture, in pixels from its upper left corner. */
+/* Where the layout's origin is in the picture, in pixels from its upper left corner. */
 struct place {
-    double row, col, scale; /* scale: pixels a point */
+    double row, col, scale; /* scale: pixels for each point */
 };
 
-/* Upper or left end of a page of `page` pixels in the middle of `picture`. What is odd goes to the other end. */
+/* First row or column of a page of `page` pixels in the middle of `picture`; an odd pixel is left at the end. */
 static int centred(int picture, int page)
 {
     return picture >= page ? (picture - page) / 2 : -((page - picture) / 2);
@@ -82,7 +82,7 @@ static struct place place_of(const struct latex *domain, const struct latex_layo
                           .scale = scale};
 }
 
-/* The ink of one mark. */
+/* The extent of a mark's ink. */
 struct extent {
     int row0, row1, col0, col1;
 };
@@ -113,7 +113,7 @@ static void draw_character(const struct latex *domain, const struct latex_font *
                    ink);
 }
 
-/* The edges of a bar go to the nearest whole pixels, but never to the same one. */
+/* Rounds the edges of a bar to whole pixels, but never to the same one. */
 static void round_edges(double low, double high, int *first, int *count)
 {
     *first = (int)floor(low + 0.5);
@@ -220,7 +220,7 @@ void latex_sample(const struct latex *domain, const struct latex_font *font, int
 {
     int tokens[LATEX_MAX_TOKENS];
     int count = latex_formula(seed, index, domain->min_tokens, domain->max_tokens, domain->symbols, tokens);
-    (void)latex_render(domain, font, tokens, count, image, truth, NULL); /* what the sampler gives is a formula */
+    (void)latex_render(domain, font, tokens, count, image, truth, NULL); /* cannot fail: the sampler draws formulas */
     latex_add_noise(domain, seed, index, image);
 }
 

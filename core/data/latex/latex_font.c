@@ -1,9 +1,10 @@
-/* Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the
- * math font, which has the 7 and 5 point designs of letters as alternates (.st and .sts) that are made for
- * being shown at 70 and 50 %. Its second variant of a bracket is the extensible font's of 12 pt, but stands 0.02 em
- * further out.
+/* Draws the characters of Latin Modern with FreeType.
  *
- * Outlines are loaded unhinted in font units and scaled by a matrix, so sizes need not be whole pixels. */
+ * Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the math font,
+ * which contains the 7 and 5 point designs of letters as alternates (.st and .sts) that are meant to be shown at 70 and
+ * 50 %. The second variant of its brackets is the extensible font's of 12 pt, but is 0.02 em further out.
+ *
+ * Outlines are loaded without hinting in font units and scaled by a matrix, so sizes need not be whole pixels. */
 #include "core/data/latex/latex_font.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
-enum { BIG = LATEX_SIZES, KINDS }; /* what a class comes in: the sizes and, brackets only, big */
+enum { BIG = LATEX_SIZES, KINDS }; /* kinds of a class: the sizes and, for brackets only, big */
 
 struct latex_font {
     double dpi;
@@ -56,7 +57,7 @@ static enum status open_faces(const char *folder, struct faces *faces, struct er
 {
     memset(faces, 0, sizeof *faces);
     if (FT_Init_FreeType(&faces->library) != 0)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "FreeType does not start");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "FreeType cannot be initialised");
     enum status status = open_face(faces->library, folder, math_file, &faces->math, err);
     for (int i = 0; !status && i < LATEX_SIZES; i++)
         status = open_face(faces->library, folder, roman_files[i], &faces->roman[i], err);
@@ -68,8 +69,8 @@ static enum status open_faces(const char *folder, struct faces *faces, struct er
 struct glyph {
     FT_Face face;
     FT_UInt index;
-    double em;   /* points that its em square is shown at */
-    double move; /* to the right, in points */
+    double em;   /* size of its em square in points */
+    double move; /* shift to the right in points */
 };
 
 static struct glyph big_bracket(const struct faces *faces, int symbol)
@@ -91,7 +92,7 @@ static struct glyph letter(const struct faces *faces, int symbol, int size)
     return (struct glyph){faces->math, FT_Get_Name_Index(faces->math, name), latex_size_points(0) * scales[size], 0};
 }
 
-/* Index 0: there is none. */
+/* The glyph of a class in one kind; index 0: there is none. */
 static struct glyph find_glyph(const struct faces *faces, int symbol, int kind)
 {
     if (kind == BIG)
@@ -103,7 +104,7 @@ static struct glyph find_glyph(const struct faces *faces, int symbol, int kind)
     return (struct glyph){face, FT_Get_Char_Index(face, (FT_ULong)code), latex_size_points(kind), 0};
 }
 
-/* The outline in the face's slot, scaled and moved by quarters of a pixel. */
+/* Draws the outline in the face's slot, scaled, and moved by quarters of a pixel. */
 static enum status rasterise(FT_Library library, FT_Outline *outline, struct latex_raster *raster, struct error *err)
 {
     FT_BBox box;
@@ -134,10 +135,11 @@ static enum status draw_glyph(struct latex_font *font, const struct faces *faces
 {
     struct glyph glyph = find_glyph(faces, symbol, kind);
     if (glyph.index == 0 || FT_Load_Glyph(glyph.face, glyph.index, FT_LOAD_NO_SCALE) != 0)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "Latin Modern lacks %s: is Debian's package fonts-lmodern whole?",
+        return error_set(err, STATUS_NOT_FOUND, NULL,
+                         "Latin Modern has no glyph %s; reinstall Debian's package fonts-lmodern",
                          latex_class_name(symbol));
     FT_Outline *outline = &glyph.face->glyph->outline;
-    double scale = 64 * font->dpi / 72.27; /* to 1/64 pixel, from points */
+    double scale = 64 * font->dpi / 72.27; /* from points to 1/64 pixel */
     FT_Fixed em = (FT_Fixed)lround(65536 * scale * glyph.em / glyph.face->units_per_EM);
     FT_Matrix matrix = {.xx = em, .yy = em};
     FT_Outline_Transform(outline, &matrix);

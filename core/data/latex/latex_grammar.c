@@ -1,5 +1,5 @@
-/* Depth first, left to right, one uniform a choice, nothing for a token: the order of draws is the
- * data set. expr and term recur at their right end alone, so they are loops. */
+/* Samples formulas depth first from left to right with one uniform number for each choice and none for a token: the
+ * order of draws defines the data set. expr and term recur at their right end only, so they are loops. */
 #include "core/data/latex/latex_grammar.h"
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ const char *latex_token_source(int token)
     return token >= 0 && token < LATEX_VOCABULARY ? sources[token] : "?";
 }
 
-/* -1 for a name that is none. */
+/* The token of a name; -1: there is none. */
 static int token_of(const char *name)
 {
     for (int i = 0; i < LATEX_VOCABULARY; i++)
@@ -40,10 +40,10 @@ static int token_of(const char *name)
 struct sampler {
     struct mt19937 *rng;
     int *tokens;
-    int symbols, room, count; /* count goes on where there is no room left: the draws must be made */
+    int symbols, room, count; /* count also counts tokens beyond `room`, because their draws must be made */
 };
 
-/* Index of one of two productions that weigh 1 and 1/4, or of `count` that weigh the same. */
+/* One choice of the grammar: rarely() is true with the weight 1/4 against 1. */
 static int rarely(struct sampler *s)
 {
     return mt19937_uniform(s->rng) >= 1.0 / 1.25;
@@ -179,7 +179,7 @@ enum status latex_parse_names(const char *text, int *tokens, int room, int *coun
             memcpy(name, text, length);
         int token = token_of(name);
         if (token < 0)
-            return error_set(err, STATUS_INVALID, NULL, "%.*s is no token of a formula",
+            return error_set(err, STATUS_INVALID, NULL, "%.*s is not a token of a formula",
                              (int)(length > 40 ? 40 : length), text);
         if (*count == room)
             return error_set(err, STATUS_LIMIT, NULL, "more than %d tokens", room);

@@ -1,12 +1,12 @@
-/* A recursive descent over the tokens that sets as it reads. A box is a range of marks with its measures;
- * what is put beside or above another is moved by shifting its range. Names of variables follow
- * Appendix G: u and v are the shifts up and down, phi the least clearance. */
+/* A recursive descent over the tokens that lays out while it parses. A box is a range of marks with its measures; to
+ * put it beside or above another box, the code shifts its range. Names of variables follow Appendix G of The TeXbook: u
+ * and v are the shifts up and down, phi is the least clearance. */
 #include "core/data/latex/latex_layout.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* D and T are set in 10 pt, S in 7, SS in 5. */
+/* D and T use 10 pt, S 7 pt, SS 5 pt. */
 enum style { DISPLAY, TEXT, SCRIPT, SCRIPT_SCRIPT };
 
 struct setting {
@@ -16,20 +16,20 @@ struct setting {
 
 struct hbox {
     double width, height, depth;
-    int first, last; /* its marks */
+    int first, last; /* range of its marks */
 };
 
 struct setter {
     const int *tokens;
     int count, at;
     struct latex_layout *out;
-    bool wrong; /* not a formula */
+    bool wrong; /* the tokens are no formula */
 };
 
 static const double points[LATEX_SIZES] = {10, 7, 5};
 static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFALL = 5, DELIMITER_FACTOR = 0.901;
-static const double QUAD = 1.000003; /* of the 10 pt symbols; binary operators have 4/18 of it at each side */
-static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* of every size */
+static const double QUAD = 1.000003; /* of the 10 pt symbols; a binary operator has 4/18 of it on each side */
+static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, at every size */
 
 /* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the rule of cmex10, cmex7, in em. */
 static const struct {
@@ -52,8 +52,8 @@ static const double letter_width[6][LATEX_SIZES] = {{0.52859, 0.619664, 0.774429
 static const double italic_y[LATEX_SIZES] = {0.035879, 0.03588, 0.035879};
 static const double italic_z[LATEX_SIZES] = {0.043981, 0.041005, 0.037036};
 
-/* The extensible font's smallest bracket. Nothing in this grammar asks for a larger one: a letter with a superscript
- * wants 11.7 pt, and brackets around brackets of 12 pt want 10.8. */
+/* The extensible font's smallest bracket. This grammar needs no larger one: a letter with a superscript needs 11.7 pt,
+ * and brackets around brackets of 12 pt need 10.8 pt. */
 static const double BIG_EXTENT = 12, BIG_WIDTH = 4.58336;
 
 double latex_size_points(int size)
@@ -78,7 +78,7 @@ static struct setting script_of(struct setting s, bool cramped)
     return (struct setting){s.style == DISPLAY || s.style == TEXT ? SCRIPT : SCRIPT_SCRIPT, cramped};
 }
 
-/* Of a fraction's halves. */
+/* The style of a fraction's numerator and denominator. */
 static struct setting half_of(struct setting s, bool cramped)
 {
     return (struct setting){s.style == DISPLAY ? TEXT : s.style == TEXT ? SCRIPT : SCRIPT_SCRIPT, cramped};
@@ -94,7 +94,7 @@ static void shift(struct setter *s, const struct hbox *box, double x, double y)
     }
 }
 
-/* `box`, raised by `up`, goes to the right end of `line`; `box` has the marks after those of `line`. */
+/* Appends `box`, raised by `up`, to the right end of `line`. The marks of `box` follow those of `line`. */
 static void append(struct setter *s, struct hbox *line, const struct hbox *box, double up)
 {
     shift(s, box, line->width, up);
@@ -109,7 +109,7 @@ static struct hbox empty(const struct setter *s)
     return (struct hbox){.first = s->out->count, .last = s->out->count};
 }
 
-/* A formula's token makes one mark at most, so only what is none runs out of room. */
+/* Adds a mark. Each token makes at most one, so only tokens that are no formula exceed the array. */
 static struct hbox mark(struct setter *s, int symbol, int size, double width, double height, double depth)
 {
     double em = points[size];
@@ -154,7 +154,7 @@ static bool is_letter(int token)
 
 static struct hbox set_expr(struct setter *s, struct setting style);
 
-/* *italic: what a y or z sticks out to the right, to be added unless a subscript follows. */
+/* *italic: how far a y or z extends to the right; the caller adds it unless a subscript follows. */
 static struct hbox set_symbol(struct setter *s, struct setting style, double *italic)
 {
     int token = peek(s), size = size_of(style), letter = token - LATEX_LETTER;
@@ -171,7 +171,7 @@ static struct hbox set_symbol(struct setter *s, struct setting style, double *it
                 letter == 4 ? 0.194445 : 0);
 }
 
-/* Rule 18: how far up a superscript, or down a subscript, of a single character goes. */
+/* Rule 18: the shift up of a superscript, or down of a subscript, of a single character. */
 static double script_shift(const struct hbox *script, struct setting style, bool above)
 {
     int size = size_of(style);
@@ -203,8 +203,8 @@ static struct hbox set_comb(struct setter *s, struct setting style)
     return line;
 }
 
-/* The first bracket that reaches `extent`: of the text fonts from this size upwards, else the big one. Centred on
- * the axis. */
+/* Draws the smallest bracket that covers `extent`, centred on the axis: from the text fonts, starting at this size, or
+ * the big one. */
 static struct hbox set_bracket(struct setter *s, int symbol, struct setting style, double extent)
 {
     int own = size_of(style), size = own;
@@ -215,7 +215,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
     struct hbox box = mark(s, symbol, size, bracket_width[size], 0, 0);
     struct latex_mark *drawn = &s->out->marks[box.first];
     drawn->big = big;
-    drawn->y = axis - AXIS * em; /* glyphs of either kind are centred on their own axis */
+    drawn->y = axis - AXIS * em; /* glyphs of both kinds are centred on their own axis */
     box.width = big ? BIG_WIDTH : box.width;
     box.height = half + axis;
     box.depth = half - axis;
@@ -224,7 +224,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
 
 static struct hbox set_parens(struct setter *s, struct setting style)
 {
-    struct hbox line = set_bracket(s, LATEX_CLASS_OPEN, style, 0); /* its size is known after the contents */
+    struct hbox line = set_bracket(s, LATEX_CLASS_OPEN, style, 0); /* drawn again once the contents are known */
     struct hbox inner = set_expr(s, style);
     expect(s, LATEX_PAREN_CLOSE);
     double axis = AXIS * points[size_of(style)];
@@ -243,8 +243,8 @@ static struct hbox set_parens(struct setter *s, struct setting style)
     return line;
 }
 
-/* Atoms beside each other. What stands in \left( \right) is an inner atom: in display and text style
- * there is a thin space between it and a character, and between two of them. */
+/* Atoms side by side. A pair of brackets is an inner atom (\left \right): in display and text style there is a thin
+ * space between it and a character, and between two of them. */
 static struct hbox set_term(struct setter *s, struct setting style, bool *inner_first, bool *inner_last)
 {
     struct hbox line = empty(s);
@@ -282,7 +282,7 @@ static struct hbox set_expr(struct setter *s, struct setting style)
 
 static struct hbox set_start(struct setter *s, struct setting style);
 
-/* Rule 15. */
+/* Lays out a fraction by Rule 15. */
 static struct hbox set_fraction(struct setter *s, struct setting style)
 {
     int size = size_of(style);
@@ -327,8 +327,7 @@ enum status latex_lay_out(const int *tokens, int count, struct latex_layout *lay
     struct setter s = {.tokens = tokens, .count = count, .out = layout};
     struct hbox box = set_start(&s, (struct setting){DISPLAY, false});
     if (s.wrong || s.at != count)
-        return error_set(err, STATUS_INVALID, NULL, "token %d is not where the grammar has one",
-                         s.at < count ? s.at : count);
+        return error_set(err, STATUS_INVALID, NULL, "token %d does not fit the grammar", s.at < count ? s.at : count);
     layout->width = box.width;
     layout->height = box.height;
     layout->depth = box.depth;

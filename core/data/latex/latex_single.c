@@ -1,4 +1,4 @@
-/* Crops are collected into a table by their hash; those that were seen twice are then put in order of their class. */
+/* Collects crops of characters in a hash table; crops that were seen twice are then sorted by class. */
 #include "core/data/latex/latex_single.h"
 
 #include <math.h>
@@ -15,16 +15,16 @@ struct crop {
 
 struct latex_crops {
     int side;
-    struct crop *crop; /* by class */
+    struct crop *crop; /* sorted by class */
     int count, room;
-    int first[LATEX_SINGLE_CLASSES + 1];         /* of each class */
-    int present[LATEX_SINGLE_CLASSES], presents; /* classes that have any */
+    int first[LATEX_SINGLE_CLASSES + 1];         /* index of each class's first crop */
+    int present[LATEX_SINGLE_CLASSES], presents; /* classes that have crops; their number */
 };
 
-/* Open addressing over the crops' numbers, -1 where free. */
+/* A hash table with open addressing; entries are numbers of crops, -1 where free. */
 struct table {
     int *slot;
-    int slots; /* a power of two, at least twice the crops */
+    int slots; /* a power of two, at least twice the number of crops */
 };
 
 static uint64_t hash_of(const struct crop *crop)
@@ -73,7 +73,7 @@ static bool grow(struct latex_crops *crops, struct table *table)
     return true;
 }
 
-/* Takes the crop's memory. */
+/* Adds a crop and takes over its memory. */
 static enum status add(struct latex_crops *crops, struct table *table, struct crop *crop, struct error *err)
 {
     if (crops->count == crops->room && !grow(crops, table)) {
@@ -127,7 +127,7 @@ static enum status collect(struct latex_crops *crops, struct table *table, const
     return status;
 }
 
-/* Keeps what was seen twice, by class, in the order of first sight. */
+/* Keeps the crops that were seen twice, sorted by class, then in the order in which they were first seen. */
 static enum status put_in_order(struct latex_crops *crops, struct error *err)
 {
     struct crop *ordered = malloc(((size_t)crops->count + 1) * sizeof *ordered);
@@ -139,7 +139,7 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
         for (int i = 0; i < crops->count; i++)
             if (crops->crop[i].class == class && crops->crop[i].seen > 1) {
                 ordered[kept++] = crops->crop[i];
-                crops->crop[i].grey = NULL; /* moved */
+                crops->crop[i].grey = NULL; /* now owned by the sorted array */
             }
         if (kept > crops->first[class])
             crops->present[crops->presents++] = class;
@@ -151,7 +151,8 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
     crops->crop = ordered;
     crops->count = kept;
     if (kept == 0)
-        return error_set(err, STATUS_INVALID, NULL, "no picture of a character occurs twice in these formulas");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "no crop of a character occurs twice in these formulas; use more formulas");
     return STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Two tables: words (hashed by their letters) and, of each document, the words it has. Words that turn out to be
- * plurals of others are counted as those when the matrix is made. */
+/* Counts the words of documents. There are two arrays: all words (found by hash) and, for each document, the words that
+ * it contains. Plurals whose singular occurs are counted as the singular when the matrix is made. */
 #include "core/data/tables/abstracts.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { NOTHING = -1, LATIN = 128, WORDS_MOST = 1 << 24 };
 
-/* Sorted, for bsearch(). */
+/* Sorted for bsearch(). */
 static const char *const stop_words[] = {
     "a",       "about",     "above",      "after",   "again",   "against", "all",    "also",     "am",
     "an",      "and",       "any",        "are",     "as",      "at",      "be",     "because",  "been",
@@ -33,19 +33,19 @@ static const char *const stop_words[] = {
 struct word {
     char letters[WORD_BYTES];
     int64_t count, documents;
-    int last;   /* document that had it last */
-    int stands; /* for another word: its index, or its own */
+    int last;   /* last document that contains it */
+    int stands; /* index of the word that it is counted as: its singular, or itself */
     int column;
 };
 
 struct corpus {
     struct word *words;
-    int *table, table_size; /* open addressing: indices of words, NOTHING */
+    int *table, table_size; /* open addressing: indices of words, NOTHING where free */
     int word_count, word_room;
     int *tokens; /* words of all documents, one after another */
     size_t token_count, token_room;
     size_t *starts; /* [documents + 1] */
-    char **titles;  /* [document_room], NULL where there is none */
+    char **titles;  /* [document_room] NULL where a document has no title */
     int documents, document_room;
 };
 
@@ -64,7 +64,7 @@ static unsigned hash_of(const char *letters)
     return hash;
 }
 
-/* Place of a word in the table: its index is there, or NOTHING. */
+/* The entry of the hash table where a word is, or NOTHING where it belongs. */
 static int *place_of(const struct corpus *c, const char *letters)
 {
     unsigned at = hash_of(letters) % (unsigned)c->table_size;
@@ -180,7 +180,7 @@ static enum status add_document(struct corpus *c, const char *text, struct error
     return status ? status : end_document(c, err);
 }
 
-/* Of the last one. */
+/* Sets the title of the last document. */
 static enum status add_title(struct corpus *c, const char *title, struct error *err)
 {
     c->titles[c->documents - 1] = strdup(title);
@@ -216,7 +216,7 @@ void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WO
         }
 }
 
-/* A plural stands for the first singular that occurs in its own right. */
+/* A plural is counted as the first of its singulars that occurs. */
 static void find_plurals(struct corpus *c)
 {
     for (int i = 0; i < c->word_count; i++) {
@@ -254,7 +254,7 @@ static void count_words(struct corpus *c)
         }
 }
 
-/* Columns of the words that stay, most frequent first; returns how many, -1 without memory. */
+/* Chooses the words that stay, most frequent first, as columns. Returns their number; -1: no memory. */
 static int choose_words(struct corpus *c, const struct abstracts_filter *filter)
 {
     struct word **list = malloc((size_t)(c->word_count + 1) * sizeof *list);
@@ -282,14 +282,17 @@ static size_t tokens_kept(const struct corpus *c, int d)
     return kept;
 }
 
-/* Takes the titles of the documents that stay. */
+/* Makes the matrix and moves the titles of the documents that stay into it. */
 static enum status make_matrix(struct corpus *c, int columns, struct features **features, struct error *err)
 {
     int rows = 0, row = 0;
     for (int d = 0; d < c->documents; d++)
         rows += tokens_kept(c, d) > 1;
     if (rows < 2 || columns < 2)
-        return error_set(err, STATUS_INVALID, NULL, "too little is left: %d documents, %d words", rows, columns);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "too little is left after the filter: %d documents, %d words; there must be at least 2 of each", rows,
+            columns);
     enum status status = features_create(rows, columns, 0, features, err);
     if (status)
         return status;
@@ -336,7 +339,7 @@ static char *put_utf8(char *to, int code)
     } else if (code < 0x800) {
         *to++ = (char)(0xc0 | code >> 6);
         *to++ = (char)(0x80 | (code & 0x3f));
-    } else { /* halves of pairs are kept apart: no letter of ours is beyond the basic plane */
+    } else { /* surrogates need not be joined: only ASCII letters are counted, which are never in pairs */
         *to++ = (char)(0xe0 | code >> 12);
         *to++ = (char)(0x80 | (code >> 6 & 0x3f));
         *to++ = (char)(0x80 | (code & 0x3f));
@@ -344,7 +347,7 @@ static char *put_utf8(char *to, int code)
     return to;
 }
 
-/* From behind the opening quote; *end behind the closing one, NULL when there is none. Returns the length. */
+/* Unescapes from after the opening quote; *end is after the closing one, NULL if there is none. Returns the length. */
 static int64_t unescape(const char *from, char *out, const char **end)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -406,7 +409,7 @@ int64_t abstracts_json_text(const char *line, const char *key, char *out)
 
 static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
 {
-    struct delimited d; /* for its lines: no separator occurs in them */
+    struct delimited d; /* reads lines; no field separator occurs in them */
     bool more = true;
     char *text = NULL;
     size_t room = 0;
@@ -423,8 +426,8 @@ static enum status read_lines(struct corpus *c, const char *folder, struct error
         if (!text)
             status = no_memory(err);
         else if (abstracts_json_text(d.line, "abstract", text) < 0)
-            status =
-                error_set(err, STATUS_INVALID, NULL, "line %ld of abstracts.jsonl has no text \"abstract\"", d.number);
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "line %ld of abstracts.jsonl is not a JSON object with a text \"abstract\"", d.number);
         else
             status = add_document(c, text, err);
         if (!status && abstracts_json_text(d.line, "title", text) > 0)
@@ -446,7 +449,8 @@ static enum status read_table(struct corpus *c, const char *folder, struct error
     column = column < 0 && !status ? delimited_find(&d, "abstract") : column;
     int title = status ? -1 : delimited_find(&d, "title");
     if (!status && column < 0)
-        status = error_set(err, STATUS_INVALID, NULL, "abstracts.csv has no column abstract or abstract_text");
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "abstracts.csv has no column abstract or abstract_text; it needs one of them");
     while (!status && more) {
         status = delimited_next(&d, &more, err);
         if (!status && more && (size_t)column < d.count)

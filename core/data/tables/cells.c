@@ -1,3 +1,5 @@
+/* Reads counts of molecules from the layouts that cells.h describes into one table, cells as rows and genes as columns;
+ * genes.c filters it. */
 #include "core/data/tables/cells.h"
 
 #include <stdio.h>
@@ -15,10 +17,10 @@ static enum status no_memory(struct error *err)
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
 
-/* A table as it is in the file: `lines` of `width` numbers, and what stood beside them. */
+/* A table as it is in the file: `lines` of `width` numbers, with the texts beside them. */
 struct raw {
     float *x;
-    char **names;  /* of lines: genes, or classes of cells; may be NULL entries */
+    char **names;  /* [lines] genes, or classes of cells; entries may be NULL */
     char **header; /* [width] */
     int lines, room, width;
 };
@@ -50,7 +52,7 @@ static enum status grow(struct raw *r, struct error *err)
     return STATUS_OK;
 }
 
-/* Column `name` (NOTHING: none) is text, column `drop` left out. */
+/* Reads lines of numbers; column `name` (NOTHING: none) is text, column `drop` is skipped. */
 static enum status read_lines(struct delimited *d, struct raw *r, int name, int drop, struct error *err)
 {
     bool more = true;
@@ -75,8 +77,8 @@ static enum status read_lines(struct delimited *d, struct raw *r, int name, int 
             at++;
         }
         if (!status && at != r->width)
-            status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %d numbers, not %d", d->number, d->name,
-                               at, r->width);
+            status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %d numbers, but the lines before have %d",
+                               d->number, d->name, at, r->width);
     }
     return status;
 }
@@ -119,7 +121,7 @@ static enum status start_classes(struct features *f, struct error *err)
     return f->label ? STATUS_OK : no_memory(err);
 }
 
-/* Lines of cells.tsv are in the order of the cells in the header of counts.tsv, which is checked. */
+/* Reads cells.tsv, whose lines must be in the order of the cells in the header of counts.tsv. */
 static enum status read_classes(const char *folder, struct raw *r, struct features *f, struct error *err)
 {
     struct delimited d;
@@ -137,7 +139,9 @@ static enum status read_classes(const char *folder, struct raw *r, struct featur
     for (int i = 0; !status && i < f->rows; i++) {
         status = delimited_next(&d, &more, err);
         if (!status && (!more || (size_t)column >= d.count || strcmp(d.fields[0], r->header[i]) != 0))
-            status = error_set(err, STATUS_INVALID, NULL, "cells.tsv and counts.tsv differ at cell %d", i + 1);
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "cells.tsv and counts.tsv have different ids at cell %d; their orders must be the same",
+                               i + 1);
         if (!status)
             status = add_class(f, i, d.fields[column], err);
     }
@@ -147,7 +151,7 @@ static enum status read_classes(const char *folder, struct raw *r, struct featur
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
-/* Genes in lines become cells in rows. */
+/* Transposes a table of one gene a line into rows of cells. */
 static enum status turn(struct raw *r, struct features **features, struct error *err)
 {
     struct features *f;
@@ -180,7 +184,7 @@ static enum status take(struct raw *r, bool classes, struct features **features,
     return status;
 }
 
-/* `genes`: lines may be genes. */
+/* Loads one file; `genes`: its lines may be genes. */
 static enum status load(const char *folder, const char *name, bool genes, struct features **features, struct error *err)
 {
     static const char *const classes[] = {"cell_type", "class", "label"};
@@ -197,7 +201,7 @@ static enum status load(const char *folder, const char *name, bool genes, struct
     for (int i = 0; !status && i < 3 && text < 0; i++)
         text = delimited_find(&d, classes[i]);
     text = across ? 0 : text;
-    int drop = !across && genes && text > 0 ? 0 : -1; /* ids of cells */
+    int drop = !across && genes && text > 0 ? 0 : -1; /* column of the cells' ids */
     if (!status)
         status = read_header(&d, &r, text, drop, err);
     if (!status)
@@ -215,8 +219,8 @@ static enum status load(const char *folder, const char *name, bool genes, struct
 
 /* ---- the published file ------------------------------------------------------------------------------- */
 
-/* Ten lines about the cells, called by their second field, a line between, then a gene a line: its name, a cluster, a
- * count for each cell. The first two fields belong to no cell. */
+/* The published table: ten lines about the cells, each named in its second field, an empty line, then one gene a line:
+ * its name, a cluster, and a count for each cell. The first two fields belong to no cell. */
 enum { ABOUT_LINES = 10, BESIDE = 2 };
 
 static enum status keep_header(struct delimited *d, struct raw *r, struct error *err)
@@ -236,8 +240,8 @@ static enum status keep_header(struct delimited *d, struct raw *r, struct error 
 static enum status keep_gene(struct delimited *d, struct raw *r, struct error *err)
 {
     if ((int)d->count != r->width + BESIDE)
-        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, not %d", d->number, d->name,
-                         d->count, r->width + BESIDE);
+        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, but the lines before have %d",
+                         d->number, d->name, d->count, r->width + BESIDE);
     enum status status = grow(r, err);
     for (int i = 0; !status && i < r->width; i++) {
         double value;
@@ -291,7 +295,8 @@ static enum status copy_names(char ***names, const struct collection_names *from
 static enum status take_collection(const struct collection *c, struct features **features, struct error *err)
 {
     if (c->kind != COLLECTION_TABLE)
-        return error_set(err, STATUS_INVALID, NULL, "it is no table: %s", collection_kinds[c->kind]);
+        return error_set(err, STATUS_INVALID, NULL, "the data set contains %s; this method needs a table",
+                         collection_kinds[c->kind]);
     if (c->count < 2 || c->count > 1 << 30)
         return error_set(err, STATUS_INVALID, NULL, "the table has fewer than two rows");
     enum status status = features_create((int)c->count, c->cols, 0, features, err);

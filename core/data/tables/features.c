@@ -1,3 +1,4 @@
+/* The table that tabular methods train on: memory, names, folds and moments. */
 #include "core/data/tables/features.h"
 
 #include <math.h>

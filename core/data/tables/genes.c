@@ -1,3 +1,4 @@
+/* Filters and normalises the genes of a table of counts, after Zeisel et al. (2015). */
 #include "core/data/tables/genes.h"
 
 #include <math.h>
@@ -61,7 +62,7 @@ enum status genes_quantile_normalise(float *x, int rows, int columns, struct err
 
 /* ---- measures ----------------------------------------------------------------------------------------- */
 
-/* Columns as unit vectors about their mean, [columns][rows]; a constant column is all 0. */
+/* Columns centred and scaled to norm 1, [columns][rows]; a constant column is all 0. The caller frees it. */
 static float *standardised(const struct features *f)
 {
     int n = f->rows;
@@ -133,14 +134,14 @@ void genes_noise(const struct features *f, double power, double offset, double *
 
 /* ---- choice ------------------------------------------------------------------------------------------- */
 
-/* Columns for which keep[j] holds, in place. */
+/* Keeps the columns with keep[j], in place. `what` completes the message when fewer than two are left. */
 static enum status keep_columns(struct features *f, const bool *keep, const char *what, struct error *err)
 {
     int kept = 0;
     for (int j = 0; j < f->columns; j++)
         kept += keep[j];
     if (kept < 2)
-        return error_set(err, STATUS_INVALID, NULL, "too few genes %s", what);
+        return error_set(err, STATUS_INVALID, NULL, "fewer than 2 genes %s; loosen the filter", what);
     for (int i = 0; i < f->rows; i++)
         for (int j = 0, at = 0; j < f->columns; j++)
             if (keep[j])
@@ -161,7 +162,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The `most` columns of the largest score, the first of equal ones. */
+/* Keeps the `most` columns of the largest score; ties go to the first column. */
 static enum status keep_largest(struct features *f, const double *score, int most, bool *keep, struct error *err)
 {
     if (f->columns <= most)
@@ -181,7 +182,7 @@ static enum status keep_largest(struct features *f, const double *score, int mos
         left -= last;
     }
     free(sorted);
-    return keep_columns(f, keep, "are asked for", err);
+    return keep_columns(f, keep, "would stay", err);
 }
 
 enum status genes_keep_varied(struct features *f, int most, struct error *err)
@@ -219,7 +220,7 @@ enum status genes_choose(struct features *f, const struct cells_filter *filter, 
         features_moments(f, score, NULL);
         for (size_t j = 0; j < g; j++)
             keep[j] = score[j] * f->rows >= filter->least_molecules;
-        status = keep_columns(f, keep, "have molecules enough", err);
+        status = keep_columns(f, keep, "have enough molecules", err);
     }
     if (!status && filter->neighbours > 0)
         status = keep_correlated(f, filter, keep, err);

@@ -1,6 +1,6 @@
-/* A pass: for each document, gamma and the expected log of its mixture in turn until gamma rests; counts over words
- * go to topics by it; from their sums the topics' parameters lambda follow. Documents are cut into fixed parts whose
- * sums are added in order. */
+/* A pass updates, for each document in turn, gamma and the expected log of its mixture until gamma stops changing. The
+ * expected counts of words by topic are summed, and the topics' parameters lambda follow from the sums. Documents are
+ * divided into fixed parts whose sums are added in a fixed order, so the result does not depend on the threads. */
 #include "core/data/tables/lda.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ double lda_digamma(double x)
            square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square / 132))));
 }
 
-/* E log of a Dirichlet's rows. */
+/* Expected logarithms of Dirichlet variables, one in each row. */
 static void expected_log(const double *parameters, int rows, int columns, double *out)
 {
     for (int r = 0; r < rows; r++) {
@@ -43,10 +43,11 @@ struct work {
     const struct features *counts;
     const double *weights; /* exp E log beta, [words][topics] */
     double *gamma;         /* [documents][topics] */
-    double *sums;          /* [parts][words][topics], NULL: not needed */
+    double *sums;          /* [parts][words][topics]; NULL: not needed */
 };
 
-/* One document: its counts' words and sizes in `word` and `size`; leaves exp E log theta in `e`. */
+/* Fits one document with `count` words: their numbers in `word`, their counts in `size`. Leaves exp E log theta in `e`.
+ */
 static void settle(const struct work *w, int count, const int *word, const double *size, double *gamma, double *e,
                    double *next)
 {
@@ -106,12 +107,12 @@ static void part_task(void *context, int chunk, int worker)
         }
     }
     if (!word || !size)
-        w->gamma[(ptrdiff_t)from * k] = NAN; /* told by the caller */
+        w->gamma[(ptrdiff_t)from * k] = NAN; /* the caller finds it and reports the failure */
     free(word);
     free(size);
 }
 
-/* By words for documents, by topics in `lambda` [topics][words]. */
+/* Makes the weights [words][topics] from lambda [topics][words]. */
 static void make_weights(const double *lambda, int topics, int words, double *scratch, double *weights)
 {
     expected_log(lambda, topics, words, scratch);
@@ -132,7 +133,7 @@ static void learn_topics(const struct work *w, double *lambda)
         }
 }
 
-/* E log p - E log q of one Dirichlet's rows under a symmetric prior. */
+/* E log p - E log q, summed over rows that are Dirichlet variables with a symmetric prior. */
 static double dirichlet_bound(const double *parameters, const double *logs, int rows, int columns, double prior)
 {
     double bound = 0;
@@ -178,7 +179,7 @@ static void to_shares(const double *from, int rows, int columns, double *to)
     }
 }
 
-/* Near one, as a gamma variable of shape 100 and mean 1 is. */
+/* Starts near 1: each parameter is approximately a gamma variable of shape 100 and mean 1. */
 static void start_topics(const struct lda_setup *setup, double *lambda, int words)
 {
     struct philox from = philox_stream(setup->seed, STREAM_TOPICS, 0);

@@ -1,4 +1,5 @@
-/* All positive ratings are held as (user, movie) pairs, 8 bytes each: 100 MB for the largest MovieLens. */
+/* Filters MovieLens ratings. All positive ratings are in memory as pairs (user, movie) of 8 bytes: 100 MB for the
+ * largest MovieLens. */
 #include "core/data/tables/ratings.h"
 
 #include <stdio.h>
@@ -15,14 +16,14 @@ struct pair {
 };
 
 struct movie {
-    int count, first, column; /* first: order of appearance */
+    int count, first, column; /* first: order in which it appeared */
 };
 
 struct loader {
     const struct ratings_filter *filter;
     struct pair *pairs;
     size_t count, room;
-    int *users;           /* [user_ids] ones of a user; then its row, or -1 */
+    int *users;           /* [user_ids] number of the user's ones; later its row, or -1 */
     struct movie *movies; /* [movie_ids] */
     int user_ids, movie_ids, rows, columns;
 };
@@ -35,7 +36,7 @@ static enum status no_memory(struct error *err)
 static enum status take_pair(struct loader *l, double user, double movie, struct error *err)
 {
     if (!(user >= 0 && user < IDS_MOST && movie >= 0 && movie < IDS_MOST))
-        return error_set(err, STATUS_INVALID, NULL, "ratings.csv has an id beyond %d", IDS_MOST);
+        return error_set(err, STATUS_INVALID, NULL, "ratings.csv has an id outside 0 to %d", IDS_MOST);
     if (l->count == l->room) {
         size_t room = l->room ? 2 * l->room : 65536;
         struct pair *pairs = realloc(l->pairs, room * sizeof *pairs);
@@ -60,7 +61,8 @@ static enum status read_pairs(struct loader *l, const char *folder, struct error
         status = delimited_next(&d, &more, err);
     int columns[] = {delimited_find(&d, "userId"), delimited_find(&d, "movieId"), delimited_find(&d, "rating")};
     if (!status && (columns[0] < 0 || columns[1] < 0 || columns[2] < 0))
-        status = error_set(err, STATUS_INVALID, NULL, "ratings.csv does not begin with userId, movieId, rating");
+        status =
+            error_set(err, STATUS_INVALID, NULL, "ratings.csv does not begin with the columns userId, movieId, rating");
     while (!status) {
         status = delimited_next(&d, &more, err);
         if (status || !more)
@@ -88,7 +90,7 @@ static int by_count(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-/* The movies that are kept get their columns, in the order of their ids. */
+/* Gives the chosen movies their columns, in the order of their ids. */
 static enum status choose_movies(struct loader *l, struct error *err)
 {
     struct ranked *list = calloc((size_t)l->movie_ids, sizeof *list);
@@ -117,7 +119,7 @@ static enum status choose_movies(struct loader *l, struct error *err)
     return STATUS_OK;
 }
 
-/* Users with a one left, by their ids; more than asked for: a draw without replacement, kept in that order of ids. */
+/* Chooses the users that have a one left, by id. If there are too many, draws some without replacement. */
 static enum status choose_users(struct loader *l, struct error *err)
 {
     int *kept = calloc(2 * (size_t)l->user_ids + 1, sizeof *kept), count = 0;
@@ -152,8 +154,10 @@ static enum status choose_users(struct loader *l, struct error *err)
 static enum status fill(const struct loader *l, struct features **features, struct error *err)
 {
     if (l->rows < 2 || l->columns < 2)
-        return error_set(err, STATUS_INVALID, NULL, "too few ratings are left: %d users, %d movies", l->rows,
-                         l->columns);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "too few ratings are left after the filter: %d users, %d movies; there must be at least 2 of each", l->rows,
+            l->columns);
     enum status status = features_create(l->rows, l->columns, 0, features, err);
     for (size_t i = 0; !status && i < l->count; i++) {
         int row = l->users[l->pairs[i].user], column = l->movies[l->pairs[i].movie].column;
@@ -163,7 +167,7 @@ static enum status fill(const struct loader *l, struct features **features, stru
     return status;
 }
 
-/* Titles, where there is a file of them; a movie without one is called by its number. */
+/* Reads titles if there is a movies.csv; a movie without a title is named by its number. */
 static enum status name_movies(const struct loader *l, const char *folder, struct features *features, struct error *err)
 {
     struct delimited d;

@@ -1,3 +1,5 @@
+/* Draws the synthetic table of seven features. Each row has its own random stream, so rows do not depend on their
+ * number. */
 #include "core/data/tables/synthetic.h"
 
 #include <math.h>

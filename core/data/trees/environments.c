@@ -1,3 +1,5 @@
+/* Simulates environments on a tree: weights that change along its edges, the map psi from inputs to latent variables,
+ * and rows of inputs and outcomes. */
 #include "core/data/trees/environments.h"
 
 #include <math.h>
@@ -62,7 +64,7 @@ void environments_free(struct environments *e)
 
 /* ---- weights ------------------------------------------------------------------------------------------ */
 
-/* The coordinates that change on the arc above `node`. */
+/* Draws the changes on the edge above `node`. */
 static void draw_change(const struct environments_outcome *o, int node, double *change)
 {
     struct philox from = philox_stream(o->seed, STREAM_CHANGE, (uint64_t)node);
@@ -102,7 +104,7 @@ float environments_outcome_at(const struct environments *e, int node, const floa
 struct psi {
     enum environments_psi kind;
     int features, latent;
-    double *first, *second; /* [units][features], [latent][units]; or [latent][features] alone */
+    double *first, *second; /* tanh: [units][features], [latent][units]; linear: first is [latent][features] */
     double *mean, *scale;   /* [latent] */
 };
 
@@ -127,7 +129,7 @@ static void psi_raw(const struct psi *p, const double *x, double *z)
     }
 }
 
-/* Variance 1: exactly for the linear one, over a fixed sample for the other. */
+/* Scales every latent variable to variance 1: exactly for the linear map, over a fixed sample for the other. */
 static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z)
 {
     double *squares = p->mean;
@@ -136,7 +138,7 @@ static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z)
         philox_fill_normal(&from, 0, x, (size_t)p->features);
         psi_raw(p, x, z);
         for (int c = 0; c < p->latent; c++)
-            squares[c] += z[c] * z[c] / SCALE_ROWS; /* odd functions of x: the mean is 0 */
+            squares[c] += z[c] * z[c] / SCALE_ROWS; /* z is an odd function of x, so its mean is 0 */
     }
     for (int c = 0; c < p->latent; c++) {
         double norm = 0;

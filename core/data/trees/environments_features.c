@@ -1,5 +1,5 @@
-/* Tables of features: the last steps that all sources of environments share. It chooses and standardises the columns
- * that are trained on and, where a data set has no outcome, plants latent variables and an outcome of known weights. */
+/* The last steps that all readers of environments share: they choose and standardise the features that are trained on
+ * and, where a data set has no outcome, plant latent variables and an outcome with known weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Columns in place: those of the largest variance, standardised; constant ones go. */
+/* Keeps the columns of the largest variance, standardised, in place; removes constant columns. */
 static enum status choose_features(struct environments *e, int most, struct error *err)
 {
     int d = e->features, kept = 0;
@@ -81,7 +81,8 @@ static enum status choose_features(struct environments *e, int most, struct erro
         }
     e->features = kept;
     free(deviation);
-    return kept > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "no feature varies");
+    return kept > 0 ? STATUS_OK
+                    : error_set(err, STATUS_INVALID, NULL, "no feature varies: every column has one value in all rows");
 }
 
 /* ---- planting ----------------------------------------------------------------------------------------- */
@@ -138,7 +139,9 @@ static enum status plant(const struct tree *tree, const struct environments_outc
     for (int i = 0; i < e->rows; i++)
         e->y[i] = environments_outcome_at(e, e->node[i], e->z + (ptrdiff_t)i * k,
                                           o->noise * philox_normal(&noise, (uint64_t)i));
-    return size > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "%d features for %d latent variables", d, k);
+    return size > 0 ? STATUS_OK
+                    : error_set(err, STATUS_INVALID, NULL,
+                                "%d features are too few for %d latent variables; each needs at least one", d, k);
 }
 
 static bool are_labels(const struct environments *e)

@@ -1,5 +1,5 @@
-/* Reads a data set's folder into environments: a tree and one or two tab-separated tables whose rows belong to nodes of
- * the tree (environments.h describes the files). Data sets that a user uploaded are read by environments_upload.c. */
+/* Reads a data set's folder into environments: a tree, and one or two tab-separated tables whose rows belong to nodes
+ * of the tree (environments.h describes the files). environments_upload.c reads data sets that a user uploaded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 
 enum { COLUMNS_MOST = 1 << 20 };
 
-/* A table as it is in a file. The first column is text, others by their first value. */
+/* A table as it is in a file. The first column is text; any other column is text if its first value is no number. */
 struct sheet {
     int rows, columns, room;
     char **header; /* [columns] */
     bool *is_text; /* [columns] */
-    float *x;      /* [rows][columns], 0 for text */
-    char **text;   /* [rows][columns], NULL for numbers */
+    float *x;      /* [rows][columns], 0 where a column is text */
+    char **text;   /* [rows][columns], NULL where a column is numbers */
 };
 
 static void sheet_close(struct sheet *s)
@@ -34,7 +34,7 @@ static enum status read_header(struct delimited *d, struct sheet *s, struct erro
 {
     s->columns = (int)d->count;
     if (d->count < 2 || d->count > COLUMNS_MOST)
-        return error_set(err, STATUS_INVALID, NULL, "%s needs two columns at least", d->name);
+        return error_set(err, STATUS_INVALID, NULL, "%s needs at least two columns, an id and a feature", d->name);
     s->header = calloc(d->count, sizeof *s->header);
     s->is_text = calloc(d->count, sizeof *s->is_text);
     for (size_t j = 0; s->header && s->is_text && j < d->count; j++)
@@ -63,8 +63,8 @@ static enum status read_row(struct delimited *d, struct sheet *s, struct error *
 {
     enum status status = grow(s, err);
     if (!status && (int)d->count != s->columns)
-        status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, not %d", d->number, d->name,
-                           d->count, s->columns);
+        status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, but the header has %d", d->number,
+                           d->name, d->count, s->columns);
     if (status)
         return status;
     ptrdiff_t at = (ptrdiff_t)s->rows++ * s->columns;
@@ -99,12 +99,12 @@ static enum status sheet_read(const char *folder, const char *name, struct sheet
     while (!status && !(status = delimited_next(&d, &more, err)) && more)
         status = read_row(&d, s, err);
     if (!status && s->rows < 2)
-        status = error_set(err, STATUS_INVALID, NULL, "%s has fewer than two lines", name);
+        status = error_set(err, STATUS_INVALID, NULL, "%s has fewer than two lines below its header", name);
     delimited_close(&d);
     return status;
 }
 
-/* The first of two files that is there; *found NULL when neither is. */
+/* Reads the first of two files, or the second if the first does not exist; *found: its name, NULL if neither exists. */
 static enum status read_either(const char *folder, const char *first, const char *second, struct sheet *s,
                                const char **found, struct error *err)
 {
@@ -126,7 +126,7 @@ static enum status read_either(const char *folder, const char *first, const char
 
 /* ---- places ------------------------------------------------------------------------------------------- */
 
-/* How many different nodes a column names; met: room for all nodes. */
+/* Number of different nodes that a column names. met: [tree->nodes] scratch. */
 static int nodes_named(const struct sheet *s, int column, const struct tree *tree, bool *met)
 {
     int count = 0;
@@ -140,7 +140,8 @@ static int nodes_named(const struct sheet *s, int column, const struct tree *tre
     return count;
 }
 
-/* The text column that names the most nodes, so that of two levels it is the lower; node: [rows]. */
+/* Finds each row's node from the text column that names the most nodes, so of two levels from the lower. node: [rows],
+ * -1 for a row without a node. */
 static enum status find_places(const struct sheet *s, const struct tree *tree, int *node, struct error *err)
 {
     int best = 0, column = -1;
@@ -154,7 +155,9 @@ static enum status find_places(const struct sheet *s, const struct tree *tree, i
     }
     free(met);
     if (best < 2)
-        return error_set(err, STATUS_INVALID, NULL, "no column of the table names nodes of the tree");
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "no text column of the table names at least two nodes of the tree; one column must hold names of nodes");
     for (int i = 0; i < s->rows; i++)
         node[i] = tree_find(tree, s->text[(ptrdiff_t)i * s->columns + column]);
     return STATUS_OK;
@@ -170,8 +173,8 @@ static int outcome_column(const struct sheet *s)
 
 /* ---- tables ------------------------------------------------------------------------------------------- */
 
-/* Where the values of a data set are. Features are the columns of `table`, or the lines of `matrix` where there is one:
- * its columns are then the rows of `table`. */
+/* Where the values of a data set are. Features are the columns of `table` or, if there is a matrix, its lines; the
+ * columns of the matrix are then the rows of `table`. */
 struct layout {
     const struct sheet *table, *matrix; /* matrix: NULL without one */
     const int *node;                    /* [table->rows] the row's node; -1: the row is left out */
@@ -183,7 +186,7 @@ static bool is_feature(const struct layout *l, int line)
     return l->matrix || (line > 0 && !l->table->is_text[line] && line != l->outcome);
 }
 
-/* Lines of the matrix or columns of the table, features or not. */
+/* Number of candidates for features: lines of the matrix, or columns of the table. */
 static int line_count(const struct layout *l)
 {
     return l->matrix ? l->matrix->rows : l->table->columns;
@@ -222,8 +225,8 @@ static void copy_row(const struct layout *l, int row, int to, struct environment
     e->y[to] = l->outcome >= 0 ? l->table->x[(ptrdiff_t)row * l->table->columns + l->outcome] : 0;
 }
 
-/* Copies the rows that have a node, with names of features. An outcome is planted later where there is none, or where
- * the caller wants one planted. */
+/* Copies the rows that have a node, and the names of the features. The result has latent variables, which the caller
+ * plants, if the data set has no outcome or the caller wants one planted. */
 static enum status collect(const struct layout *l, int nodes, const struct environments_reading *reading,
                            struct environments **environments, struct error *err)
 {
@@ -245,12 +248,15 @@ static enum status collect(const struct layout *l, int nodes, const struct envir
 static enum status same_ids(const struct sheet *matrix, const struct sheet *table, struct error *err)
 {
     if (matrix->columns != table->rows + 1)
-        return error_set(err, STATUS_INVALID, NULL, "the matrix has %d columns for %d rows of the table",
-                         matrix->columns - 1, table->rows);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "the matrix has %d columns of values, but the table has %d rows; there must be one column for each row",
+            matrix->columns - 1, table->rows);
     for (int i = 0; i < table->rows; i++)
         if (strcmp(matrix->header[i + 1], table->text[(ptrdiff_t)i * table->columns]) != 0)
-            return error_set(err, STATUS_INVALID, NULL, "row %d is %.60s in the matrix and %.60s in the table", i + 1,
-                             matrix->header[i + 1], table->text[(ptrdiff_t)i * table->columns]);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "id %d is %.60s in the matrix but %.60s in the table; both must be in the same order",
+                             i + 1, matrix->header[i + 1], table->text[(ptrdiff_t)i * table->columns]);
     return STATUS_OK;
 }
 
@@ -281,7 +287,8 @@ static enum status read_files(const char *folder, const struct environments_read
     if (!status && (!found || across))
         status = read_either(folder, "samples.tsv", "cells.tsv", &table, &second, err);
     if (!status && ((!found && !second) || (across && !second)))
-        status = error_set(err, STATUS_INVALID, NULL, "the data set has no samples.tsv and no cells.tsv");
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "the data set has no samples.tsv and no cells.tsv; it needs one of them");
     if (!status && across)
         status = same_ids(&matrix, &table, err);
     if (!status)

@@ -1,4 +1,4 @@
-/* Tables that were uploaded: a row's group says where it belongs. */
+/* Reads a table that a user uploaded: each row's group is its environment, and the groups' names make the tree. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 /* ---- the tree of the groups' names ---------------------------------------------------------------------- */
 
-struct arcs_list {
+struct edge_list {
     char **parent, **child;
     int count, room;
 };
 
 static const char ROOT[] = "all";
 
-static void list_close(struct arcs_list *l)
+static void list_close(struct edge_list *l)
 {
     for (int i = 0; i < l->count; i++) {
         free(l->parent[i]);
@@ -27,7 +27,7 @@ static void list_close(struct arcs_list *l)
     free(l->child);
 }
 
-static bool list_has(const struct arcs_list *l, const char *child, size_t bytes)
+static bool list_has(const struct edge_list *l, const char *child, size_t bytes)
 {
     for (int i = 0; i < l->count; i++)
         if (strlen(l->child[i]) == bytes && memcmp(l->child[i], child, bytes) == 0)
@@ -35,8 +35,8 @@ static bool list_has(const struct arcs_list *l, const char *child, size_t bytes)
     return false;
 }
 
-/* The first `bytes` of a path, below what stands before its last '/'. */
-static enum status list_add(struct arcs_list *l, const char *path, size_t bytes, struct error *err)
+/* Adds the first `bytes` of a path as a child of the part before its last '/', or of the root. */
+static enum status list_add(struct edge_list *l, const char *path, size_t bytes, struct error *err)
 {
     size_t above = bytes;
     while (above > 0 && path[above - 1] != '/')
@@ -62,8 +62,8 @@ static enum status list_add(struct arcs_list *l, const char *path, size_t bytes,
     return STATUS_OK;
 }
 
-/* A name and all that it is below. */
-static enum status add_path(struct arcs_list *l, const char *path, struct error *err)
+/* Adds a group's name and all paths above it. */
+static enum status add_path(struct edge_list *l, const char *path, struct error *err)
 {
     enum status status = STATUS_OK;
     size_t all = strlen(path);
@@ -71,19 +71,21 @@ static enum status add_path(struct arcs_list *l, const char *path, struct error 
         if (path[bytes] != '/' && path[bytes] != '\0')
             continue;
         if (path[bytes - 1] == '/' || path[0] == '/')
-            return error_set(err, STATUS_INVALID, NULL, "group %.80s has an empty part between its '/'", path);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "group %.80s has an empty part before, after or between '/'; use names like a/b", path);
         if (!list_has(l, path, bytes))
             status = list_add(l, path, bytes, err);
         if (!status && l->count >= TREE_NODES_MOST)
             status =
-                error_set(err, STATUS_LIMIT, NULL, "the groups make a tree of more than %d nodes", TREE_NODES_MOST);
+                error_set(err, STATUS_LIMIT, NULL,
+                          "the groups make a tree of more than %d nodes, the most that is allowed", TREE_NODES_MOST);
     }
     return status;
 }
 
 static enum status tree_of_groups(const struct collection_names *groups, struct tree **tree, struct error *err)
 {
-    struct arcs_list list = {0};
+    struct edge_list list = {0};
     enum status status = STATUS_OK;
     for (int g = 0; !status && g < groups->count; g++)
         status = add_path(&list, groups->name[g], err);
@@ -102,7 +104,7 @@ static bool plain_number(const char *text, double *value)
     return end != text && *end == '\0' && isfinite(*value);
 }
 
-/* What the labels say: numbers, or the second of two names against the first. value: [vocabulary]. */
+/* The number of each label: its name as a number, or 0 and 1 for two names. value: [vocabulary]. */
 static enum status values_of_labels(const struct collection *c, double *value, struct error *err)
 {
     bool numbers = true;
@@ -110,7 +112,8 @@ static enum status values_of_labels(const struct collection *c, double *value, s
         numbers = numbers && plain_number(c->vocabulary.name[i], &value[i]);
     if (!numbers && c->vocabulary.count != 2)
         return error_set(err, STATUS_INVALID, NULL,
-                         "an outcome must be numbers or two names, and these labels are %d names; or plant one",
+                         "the labels are %d names, but an outcome must be numbers or exactly two names; change the "
+                         "labels or plant an outcome",
                          c->vocabulary.count);
     for (int i = 0; !numbers && i < 2; i++)
         value[i] = i;
@@ -164,12 +167,13 @@ static enum status take(const struct collection *c, const struct environments_re
     int outcome = outcome_column(c);
     bool labelled = c->target == TARGET_CLASS, plant = r->plant || (outcome < 0 && !labelled);
     if (c->kind != COLLECTION_TABLE)
-        return error_set(err, STATUS_INVALID, NULL, "environments need a table, and this data set is of %s",
+        return error_set(err, STATUS_INVALID, NULL, "environments need a table, but this data set contains %s",
                          collection_kinds[c->kind]);
     if (!c->group || c->groups.count < 2)
-        return error_set(err, STATUS_INVALID, NULL, "the table has no groups, which are its environments");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the table needs a group column with at least two groups, which are its environments");
     if (c->count > INT32_MAX / 2)
-        return error_set(err, STATUS_LIMIT, NULL, "too many rows");
+        return error_set(err, STATUS_LIMIT, NULL, "the table has more than 1073741823 rows");
     enum status status = tree_of_groups(&c->groups, tree, err);
     if (!status)
         status = environments_table((int)c->count, c->cols - (outcome >= 0), plant ? r->outcome.latent : 0,

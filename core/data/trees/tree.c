@@ -1,3 +1,4 @@
+/* Trees: generators, the Newick parser, and the assembly of a tree from a list of edges in any order. */
 #include "core/data/trees/tree.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ void tree_destroy(struct tree *tree)
     free(tree);
 }
 
-/* One more node; in memory that doubles. */
+/* Adds a node; the memory doubles when it is full. */
 static enum status add_node(struct tree *t, int parent, const char *name, struct error *err)
 {
     int n = t->nodes;
@@ -126,7 +127,7 @@ static const char *skip(const char *at)
     return at;
 }
 
-/* A label with its branch length, which is dropped. */
+/* Reads a label and skips its branch length. */
 static const char *read_label(const char *at, char name[NAME_BYTES])
 {
     size_t bytes = 0;
@@ -161,7 +162,7 @@ static enum status rename_node(struct tree *t, int node, const char *name, struc
     return STATUS_OK;
 }
 
-/* `at` is always the node whose children or label come next. */
+/* `at` is the node whose children or label come next. */
 enum status tree_newick(const char *text, struct tree **tree, struct error *err)
 {
     char name[NAME_BYTES];
@@ -185,18 +186,18 @@ enum status tree_newick(const char *text, struct tree **tree, struct error *err)
             c = read_label(c, name);
             bool ends = *c == '\0' || strchr(",);", *c) != NULL;
             status = c == before || !ends
-                         ? error_set(err, STATUS_INVALID, NULL, "the Newick tree does not read at \"%.20s\"", c)
+                         ? error_set(err, STATUS_INVALID, NULL, "the Newick tree has a syntax error at \"%.20s\"", c)
                          : rename_node(*tree, at, name, err);
         }
     }
     if (!status && (at != 0 || *c != ';' || (*tree)->nodes < 2))
-        status = error_set(err, STATUS_INVALID, NULL, "the Newick tree does not close, or has no arc");
+        status = error_set(err, STATUS_INVALID, NULL, "the Newick tree has an open bracket or only one node");
     return finish(status, tree);
 }
 
 /* ---- edges -------------------------------------------------------------------------------------------- */
 
-/* Names in order, for looking up. */
+/* Names sorted for lookup. */
 struct entry {
     const char *name;
     int at;
@@ -213,7 +214,7 @@ static int look_up(const struct entry *sorted, int count, const char *name)
     return found ? found->at : -1;
 }
 
-/* Children of node `from` on go behind it, breadth first: a child whose parent is there is added. */
+/* Adds nodes breadth first: appends the children of each node from `from` on. */
 static enum status grow(struct tree *t, const char *const *children, const int *parent_edge, const int *order,
                         int count, int *node_of_edge, struct error *err)
 {
@@ -246,24 +247,27 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
         qsort(sorted, (size_t)count, sizeof *sorted, by_name);
     for (int i = 1; !status && i < count; i++)
         if (strcmp(sorted[i - 1].name, sorted[i].name) == 0)
-            status = error_set(err, STATUS_INVALID, NULL, "node %.80s of the tree has two parents", sorted[i].name);
+            status = error_set(err, STATUS_INVALID, NULL, "node %.80s of the tree has two parents; only one is allowed",
+                               sorted[i].name);
     for (int i = 0; !status && i < count; i++) {
         node[i] = -1;
         order[i] = i;
         above[i] = look_up(sorted, count, parents[i]);
         if (above[i] < 0 && root && strcmp(root, parents[i]) != 0)
-            status = error_set(err, STATUS_INVALID, NULL, "the tree has two roots, %.80s and %.80s", root, parents[i]);
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "the tree has two roots, %.80s and %.80s; exactly one node may have no parent", root,
+                               parents[i]);
         root = above[i] < 0 ? parents[i] : root;
     }
     if (!status && !root)
-        status = error_set(err, STATUS_INVALID, NULL, "the tree has no root");
+        status = error_set(err, STATUS_INVALID, NULL, "the tree has no root: every node has a parent");
     *tree = NULL;
     if (!status)
         status = start(tree, root, err);
     if (!status)
         status = grow(*tree, children, above, order, count, node, err);
     if (!status && (*tree)->nodes != count + 1)
-        status = error_set(err, STATUS_INVALID, NULL, "%d arcs of the tree do not hang on its root %.80s",
+        status = error_set(err, STATUS_INVALID, NULL, "%d edges of the tree are not connected to its root %.80s",
                            count + 1 - (*tree)->nodes, root);
     free(sorted);
     free(above);
@@ -294,7 +298,10 @@ static enum status read_pairs(struct delimited *d, struct pairs *p, struct error
             p->room = room;
         }
         if ((size_t)from >= d->count || (size_t)to >= d->count || p->count == TREE_NODES_MOST)
-            return error_set(err, STATUS_INVALID, NULL, "line %ld of %s is no arc", d->number, d->name);
+            return error_set(
+                err, STATUS_INVALID, NULL,
+                "line %ld of %s is not an edge with a parent and a child, or exceeds the 20000 nodes that are allowed",
+                d->number, d->name);
         char **pair = p->names + 2 * (size_t)p->count++;
         pair[0] = strdup(d->fields[from]);
         pair[1] = strdup(d->fields[to]);

@@ -1,3 +1,4 @@
+/* Draws trees with cairo: places the nodes in rows and columns, then draws edges, marks, title, legend and note. */
 #include "core/data/trees/tree_plot.h"
 
 #include <cairo.h>
@@ -39,8 +40,8 @@ static void place(const struct tree *t, struct laid_out *l)
     }
 }
 
-/* Leaves get rows in the order of a walk; inner nodes the middle of their children. */
-static void walk(const struct tree *t, struct laid_out *l, int node)
+/* Places nodes depth first: leaves get consecutive rows, inner nodes the middle of their children. */
+static void place_rows(const struct tree *t, struct laid_out *l, int node)
 {
     double low = INFINITY, high = -INFINITY;
     if (l->leaf[node]) {
@@ -49,7 +50,7 @@ static void walk(const struct tree *t, struct laid_out *l, int node)
     }
     for (int v = node + 1; v < t->nodes; v++)
         if (t->parent[v] == node) {
-            walk(t, l, v);
+            place_rows(t, l, v);
             low = fmin(low, l->y[v]);
             high = fmax(high, l->y[v]);
         }
@@ -65,7 +66,7 @@ static void scale(const struct tree_plot *p, struct laid_out *l)
     for (int v = 0; v < p->tree->nodes; v++)
         l->x[v] = LEFT + step * l->x[v];
     l->width = LEFT + step * l->depth + NAMES;
-    l->width = l->width < 690 ? 690 : l->width; /* the note below */
+    l->width = l->width < 690 ? 690 : l->width; /* the note below needs this width */
     l->bottom = TOP + ROW * l->leaves + MARGIN;
     l->height = l->bottom + LEGEND_ROW * (p->legend_count > 0) + NOTE_ROW * lines + MARGIN;
 }
@@ -83,7 +84,7 @@ static void put(cairo_t *c, double x, double y, const char *text)
     cairo_show_text(c, text);
 }
 
-static void draw_arcs(cairo_t *c, const struct tree_plot *p, const struct laid_out *l)
+static void draw_edges(cairo_t *c, const struct tree_plot *p, const struct laid_out *l)
 {
     const struct tree *t = p->tree;
     cairo_set_line_width(c, 1.3);
@@ -121,7 +122,7 @@ static void draw_mark(cairo_t *c, double x, double y, const struct tree_mark *m)
         cairo_fill(c);
 }
 
-/* Marks of an arc stand side by side; rings lie around the discs of their colour. */
+/* Draws the marks of an edge side by side; rings are around the discs of their colour. */
 static void draw_marks(cairo_t *c, const struct tree_plot *p, const struct laid_out *l)
 {
     for (int v = 1; v < p->tree->nodes; v++) {
@@ -185,7 +186,7 @@ static enum status render(const struct tree_plot *p, const struct laid_out *l, s
     cairo_t *c = cairo_create(surface);
     cairo_set_source_rgb(c, 1, 1, 1);
     cairo_paint(c);
-    draw_arcs(c, p, l);
+    draw_edges(c, p, l);
     draw_marks(c, p, l);
     draw_words(c, p, l);
     cairo_status_t failed = cairo_status(c);
@@ -207,10 +208,11 @@ enum status tree_plot_png(const struct tree_plot *plot, struct buf *out, struct 
     l.y = l.x ? l.x + n : NULL;
     enum status status = l.x && l.leaf ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
     if (!status && tree_leaves(plot->tree, NULL) > TREE_PLOT_LEAVES)
-        status = error_set(err, STATUS_LIMIT, NULL, "a tree of more than %d leaves is not drawn", TREE_PLOT_LEAVES);
+        status = error_set(err, STATUS_LIMIT, NULL, "the tree has more than %d leaves, the most that can be drawn",
+                           TREE_PLOT_LEAVES);
     if (!status) {
         place(plot->tree, &l);
-        walk(plot->tree, &l, 0);
+        place_rows(plot->tree, &l, 0);
         scale(plot, &l);
         status = render(plot, &l, out, err);
     }

@@ -17,7 +17,7 @@ static void names_close(struct collection_names *names, bool own)
 
 void collection_close(struct collection *c)
 {
-    bool own = c->mapping == NULL; /* else all but the lists of names lies in the mapping */
+    bool own = c->mapping == NULL; /* otherwise everything but the arrays of names is in the mapping */
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);
     names_close(&c->groups, own);
@@ -47,6 +47,6 @@ const float *collection_sample(const struct collection *c, int64_t sample)
 
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label)
 {
-    *label = c->label ? c->label + c->label_start[sample] : NULL; /* there may be none at all */
+    *label = c->label ? c->label + c->label_start[sample] : NULL; /* a collection may have no labels */
     return (int)(c->label_start[sample + 1] - c->label_start[sample]);
 }

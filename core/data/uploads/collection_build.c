@@ -1,3 +1,5 @@
+/* Builds a collection sample by sample, and finishes it: sorted vocabulary, target, boxes by sample, and checks that
+ * hold for every format. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_int.h"
 
-/* Memory for `count` of what has `room`, doubled as needed. *room is updated. */
+/* Grows an array with capacity *room so that it holds `count` elements; the capacity doubles. */
 static enum status grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
 {
     if (count <= *room)
@@ -69,7 +71,8 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
 {
     enum status status = STATUS_OK;
     if (bytes >= NAME_BYTES)
-        return error_set(err, STATUS_INVALID, NULL, "'%.40s...' is longer than %d bytes", name, NAME_BYTES - 1);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the name '%.40s...' is longer than %d bytes, the most that is allowed", name, NAME_BYTES - 1);
     if (!list->table || list->names.count * 2 > 1 << list->bits)
         status = rehash(list, list->table ? list->bits + 1 : 8, err);
     if (status)
@@ -78,7 +81,8 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
     if (list->table[at] < 0) {
         int64_t room = list->room;
         if (list->names.count == NAMES)
-            return error_set(err, STATUS_LIMIT, NULL, "there are more than %d names", NAMES);
+            return error_set(err, STATUS_LIMIT, NULL,
+                             "there are more than %d different names, the most that is allowed", NAMES);
         status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
         char *copy = status ? NULL : strndup(name, bytes);
@@ -110,7 +114,8 @@ static enum status begin(struct builder *b, struct error *err)
     struct collection *c = b->c;
     int64_t room[2] = {b->samples_room, b->samples_room};
     if (c->count >= b->limits.samples)
-        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples", (long long)b->limits.samples);
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples, the most that is allowed",
+                         (long long)b->limits.samples);
     enum status status = grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
     if (!status)
         status = grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
@@ -127,7 +132,9 @@ enum status builder_sample(struct builder *b, int64_t columns, float **values, s
     int64_t numbers = columns * c->channels * c->rows;
     enum status status = begin(b, err);
     if (!status && numbers > b->limits.numbers - b->values)
-        status = error_set(err, STATUS_LIMIT, NULL, "there are more than %lld numbers", (long long)b->limits.numbers);
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "the samples have more than %lld numbers in all, the most that is allowed",
+                           (long long)b->limits.numbers);
     if (!status)
         status = grow((void **)&c->values, &b->values_room, b->values + numbers, sizeof *c->values, err);
     if (status)
@@ -151,7 +158,8 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err)
 {
     struct collection *c = b->c;
     if (b->labels >= b->limits.labels)
-        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld labels", (long long)b->limits.labels);
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld labels, the most that is allowed",
+                         (long long)b->limits.labels);
     enum status status = grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
     if (status)
         return status;
@@ -200,10 +208,11 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
     struct collection *c = b->c;
     int32_t number = name_list_find(&b->vocabulary, symbol, strlen(symbol));
     if (number < 0)
-        return error_set(err, STATUS_INVALID, NULL, "box %lld is of '%.60s', which no label has", (long long)c->boxes,
-                         symbol);
+        return error_set(err, STATUS_INVALID, NULL, "box %lld has the symbol '%.60s', which occurs in no label",
+                         (long long)c->boxes, symbol);
     if (c->boxes >= b->limits.labels)
-        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes", (long long)b->limits.labels);
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes, the most that is allowed",
+                         (long long)b->limits.labels);
     enum status status = grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
     if (!status)
         status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
@@ -214,7 +223,7 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
     return STATUS_OK;
 }
 
-/* From the order in which they came to that of their samples. */
+/* Sorts the boxes by sample; within a sample they keep the order in which they were added. */
 static enum status sort_boxes(struct builder *b, struct error *err)
 {
     struct collection *c = b->c;
@@ -244,7 +253,7 @@ static enum status sort_boxes(struct builder *b, struct error *err)
 
 struct named {
     const char *name;
-    double number; /* NaN: none */
+    double number; /* the name as a number; NaN: it is none */
     int32_t from;
 };
 
@@ -259,7 +268,7 @@ static int compare_number(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : compare_text(a, b);
 }
 
-/* Orders names, so that numbers do not depend on the order of samples; to[old] is new. */
+/* Sorts names so that their numbers do not depend on the order of samples. (*to)[old] is the new number. */
 static enum status order_names(struct name_list *list, struct collection_names *out, int32_t **to, struct error *err)
 {
     int count = list->names.count;
@@ -283,7 +292,7 @@ static enum status order_names(struct name_list *list, struct collection_names *
         out->name[i] = list->names.name[named[i].from];
     }
     out->count = count;
-    list->names.count = 0; /* the names are the collection's now */
+    list->names.count = 0; /* the collection owns the names now */
     free(named);
     return STATUS_OK;
 }
@@ -302,8 +311,9 @@ static enum status sort_sets(struct collection *c, struct error *err)
         qsort(c->label + c->label_start[i], (size_t)length, sizeof *label, compare_tokens);
         for (int j = 1; j < length; j++)
             if (label[j] == label[j - 1])
-                return error_set(err, STATUS_INVALID, NULL, "sample %lld has the label '%.60s' twice", (long long)i,
-                                 c->vocabulary.name[label[j]]);
+                return error_set(err, STATUS_INVALID, NULL,
+                                 "sample %lld has the label '%.60s' twice; a set contains each label once",
+                                 (long long)i, c->vocabulary.name[label[j]]);
     }
     return STATUS_OK;
 }
@@ -323,10 +333,9 @@ static enum status check_boxes(const struct collection *c, struct error *err)
             const int32_t *b = c->box[j];
             if (b[1] < 0 || b[1] >= b[2] || b[2] > c->rows || b[3] < 0 || b[3] >= b[4] ||
                 b[4] > collection_length(c, i))
-                return error_set(
-                    err, STATUS_INVALID, NULL,
-                    "box %lld, of sample %lld, lies outside it or is empty: rows %d to %d, columns %d to %d",
-                    (long long)j, (long long)i, b[1], b[2], b[3], b[4]);
+                return error_set(err, STATUS_INVALID, NULL,
+                                 "box %lld is empty or outside its sample %lld: rows %d to %d, columns %d to %d",
+                                 (long long)j, (long long)i, b[1], b[2], b[3], b[4]);
         }
     return STATUS_OK;
 }
@@ -335,9 +344,9 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
 {
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
-    bool numbered = c->vocabulary.count > 0; /* labels were numbers from the beginning */
+    bool numbered = c->vocabulary.count > 0; /* the reader set the vocabulary and added labels as numbers */
     if (c->count == 0 || c->cols == 0)
-        return error_set(err, STATUS_INVALID, NULL, "there are no samples");
+        return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
     enum status status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);
     if (!status && c->group)
         status = order_names(&b->groups, &c->groups, &groups, err);

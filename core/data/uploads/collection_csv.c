@@ -1,6 +1,6 @@
-/* Tables: a column is features, but for one of labels (called label, labels, class or target, or as the upload says),
- * one of groups for splits (group or split), and a first column of names of rows (without a name itself, or called id,
- * name or sample), which is dropped. Features are numbers everywhere. */
+/* Reads tables. Every column is a feature except: one of labels (called label, labels, class or target, or named by the
+ * upload), one of groups for splits (group or split), and a first column of row names (without a name, or called id,
+ * name or sample), which is ignored. Features are numbers in every row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/formats/csv.h"
 
 struct roles {
-    int label, group, id; /* columns; -1: none */
+    int label, group, id; /* columns; -1: there is none */
 };
 
 static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,
@@ -64,7 +64,7 @@ static enum status take_header(const struct csv *csv, const struct roles *roles,
     }
     if (c->columns.count == 0)
         return error_set(err, c->columns.name ? STATUS_INVALID : STATUS_NO_MEMORY, NULL,
-                         "row 1: there is no column of features");
+                         "row 1: there is no column of features besides label, group and row names");
     return STATUS_OK;
 }
 
@@ -75,14 +75,15 @@ static enum status take_row(struct builder *b, const struct csv *csv, const stru
     enum status status = builder_sample(b, b->c->columns.count, &values, err);
     for (int i = 0; !status && i < csv->count; i++) {
         if (is_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
-            return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' is no number",
+            return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' is not a number",
                              (long long)csv->row, b->c->columns.name[at], csv->field[i]);
         at += is_feature(roles, i);
     }
     if (!status && roles->label >= 0) {
         if (csv->field[roles->label][0] == '\0')
-            return error_set(err, STATUS_INVALID, NULL, "row %lld has no label", (long long)csv->row);
-        /* Of a table a label is one name, blanks and all. */
+            return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one",
+                             (long long)csv->row);
+        /* In a table, a label is one name, also if it contains spaces. */
         status = builder_token(b, csv->field[roles->label], strlen(csv->field[roles->label]), err);
     }
     if (!status && roles->group >= 0)

@@ -1,7 +1,6 @@
-/* Sequences of bases. A record's words behind its name are its label; with a GFF3 file (in a tar, collection_tar.c)
- * each base has a class instead, whether it is a splice site, and records are cut into windows of GENE_PIECE bases with
- * GENE_FLANK more to be seen on either side, grouped by record, as the splicing domain's loader cuts them
- * (splicing_genes.h). */
+/* Reads sequences of bases. The words after a record's name are its label. With a GFF3 file (in a tar,
+ * collection_tar.c) each base has a class instead: donor, acceptor or neither. Records are then cut into windows of
+ * GENE_PIECE bases with GENE_FLANK bases of context on either side, grouped by record (splicing_genes.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +18,7 @@ static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t co
     return status;
 }
 
-/* A window's own bases have a class each; what is only seen, on either side of them or beyond the record's end, has
- * none. */
+/* Adds a window. Its own bases have a class each; context bases, and positions beyond the record's end, are unknown. */
 static enum status add_window(struct builder *b, const struct genes *genes, const struct genes_windows *windows,
                               int64_t index, struct error *err)
 {
@@ -67,14 +65,15 @@ enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, 
     for (int i = 0; !status && i < genes->loci; i++) {
         const struct fasta_record *locus = &genes->locus[i];
         if (locus->length == 0)
-            return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases", locus->name);
+            return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases; remove it or add its sequence",
+                             locus->name);
         if (!sites)
             status = add_bases(b, genes->bases + locus->first, locus->length, err);
     }
     return status || !sites ? status : add_genes(b, genes, err);
 }
 
-/* Labels of records in their order, from what stands behind their names. */
+/* Adds the labels of all records in order, from the words after their names. */
 static enum status add_labels(struct builder *b, const char *text, size_t size, struct error *err)
 {
     struct plain_lines lines = plain_lines(text, size);
@@ -88,7 +87,7 @@ static enum status add_labels(struct builder *b, const char *text, size_t size, 
         while (!status && plain_word(&line, &word))
             status = utf8_valid(word.at, word.size) && !memchr(word.at, '\0', word.size)
                          ? builder_token(b, word.at, word.size, err)
-                         : error_set(err, STATUS_INVALID, NULL, "line %lld: a label is no text in UTF-8",
+                         : error_set(err, STATUS_INVALID, NULL, "line %lld: a label is not UTF-8 text",
                                      (long long)lines.number);
     }
     return status;

@@ -1,6 +1,6 @@
-/* The stored form is a snapshot of states (core/base/snapshot.h): every array as it is in memory, at offsets that are
- * multiples of 64, so that it can be mapped; names one after another, each with its NUL. What is mapped was written by
- * collection_write(), but is checked like foreign bytes: a damaged file must not lead outside of it. */
+/* The stored form: a snapshot (core/base/snapshot.h) that contains every array as it is in memory, at offsets that are
+ * multiples of 64, so that it can be mapped; names follow each other, each with its NUL. collection_write() wrote the
+ * file, but reading checks it like untrusted bytes, because a damaged file must not cause accesses outside it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static enum status read_mapped(void *context, uint64_t offset, void *bytes, size
     return STATUS_OK;
 }
 
-/* An entry of exactly so many elements; NULL: it is not there, or another. */
+/* The entry of this name, type and size; NULL: it is missing or different. */
 static void *entry(const struct mapped *m, const char *name, enum snapshot_type type, int64_t count, int64_t width)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -154,7 +154,7 @@ static bool read_head(struct collection *c, const struct mapped *m)
     return c->channels <= 1 << 13 && c->rows <= 1 << 13;
 }
 
-/* Of a kind that there need not be. */
+/* Reads a list of names; it may be missing. */
 static enum status read_names(struct collection_names *names, const struct mapped *m, const char *as)
 {
     for (size_t i = 0; i < m->count; i++) {

@@ -1,5 +1,5 @@
-/* The list of upload formats, and the one function that reads any of them. It is apart from collection.c because every
- * format needs that file and this file needs every format. */
+/* The list of upload formats, and the function that reads any of them. They are not in collection.c because every
+ * format needs that file, and this file needs every format. */
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"

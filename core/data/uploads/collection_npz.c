@@ -1,13 +1,15 @@
-/* NumPy's files. Of an .npz the members x (or X, data, images, inputs), y (labels, targets), positions, boxes, group
- * and columns are taken:
+/* Reads NumPy's files. Members of an .npz, with other names that are accepted:
  *
- *   x          [n][cols]: a table; [n][rows][cols]: images; [n][rows][cols][channels]; of one row: sequences
- *   y          [n] integers or text, words of which make a sequence; [n][longest] integers (negative: none) or text
- * (empty: none); [n][labels] booleans: which labels a sample has positions  [n][cols] integers: a class at every
- * position (negative: unknown), instead of y boxes      [m][6]: sample, row0, row1, col0, col1, symbol; as text where
- * labels are group      [n] integers or text, for splits columns    [cols] text: what a table's columns are called
+ *   x          (X, data, images, inputs) [n][cols]: a table; [n][rows][cols]: images; [n][rows][cols][channels];
+ *              with rows == 1: sequences
+ *   y          (labels, targets) [n] integers, or text whose words make a sequence; [n][longest] integers (negative: no
+ *              token) or text (empty: no token); [n][labels] booleans: the labels that a sample has
+ *   positions  [n][cols] integers, instead of y: a class at every position (negative: unknown)
+ *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol; text if labels are text
+ *   group      [n] integers or text, for splits
+ *   columns    [cols] text: names of a table's columns
  *
- * An .npy is x alone. */
+ * An .npy file is x alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +57,12 @@ static enum status read_member(struct arrays *a, const char *name, const struct 
     struct error cause = {0};
     int member = member_of(name);
     if (member < 0)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "member '%.80s' is not known; x, y, positions, boxes, group and columns (.npy) are", name);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "member '%.80s' is not allowed; an .npz may contain x, y, positions, boxes, group and columns (.npy)",
+            name);
     if (a->there[member])
-        return member_fault(name, "comes again under another name", err);
+        return member_fault(name, "repeats an array that another member already contains; keep one of them", err);
     enum status status = npy_read_from(bytes, (size_t)most, &a->member[member], &cause);
     a->there[member] = !status;
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
@@ -74,11 +78,12 @@ static enum status take_shape(const struct npy *x, const struct collection_optio
     int64_t channels = x->rank == 4 ? x->dim[first ? 1 : 3] : 1;
     *cols = x->rank >= 2 ? x->dim[x->rank == 4 && !first ? 2 : x->rank - 1] : 0;
     if (x->texts || x->rank < 2)
-        return member_fault("x", "must hold numbers in 2, 3 or 4 dimensions: samples first", err);
+        return member_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
     if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : LINE))
-        return error_set(err, STATUS_INVALID, NULL,
-                         "member 'x' has samples of %lld rows, %lld columns and %lld channels; 1 to %d each are taken",
-                         (long long)rows, (long long)*cols, (long long)channels, SIDE);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "member 'x' has samples of %lld rows, %lld columns and %lld channels; each must be from 1 to %d",
+            (long long)rows, (long long)*cols, (long long)channels, SIDE);
     c->kind = x->rank == 2 ? COLLECTION_TABLE : rows > 1 ? COLLECTION_IMAGES : COLLECTION_SEQUENCES;
     c->rows = (int)rows;
     c->channels = (int)channels;
@@ -95,7 +100,7 @@ static void take_values(const struct npy *x, bool first, int64_t sample, int cha
 
 /* ---- labels ------------------------------------------------------------------------------------------------ */
 
-/* An element as a name: text as it is, an integer in decimal. False: it is none. */
+/* Writes an element as a name: text as it is, an integer in decimal. False: it is not an integer. */
 static bool name_at(const struct npy *array, size_t at, char out[NPY_TEXT])
 {
     if (array->texts) {
@@ -119,7 +124,8 @@ static enum status take_label(struct builder *b, const struct npy *y, int64_t sa
                 : y->rank == 2 && (y->texts ? y->texts[first + i][0] == '\0' : y->values[first + i] < 0))
             continue;
         if (!set && !name_at(y, first + i, name))
-            return error_set(err, STATUS_INVALID, NULL, "member 'y': the label of sample %lld is no integer",
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'y': the label of sample %lld is not an integer; use integers or text",
                              (long long)sample);
         if (set)
             snprintf(name, sizeof name, "%zu", i);
@@ -135,7 +141,8 @@ static enum status take_positions(struct builder *b, const struct npy *p, int64_
     for (size_t i = (size_t)(sample * p->dim[1]); !status && i < (size_t)((sample + 1) * p->dim[1]); i++) {
         bool good = name_at(p, i, name);
         if (!good)
-            return error_set(err, STATUS_INVALID, NULL, "member 'positions': a class of sample %lld is no integer",
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'positions': a class of sample %lld is not an integer; use integers or text",
                              (long long)sample);
         status = !p->texts && p->values[i] < 0 ? builder_number(b, -1, err) : builder_token(b, name, strlen(name), err);
     }
@@ -155,7 +162,8 @@ static enum status take_boxes(struct builder *b, const struct npy *boxes, struct
             long value = good && j < 5 ? strtol(text[j], &end, 10) : 0;
             if (!good || (j < 5 && (end == text[j] || *end != '\0' || value < 0 || value > LINE * 64L)))
                 return error_set(err, STATUS_INVALID, NULL,
-                                 "member 'boxes', row %lld: field %d is no number that can be", (long long)i, j);
+                                 "member 'boxes', row %lld: field %d is not a whole number from 0 to 67108864",
+                                 (long long)i, j);
             if (j < 5)
                 number[j] = (int32_t)value;
         }
@@ -172,7 +180,7 @@ static enum status take_boxes(struct builder *b, const struct npy *boxes, struct
 static enum status take_columns(struct collection *c, const struct npy *names, int64_t cols, struct error *err)
 {
     if (names && (!names->texts || names->rank != 1 || names->dim[0] != cols))
-        return member_fault("columns", "must be text, a name for each column of x", err);
+        return member_fault("columns", "must be text with one name for each column of x", err);
     c->columns.name = calloc((size_t)cols, sizeof(char *));
     for (int64_t i = 0; c->columns.name && i < cols; i++) {
         char made[24];
@@ -184,7 +192,7 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
     return c->columns.count == cols ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
 }
 
-/* As many samples everywhere. */
+/* Checks that every member fits the number of samples and the kind of data. */
 static enum status check_arrays(const struct arrays *a, const struct collection *c, int64_t cols, struct error *err)
 {
     int64_t count = a->member[MEMBER_X].dim[0];
@@ -197,14 +205,14 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
                              member_names[m], (long long)count);
     }
     if (a->there[MEMBER_GROUP] && a->member[MEMBER_GROUP].rank != 1)
-        return member_fault("group", "must have one dimension", err);
+        return member_fault("group", "must have one dimension, one entry for each sample", err);
     if (a->there[MEMBER_POSITIONS] &&
         (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || a->member[MEMBER_POSITIONS].rank != 2 ||
          a->member[MEMBER_POSITIONS].dim[1] != cols))
         return member_fault("positions",
-                            "needs samples of one row ([n][1][cols]), as many classes as columns, and no y", err);
+                            "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
     if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
-        return member_fault("boxes", "needs labels, y", err);
+        return member_fault("boxes", "requires labels in member y", err);
     return STATUS_OK;
 }
 
@@ -224,7 +232,7 @@ static enum status take_sample(struct builder *b, const struct arrays *a, const 
     if (!status && a->there[MEMBER_GROUP])
         status = name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
                      ? builder_group(b, name, err)
-                     : member_fault("group", "must hold integers or text", err);
+                     : member_fault("group", "must contain integers or text", err);
     return status;
 }
 
@@ -243,7 +251,7 @@ static enum status assemble(const struct arrays *a, const struct collection_opti
     if (!status && c->kind == COLLECTION_TABLE)
         status = take_columns(c, a->there[MEMBER_COLUMNS] ? &a->member[MEMBER_COLUMNS] : NULL, cols, err);
     else if (!status && a->there[MEMBER_COLUMNS])
-        status = member_fault("columns", "is of tables only ([n][cols])", err);
+        status = member_fault("columns", "is allowed for tables only (x of [n][cols])", err);
     for (int64_t i = 0; !status && i < x->dim[0]; i++)
         status = take_sample(&b, a, options, i, cols, err);
     if (!status && a->there[MEMBER_BOXES])
@@ -272,7 +280,7 @@ static enum status read_npz(const struct source *from, const struct collection_o
     }
     archive_reader_destroy(archive);
     if (!status && !a.there[MEMBER_X])
-        status = error_set(err, STATUS_INVALID, NULL, "there is no member 'x.npy'");
+        status = error_set(err, STATUS_INVALID, NULL, "there is no member 'x.npy', which holds the samples");
     if (!status)
         status = assemble(&a, options, limits, c, err);
     for (int i = 0; i < MEMBER_COUNT; i++)

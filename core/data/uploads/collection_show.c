@@ -1,3 +1,4 @@
+/* Describes a collection as JSON members and draws its preview picture. */
 #include "core/data/uploads/collection_show.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 #include "core/formats/audio_wave.h"
 
-enum { LISTED = 4096 }; /* most names of a list */
+enum { LISTED = 4096 }; /* most names that a list shows */
 
 struct moments {
     double min, max, sum, squares, count;
@@ -71,7 +72,7 @@ static void write_columns(const struct collection *c, const struct sink *out)
     sink_end_list(out);
 }
 
-/* Names with how often each number occurs. */
+/* Writes names with the number of times each occurs. */
 static void write_counts(const char *list, const struct collection_names *names, const int32_t *number, int64_t count,
                          const struct sink *out)
 {
@@ -147,7 +148,7 @@ static void label_text(const struct collection *c, int64_t sample, char *out, si
                          label[i] < 0 ? "?" : c->vocabulary.name[label[i]]);
 }
 
-/* As much of a text as fits into `width` pixels. */
+/* Writes as much of a text as fits into `width` pixels. */
 static void write_text(struct picture *p, int row, int col, char *text, int width)
 {
     size_t most = (size_t)(width / PICTURE_ADVANCE);
@@ -204,7 +205,7 @@ static enum status preview_images(const struct collection *c, struct picture **o
     return status;
 }
 
-/* One line of a sample: from its least to its largest value within each column of pixels. */
+/* Draws one line of a sample: in each column of pixels from the least to the largest value. */
 static void draw_curve(struct picture *p, int row, const float *values, int64_t length, int height)
 {
     struct moments m = sample_moments(values, length);
@@ -273,8 +274,8 @@ static enum status preview_table(const struct collection *c, struct picture **ou
         }
     }
     if (!status) {
-        snprintf(text, sizeof text, "%d of %lld rows, %d of %d columns, in deviations from the column's mean", rows,
-                 (long long)c->count, columns, c->cols);
+        snprintf(text, sizeof text, "%d of %lld rows, %d of %d columns, in standard deviations from the column's mean",
+                 rows, (long long)c->count, columns, c->cols);
         write_text(*out, EDGE + rows * height + 4, EDGE, text, WIDTH);
     }
     return status;

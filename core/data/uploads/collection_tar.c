@@ -1,11 +1,11 @@
-/* A tar of PNG pictures of one size, or of WAV recordings, or of one FASTA file; and tables that say what they are:
+/* Reads a tar of PNG pictures of one size, of WAV recordings, or of one FASTA file, with tables about them:
  *
- *   labels.csv  file,label[,group]   words of the label make a sequence; a column `labels` instead: a set of labels
- *   boxes.csv   file,row0,row1,col0,col1,symbol; of recordings file,begin,end,symbol in seconds
- *   *.gff3      beside the FASTA file, instead of labels: a class at every base
+ *   labels.csv  file,label[,group]   the words of the label make a sequence; with a column `labels` instead, a set
+ *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds
+ *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
- * Names in the tables are those of members, seen from the table's own folder (of FASTA, of records). Members come in
- * any order; a table is kept as text until all are known. */
+ * Tables name members by paths relative to the table's own folder (for FASTA: names of records). Members may come in
+ * any order, so tables are kept as text until the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@ enum { SIDE = 4096 };
 #define MEMBER_BYTES ((size_t)64 << 20)
 
 struct text {
-    char *bytes; /* NULL: did not come */
+    char *bytes; /* NULL: the archive has no such member so far */
     size_t size;
-    char folder[ARCHIVE_NAME]; /* of the member, with its last '/' */
+    char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
 struct tar {
     struct builder b;
-    struct name_list names; /* of samples: number i is sample i */
+    struct name_list names; /* names of the samples, in their order */
     struct text labels, boxes, fasta, gff;
     struct audio_resampler *resampler;
     int resampler_rate;
@@ -52,7 +52,7 @@ static enum status keep_text(struct text *text, const char *name, const struct s
                              struct error *err)
 {
     if (text->bytes)
-        return error_set(err, STATUS_INVALID, NULL, "there is another such file already");
+        return error_set(err, STATUS_INVALID, NULL, "there is already another file of this kind; only one is allowed");
     snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name), name);
     return source_all(bytes, most, &text->bytes, &text->size, err);
 }
@@ -61,9 +61,10 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
 {
     struct collection *c = t->b.c;
     if (c->count > 0 && c->kind != kind)
-        return error_set(err, STATUS_INVALID, NULL, "pictures and recordings are mixed");
+        return error_set(err, STATUS_INVALID, NULL, "an archive contains pictures or recordings, not both");
     if (c->count > 0 && c->rows != rows)
-        return error_set(err, STATUS_INVALID, NULL, "is %d rows high; the first was %d", rows, c->rows);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "is %d pixels high, but the first picture is %d; all must have the same size", rows, c->rows);
     c->kind = kind;
     c->channels = channels;
     c->rows = rows;
@@ -79,7 +80,9 @@ static enum status add_picture(struct tar *t, const char *bytes, size_t size, st
     if (!status)
         status = set_kind(t, COLLECTION_IMAGES, 1, rows, err);
     if (!status && c->count > 0 && c->cols != cols)
-        status = error_set(err, STATUS_INVALID, NULL, "is %d columns wide; the first was %d", cols, c->cols);
+        status =
+            error_set(err, STATUS_INVALID, NULL,
+                      "is %d pixels wide, but the first picture is %d; all must have the same size", cols, c->cols);
     if (!status)
         status = builder_sample(&t->b, cols, &values, err);
     if (!status)
@@ -113,7 +116,7 @@ static enum status add_recording(struct tar *t, const char *bytes, size_t size, 
         return status;
     status = resample(t, &wave, err);
     if (!status && wave.count == 0)
-        status = error_set(err, STATUS_INVALID, NULL, "is empty");
+        status = error_set(err, STATUS_INVALID, NULL, "is a recording without samples");
     if (!status)
         status = set_kind(t, COLLECTION_RECORDINGS, 1, 1, err);
     if (!status)
@@ -151,12 +154,13 @@ static enum status add_member(struct tar *t, const char *name, const struct sour
         return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);
     if (ends_in(last, ".gff3") || ends_in(last, ".gff"))
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
-    return error_set(err, STATUS_INVALID, NULL, "is not taken; labels.csv, boxes.csv, .png, .wav, .fa and .gff3 are");
+    return error_set(err, STATUS_INVALID, NULL,
+                     "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .wav, .fa and .gff3");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
 
-/* The sample that a row of a table names; -1: none. */
+/* The sample that a row of a table names; -1: there is none. */
 static int32_t find_sample(const struct tar *t, const struct text *table, const char *file)
 {
     char name[2 * ARCHIVE_NAME];
@@ -166,7 +170,7 @@ static int32_t find_sample(const struct tar *t, const struct text *table, const 
     return bytes > 0 && bytes < ARCHIVE_NAME ? name_list_find(&t->names, name, (size_t)bytes) : -1;
 }
 
-struct row { /* of labels.csv */
+struct row { /* a row of labels.csv */
     char *label, *group;
 };
 
@@ -176,7 +180,7 @@ static enum status table_columns(const struct csv *csv, const char *const *names
     for (int i = 0; i < count; i++) {
         column[i] = csv_find(csv, names[i]);
         if (column[i] < 0)
-            return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column '%s'", names[i]);
+            return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column '%s', which is required", names[i]);
     }
     return STATUS_OK;
 }
@@ -186,10 +190,10 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
 {
     int32_t sample = find_sample(t, &t->labels, csv->field[column[0]]);
     if (sample < 0)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld: there is no member '%.80s'", (long long)csv->row,
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: the archive has no member '%.80s'", (long long)csv->row,
                          csv->field[column[0]]);
     if (rows[sample].label)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.80s' was there before", (long long)csv->row,
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.80s' has a row already", (long long)csv->row,
                          csv->field[column[0]]);
     rows[sample].label = strdup(csv->field[column[1]]);
     rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
@@ -204,7 +208,8 @@ static enum status give_labels(struct tar *t, const struct row *rows, struct err
     for (int64_t i = 0; !status && i < t->b.c->count; i++) {
         builder_turn_to(&t->b, i);
         if (!rows[i].label)
-            return error_set(err, STATUS_INVALID, NULL, "no row for the member '%.80s'", t->names.names.name[i]);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "there is no row for the member '%.80s'; every sample needs one", t->names.names.name[i]);
         status = builder_words(&t->b, rows[i].label, err);
         if (!status && rows[i].group)
             status = builder_group(&t->b, rows[i].group, err);
@@ -251,13 +256,15 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
 {
     int32_t sample = find_sample(t, &t->boxes, csv->field[column[0]]), place[4] = {0, 1, 0, 0};
     if (sample < 0)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld: there is no member '%.80s'", (long long)csv->row,
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: the archive has no member '%.80s'", (long long)csv->row,
                          csv->field[column[0]]);
     for (int i = seconds ? 2 : 0; i < 4; i++) {
         float number;
         const char *field = csv->field[column[seconds ? i - 1 : i + 1]];
         if (!csv_number(field, &number) || number < 0 || number > 1e6F)
-            return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.40s' is no place", (long long)csv->row, field);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "row %lld: '%.40s' is not a position; use a number from 0 to 1000000", (long long)csv->row,
+                             field);
         place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
     }
     return builder_box(&t->b, sample, place, csv->field[column[seconds ? 3 : 5]], err);
@@ -291,9 +298,11 @@ static enum status read_sequences(struct tar *t, struct error *err)
     struct genes genes;
     bool sites = t->gff.bytes != NULL;
     if (t->b.c->count > 0)
-        return error_set(err, STATUS_INVALID, NULL, "sequences are mixed with pictures or recordings");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive contains sequences or pictures or recordings, not several of them");
     if (sites && (t->labels.bytes || t->boxes.bytes))
-        return error_set(err, STATUS_INVALID, NULL, "a GFF3 file and tables of labels are mixed");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive has a GFF3 file or tables of labels and boxes, not both");
     enum status status = genes_parse(t->fasta.bytes, t->fasta.size, sites ? t->gff.bytes : "", sites ? t->gff.size : 0,
                                      NULL, &genes, err);
     if (status)
@@ -344,7 +353,7 @@ static enum status read_tar(const struct source *from, const struct collection_o
     if (!status && t.fasta.bytes)
         status = read_sequences(&t, err);
     if (!status && c->count == 0)
-        status = error_set(err, STATUS_INVALID, NULL, "there is no member that is a sample: .png, .wav or .fa");
+        status = error_set(err, STATUS_INVALID, NULL, "the archive has no samples; it needs .png, .wav or .fa members");
     if (!status && t.labels.bytes)
         status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
     if (!status && t.boxes.bytes)

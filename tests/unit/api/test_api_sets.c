@@ -102,7 +102,7 @@ static void every_type(void **state)
     header(s->f, "Content-Encoding", "gzip");
     assert_int_equal(ask(s->f, "PUT", "/v1/datasets/four", csv), 415);
     assert_int_equal(put(s, "/v1/datasets/four", "text/csv", "a,b\n1,2\n1,oops\n"), 422);
-    assert_fault(s->f, "", "'oops' is no number");
+    assert_fault(s->f, "", "'oops' is not a number");
     assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
     assert_fault(s->f, "label", "1 to 60 bytes");
     assert_int_equal(ask(s->f, "GET", "/v1/datasets/four", NULL), 404);

@@ -75,7 +75,7 @@ static void test_table_refusals(void **state)
     refuses("csv", "", STATUS_INVALID, "row 1: there is no header");
     refuses("csv", "a,b\n", STATUS_INVALID, "no samples");
     refuses("csv", "a,b\n1,2\n1,2,3\n", STATUS_INVALID, "row 3 has 3 fields, but the header has 2");
-    refuses("csv", "a,b\n1,2\n1,x\n", STATUS_INVALID, "row 3, column 'b': 'x' is no number");
+    refuses("csv", "a,b\n1,2\n1,x\n", STATUS_INVALID, "row 3, column 'b': 'x' is not a number");
     refuses("csv", "a,b\n1,nan\n", STATUS_INVALID, "column 'b': 'nan'");
     refuses("csv", "a,b\n1,1e99\n", STATUS_INVALID, "column 'b': '1e99'");
     refuses("csv", "a,b\n1,\"2\n", STATUS_INVALID, "row 2 has an opening quote without");
@@ -189,27 +189,27 @@ static void test_tar_refusals(void **state)
     refuses_tar("x/../../a.png", AE_IFREG, "has a name that is not allowed");
     refuses_tar("a\nb.png", AE_IFREG, "has a name that is not allowed");
     refuses_tar("a.png", AE_IFLNK, "is no plain file");
-    refuses_tar("a.exe", AE_IFREG, "member 'a.exe': is not taken");
+    refuses_tar("a.exe", AE_IFREG, "member 'a.exe': is not allowed");
     refuses_tar("a.png", AE_IFREG, "member 'a.png'");
-    refuses_tar("labels.csv", AE_IFREG, "no member that is a sample");
+    refuses_tar("labels.csv", AE_IFREG, "the archive has no samples");
     struct archive *a = begin(&p, false);
     add_png(a, "a.png", 4, 6);
     add_png(a, "a.png", 4, 6);
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'a.png' comes twice");
+    assert_string_equal(err.message, "member 'a.png' comes twice; names must be unique");
     a = begin(&p, false);
     add_png(a, "a.png", 4, 6);
     add_png(a, "b.png", 4, 7);
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'b.png': is 7 columns wide; the first was 6");
+    assert_string_equal(err.message, "member 'b.png': is 7 pixels wide, but the first picture is 6");
     a = begin(&p, false);
     add_png(a, "a.png", 4, 6);
     add(a, "labels.csv", AE_IFREG, "file,label\nb.png,1\n", 19);
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'labels.csv': row 2: there is no member 'b.png'");
+    assert_string_equal(err.message, "member 'labels.csv': row 2: the archive has no member 'b.png'");
 }
 
 /* An array of zeros far larger than its file, and headers that promise more than there is. */

@@ -341,7 +341,7 @@ static void tables_are_read(void **state)
     tree_destroy(tree);
     put_file(folder, "expression.tsv", "\ts1\ts3\ts2\ts4\nhigh\t0\t3\t100\t20\nlow\t1\t2\t2\t1\n");
     assert_int_equal(environments_read(folder, &r, &tree, &e, &error), STATUS_INVALID);
-    assert_non_null(strstr(error.message, "row 2"));
+    assert_non_null(strstr(error.message, "id 2"));
     clear(folder);
     /* A column a feature, with the outcome; names are LEVEL:NAME. */
     put_file(folder, "tree_edges.tsv",

@@ -225,7 +225,7 @@ static void group_names_of_an_uploaded_table_give_its_tree(void **state)
 static void uploads_without_a_tree_or_outcome_are_refused(void **state)
 {
     static const char *const texts[][2] = {
-        {"u,v,label\n1,2,no\n2,1,yes\n", "no groups"},
+        {"u,v,label\n1,2,no\n2,1,yes\n", "at least two groups"},
         {"u,v,label,group\n1,2,no,a\n2,1,yes,b\n3,3,maybe,a\n", "3 names"},
         {"u,v,y,group\n1,2,1,a//b\n2,1,2,b\n3,3,3,a\n", "empty part"},
         {"u,v,y,group\n1,2,1,/a\n2,1,2,b\n3,3,3,a\n", "empty part"},
