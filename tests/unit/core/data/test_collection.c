@@ -203,7 +203,7 @@ static void test_tar_refusals(void **state)
     add_png(a, "b.png", 4, 7);
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'b.png': is 7 pixels wide, but the first picture is 6");
+    assert_string_equal(err.message, "member 'b.png': is 7 pixels wide, but the first picture is 6; all must have the same size");
     a = begin(&p, false);
     add_png(a, "a.png", 4, 6);
     add(a, "labels.csv", AE_IFREG, "file,label\nb.png,1\n", 19);
