@@ -1,4 +1,4 @@
-/* Requests for tests: libcurl for what is well formed, raw sockets for what is not. */
+/* HTTP requests for tests: libcurl for well-formed ones, raw sockets for malformed ones. */
 #ifndef MOTIF_TESTS_HARNESS_CLIENT_H
 #define MOTIF_TESTS_HARNESS_CLIENT_H
 
@@ -8,44 +8,44 @@
 
 struct reply {
     int status;    /* 0: no answer */
-    char *headers; /* raw head */
+    char *headers; /* head of the answer, unparsed */
     char *body;
     size_t body_bytes;
-    cJSON *json; /* the body, when it is JSON */
+    cJSON *json; /* the body, when it is JSON; otherwise NULL */
 };
 
 struct call {
     const char *method, *path;
     const char *body;           /* NULL: none */
     size_t body_bytes;          /* 0: strlen(body) */
-    const char *type;           /* Content-Type; NULL: application/json where there is a body */
-    const char *const *headers; /* further "Name: value" lines, NULL-terminated, or NULL */
-    const char *authority;      /* PEM file of the certificate that is trusted; NULL: the system's */
-    long tls_most;              /* CURL_SSLVERSION_MAX_...: no newer TLS than this; 0: any */
+    const char *type;           /* Content-Type; NULL: application/json when there is a body */
+    const char *const *headers; /* further "Name: value" lines, ended by NULL; NULL: none */
+    const char *authority;      /* PEM file of the trusted certificate; NULL: the system's */
+    long tls_most;              /* CURL_SSLVERSION_MAX_...: newest TLS version to offer; 0: any */
 };
 
-/* Fills `reply`, which reply_close() empties. status 0 when the connection failed. Any thread. */
+/* Sends a request and fills `reply`, which reply_close() empties. Status 0 when the connection failed. Any thread. */
 void call_server(const char *url, const struct call *call, struct reply *reply);
 void reply_close(struct reply *reply);
-/* Value of a header, copied into a buffer of 256 bytes; "" when it is not there. */
+/* Copies the value of a header into a buffer of 256 bytes; "" when it is missing. */
 const char *reply_header(const struct reply *reply, const char *name, char value[256]);
 
-/* Shorthands. */
+/* Shorthands for call_server(). */
 void get(const char *url, const char *path, struct reply *reply);
 void post(const char *url, const char *path, const char *json, struct reply *reply);
 const char *json_text(const cJSON *object, const char *name); /* "" when missing */
 double json_number(const cJSON *object, const char *name);    /* NaN when missing */
 
-/* A TCP connection to the port; -1 when refused. */
+/* Opens a TCP connection to the port; returns -1 when it is refused. */
 int raw_connect(int port);
 bool raw_send(int fd, const void *bytes, size_t count);
-/* Reads until the peer closes or `ms` pass without a byte. Returns the number of bytes; text is terminated. */
+/* Reads until the peer closes or no byte arrives for `ms`. Returns the number of bytes; the text ends with NUL. */
 size_t raw_read(int fd, char *text, size_t size, int ms);
-/* Reads until `words` have come, for at most 60 s; false: they have not. text is terminated. */
+/* Reads until the text contains `words`, for at most 60 s; returns false when it never does. The text ends with NUL. */
 bool raw_await(int fd, char *text, size_t size, const char *words);
-/* True when the peer has closed (or closes within `ms`). */
+/* Returns true when the peer has closed, or closes within `ms`. */
 bool raw_closed(int fd, int ms);
-/* Sends, reads one answer with a limit of 5 s, closes: its status, 0 for none. `text` may be NULL. */
+/* Sends bytes, reads one answer for at most 5 s and closes. Returns the status, 0 for none. `text` may be NULL. */
 int raw_status(int port, const void *request, size_t count, char *text, size_t size);
 
 #endif

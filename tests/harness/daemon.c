@@ -47,7 +47,7 @@ void daemon_init(struct daemon_process *daemon)
     (void)snprintf(daemon->log, sizeof daemon->log, "%s/log", daemon->folder);
 }
 
-/* The child's side of fork(). */
+/* Runs in the child after fork(). */
 static _Noreturn void become_daemon(const struct daemon_process *daemon, const char *const *args, int out)
 {
     char *argv[DAEMON_ARGS + 8];
@@ -63,8 +63,8 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     int log = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(log, STDERR_FILENO);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* no daemon outlives its test */
-    (void)signal(SIGHUP, SIG_DFL);          /* tests below nohup see what others see */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the daemon dies with its test */
+    (void)signal(SIGHUP, SIG_DFL);          /* under nohup SIGHUP is ignored; the daemon must start with the default */
     (void)execv(binary(), argv);
     perror("execv");
     _exit(127);
@@ -121,7 +121,7 @@ bool daemon_start(struct daemon_process *daemon, const char *const *args, int *e
 
 void daemon_signal(const struct daemon_process *daemon, int signal)
 {
-    if (daemon->pid > 0) { /* 0 would be the test's own process group */
+    if (daemon->pid > 0) { /* kill(0) would signal the test's own process group */
         (void)kill(daemon->pid, signal);
     }
 }
@@ -199,7 +199,7 @@ void daemon_close(struct daemon_process *daemon, bool show_log)
     }
 }
 
-/* Everything from a pipe. */
+/* Reads a pipe to its end. */
 static char *drain(int fd)
 {
     size_t used = 0, capacity = 4096;
@@ -233,7 +233,7 @@ int motifd_run(const char *const *args, char **out, char **errors)
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)alarm(RUN_SECONDS); /* a command that should end and does not is ended; exec keeps the alarm */
+        (void)alarm(RUN_SECONDS); /* ends a command that does not end by itself; exec keeps the alarm */
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(error_file, STDERR_FILENO);
         (void)execv(binary(), argv);

@@ -1,4 +1,4 @@
-/* A real motifd as a child process, for tests over the wire. */
+/* A real motifd as a child process, for wire tests. */
 #ifndef MOTIF_TESTS_HARNESS_DAEMON_H
 #define MOTIF_TESTS_HARNESS_DAEMON_H
 
@@ -8,34 +8,34 @@
 #define DAEMON_ARGS 24
 
 struct daemon_process {
-    char folder[64]; /* of its own: database and log */
+    char folder[64]; /* the daemon's own folder, with database and log */
     char db[96], log[96];
-    pid_t pid; /* 0: not running */
-    int out;   /* its standard output while it starts */
+    pid_t pid; /* 0: the daemon does not run */
+    int out;   /* its standard output during the start */
     int port;
     char url[64]; /* http://127.0.0.1:PORT, or https:// */
 };
 
-/* A fresh folder under TMPDIR. The binary is that of the environment variable MOTIFD. */
+/* Makes a fresh folder under TMPDIR. The environment variable MOTIFD names the binary. */
 void daemon_init(struct daemon_process *daemon);
 /* Starts `motifd serve` with further arguments (NULL-terminated, NULL for none) and waits for the line
  * that says the port. False when it ended before (its exit code is then in *exit_code, if not NULL). */
 bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
-/* The two halves of daemon_start(), for tests that kill it between them. */
+/* The two halves of daemon_start(), for tests that kill the daemon between them. */
 void daemon_spawn(struct daemon_process *daemon, const char *const *args);
 bool daemon_await(struct daemon_process *daemon, int *exit_code);
 /* Sends a signal. */
 void daemon_signal(const struct daemon_process *daemon, int signal);
-/* Waits for the end; -1 when it takes longer than `ms`, else the exit code, or 128 + signal. */
+/* Waits for the end; returns -1 when it takes longer than `ms`, else the exit code, or 128 + signal. */
 int daemon_wait(struct daemon_process *daemon, int ms);
-/* SIGTERM and daemon_wait(). */
+/* Sends SIGTERM and calls daemon_wait(). */
 int daemon_stop(struct daemon_process *daemon);
 void daemon_kill(struct daemon_process *daemon); /* SIGKILL */
 /* Removes the folder with everything in it. What still runs is ended by SIGTERM, so that what it lost shows; the test
  * program ends where that is not an end in order. The log is printed then, and when `show_log`. */
 void daemon_close(struct daemon_process *daemon, bool show_log);
 
-/* Runs `motifd ARGS...` to its end: exit code, and what it wrote (malloc'ed; NULL: not wanted). */
+/* Runs `motifd ARGS...` to its end. Returns the exit code; the caller frees the output (NULL: not wanted). */
 int motifd_run(const char *const *args, char **out, char **errors);
 
 void sleep_ms(int ms);

@@ -1,5 +1,5 @@
-/* What the wire tests of a kind of job share: a daemon, the kind's page with a dry run of every preset, what a
- * finished job shows, and a pause that changes nothing. */
+/* Shared by the wire tests of a kind of job: one daemon, the page of the kind with a dry run of every preset, the
+ * documents of a finished job, and a pause that changes no result. */
 #ifndef MOTIF_TESTS_KIND_H
 #define MOTIF_TESTS_KIND_H
 
@@ -20,7 +20,7 @@ static inline int stop_serving(void **state)
     return code;
 }
 
-/* The kind's page names at least `presets` presets, and each of them can be asked for. */
+/* Asserts that the page of the kind lists at least `presets` presets, and that each has a dry run. */
 static inline void assert_kind(const char *kind, int presets)
 {
     char path[64], body[128];
@@ -40,7 +40,7 @@ static inline void assert_kind(const char *kind, int presets)
     reply_close(&reply);
 }
 
-/* A job that is refused, and the field that is named. */
+/* Asserts that a job is refused and that the refusal names the field. */
 static inline void assert_refused(const char *body, const char *pointer)
 {
     struct reply reply;
@@ -50,8 +50,8 @@ static inline void assert_refused(const char *body, const char *pointer)
     reply_close(&reply);
 }
 
-/* The finished job's result has these numbers (names, ended by NULL), and lists of these lengths; not looked at below
- * 0. */
+/* Asserts that the result of a finished job has these numbers (names ended by NULL), and lists of these lengths; a
+ * negative length is not checked. */
 static inline void assert_result(const char *id, const char *const names[], int curve, int summary)
 {
     char path[256];
@@ -69,7 +69,7 @@ static inline void assert_result(const char *id, const char *const names[], int 
     reply_close(&reply);
 }
 
-/* What lies at a path below the job begins with these bytes. */
+/* Asserts the first bytes of a document below the job's path. */
 static inline void assert_begins(const char *id, const char *rest, const char *bytes)
 {
     char path[256];
@@ -82,7 +82,7 @@ static inline void assert_begins(const char *id, const char *rest, const char *b
     reply_close(&reply);
 }
 
-/* The last checkpoint holds an array of this name. */
+/* Asserts that the last checkpoint contains an array of this name. */
 static inline void assert_checkpoint_names(const char *id, const char *name)
 {
     char path[256];
@@ -94,7 +94,7 @@ static inline void assert_checkpoint_names(const char *id, const char *name)
     reply_close(&reply);
 }
 
-/* The finished job answers these inputs, and the answer has this in it. */
+/* Asserts that the finished job answers these inputs, and that the answer has this member. */
 static inline void assert_predicts(const char *id, const char *inputs, const char *member)
 {
     char path[256];
@@ -117,7 +117,7 @@ static inline double result_number(const char *id, const char *name)
     return value;
 }
 
-/* Pauses a running job and lets it go on, unless it was done already. */
+/* Pauses a running job and resumes it, unless it has already ended. */
 static inline void pause_and_resume(const char *id)
 {
     char path[256], now[16];
@@ -138,7 +138,7 @@ static inline void pause_and_resume(const char *id)
     reply_close(&reply);
 }
 
-/* A job run at once and one paused in the middle give the same numbers (names, ended by NULL). */
+/* Asserts that a job without a pause and one with a pause have the same numbers (names ended by NULL). */
 static inline void assert_pause_changes_nothing(const char *body, const char *const names[])
 {
     char one[JOB_ID], other[JOB_ID];

@@ -1,4 +1,4 @@
-/* What the wire tests share: one daemon for a program, tiny jobs, and waiting. */
+/* Shared by the wire tests: one daemon per program, tiny jobs, and waiting. */
 #ifndef MOTIF_TESTS_WIRE_H
 #define MOTIF_TESTS_WIRE_H
 
@@ -17,22 +17,22 @@
 
 #define JOB_ID 27
 
-/* How much longer what has a deadline may take when a sanitizer slows it. */
+/* Factor on deadlines, because a sanitizer slows the daemon. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOWED 6
 #else
 #define SLOWED 1
 #endif
-#define PATIENCE (240 * SLOWED) /* seconds until something that must happen is given up */
+#define PATIENCE (240 * SLOWED) /* seconds after which a wait for something that must happen fails */
 
-/* A whole SPARLING run in well under a second of one core. */
+/* A whole SPARLING run takes well under a second of one core. */
 #define TINY                                                                                                           \
     "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5,"   \
     "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"              \
     "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"         \
     "\"motif_samples\":8,\"stage_samples\":4,\"curriculum\":0,\"density_start\":0.01"
 
-/* Submits a job that must be taken. */
+/* Submits a job that must be accepted. */
 static inline void submit(const char *url, const char *body, char id[JOB_ID])
 {
     struct reply reply;
@@ -46,8 +46,8 @@ static inline void submit(const char *url, const char *body, char id[JOB_ID])
     reply_close(&reply);
 }
 
-/* Submits a job of preset digitcircle-quick with the tiny network, `total` samples and further fields
- * of the job (",\"name\":...", or ""). */
+/* Submits a job of preset digitcircle-quick with the tiny network, `total` samples and further members of the job
+ * (",\"name\":...", or ""). */
 static inline void submit_tiny(const char *url, long total, const char *further, char id[JOB_ID])
 {
     char body[1024];
@@ -63,7 +63,7 @@ static inline void job_path(char path[256], const char *id, const char *rest)
     (void)snprintf(path, 256, "/v1/jobs/%s%s", id, rest);
 }
 
-/* The job's state, copied. */
+/* Copies the job's state. */
 static inline void job_state(const char *url, const char *id, char state[16])
 {
     char path[256];
@@ -86,7 +86,7 @@ static inline void await_state(const char *url, const char *id, const char *want
     fail_msg("the job is '%s' and not '%s'", state, wanted);
 }
 
-/* An error of the contract: problem+json with all its members. */
+/* Asserts an error of the contract: problem+json with all its members. */
 static inline void assert_problem(const struct reply *reply, int status)
 {
     char value[256];
@@ -101,7 +101,7 @@ static inline void assert_problem(const struct reply *reply, int status)
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         assert_true(json_text(reply->json, members[i])[0] != '\0');
     }
-    /* Nothing of the host: no path, no SQL, no source file. */
+    /* An error contains no path, no SQL and no source file of the machine. */
     static const char *const leaks[] = {"/tmp/", "/home", "SELECT", "sqlite", ".c:", "motifd.db"};
     for (size_t i = 0; i < sizeof leaks / sizeof leaks[0]; i++) {
         assert_null(strstr(reply->body, leaks[i]));

@@ -1,4 +1,4 @@
-/* Spoken words over the wire: a data set that motifd makes, a job that names it, recordings that are asked about. */
+/* Spoken words over the wire: a data set that motifd makes, a job that trains on it, queries with recordings. */
 #include <sys/stat.h>
 
 #include "tests/wire/wire.h"
@@ -69,7 +69,7 @@ static const cJSON *first_answer(const struct reply *reply)
     return answer;
 }
 
-static void samples_have_truth_and_picture(void **state)
+static void samples_have_true_boxes_and_a_picture(void **state)
 {
     struct reply reply;
     char path[256];
@@ -93,8 +93,8 @@ static void samples_have_truth_and_picture(void **state)
     reply_close(&reply);
 }
 
-/* One second of 16 kHz is heard at the beginning of three seconds of 8 kHz: 129 frames. */
-static void recordings_are_heard(void **state)
+/* One second at 16 kHz is at the beginning of an input of three seconds at 8 kHz: 129 frames. */
+static void recordings_of_any_rate_and_length_are_read(void **state)
 {
     enum { RATE = 16000 };
     static char wave[44 + 2 * RATE] = "RIFF\244}\0\0WAVEfmt \20\0\0\0\1\0\1\0\200>\0\0\0}\0\0\2\0\20\0data\0}\0\0";
@@ -111,7 +111,7 @@ static void recordings_are_heard(void **state)
     assert_int_equal(cJSON_GetArrayItem(shape, 1)->valueint, 129);
     reply_close(&reply);
     call.body_bytes = 60;
-    ask(&call, 200, &reply); /* what is there of it */
+    ask(&call, 200, &reply); /* the part of the input that has sound */
     reply_close(&reply);
     call.body = "not a recording";
     call.body_bytes = 0;
@@ -120,7 +120,7 @@ static void recordings_are_heard(void **state)
     reply_close(&reply);
 }
 
-static void voices_of_training_are_measured_apart(void **state)
+static void evaluation_separates_voices_seen_in_training(void **state)
 {
     struct reply reply;
     char path[256], id[JOB_ID];
@@ -132,7 +132,7 @@ static void voices_of_training_are_measured_apart(void **state)
     await_state(served.url, id, "succeeded");
 }
 
-static void data_sets_are_names(void **state)
+static void a_data_set_must_be_a_name_never_a_path(void **state)
 {
     static const char *const paths[] = {"../digits", "/etc", "a/b", ""};
     struct reply reply;
@@ -154,7 +154,7 @@ static void data_sets_are_names(void **state)
     reply_close(&reply);
 }
 
-static void the_attestation_names_the_data(void **state)
+static void attestation_contains_the_hash_of_the_data(void **state)
 {
     struct reply reply;
     char path[256];
@@ -173,9 +173,11 @@ static void the_attestation_names_the_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_have_truth_and_picture),        cmocka_unit_test(recordings_are_heard),
-        cmocka_unit_test(voices_of_training_are_measured_apart), cmocka_unit_test(data_sets_are_names),
-        cmocka_unit_test(the_attestation_names_the_data),
+        cmocka_unit_test(samples_have_true_boxes_and_a_picture),
+        cmocka_unit_test(recordings_of_any_rate_and_length_are_read),
+        cmocka_unit_test(evaluation_separates_voices_seen_in_training),
+        cmocka_unit_test(a_data_set_must_be_a_name_never_a_path),
+        cmocka_unit_test(attestation_contains_the_hash_of_the_data),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,4 @@
-/* Somebody sets the machine's clock, again and again, while the daemon works: what has a deadline keeps it, jobs end,
- * times are in order. */
+/* The machine's clock changes again and again while the daemon works: deadlines hold, jobs end, times are in order. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -47,8 +46,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* It is the daemon's clock that was set, or the rest would show nothing. */
-static void it_follows(void **state)
+/* Asserts that the daemon uses the changed clock; the other tests would show nothing otherwise. */
+static void the_daemon_uses_the_changed_clock(void **state)
 {
     struct reply reply;
     char id[JOB_ID];
@@ -67,7 +66,7 @@ static void it_follows(void **state)
     *offset = 0;
 }
 
-static void slow_heads_keep_their_deadline(void **state)
+static void slow_heads_are_cut_at_their_deadline(void **state)
 {
     static const int64_t jumps[] = {DAY, -DAY, 400 * DAY, 0};
     for (int i = 0; i < 4; i++) {
@@ -75,7 +74,7 @@ static void slow_heads_keep_their_deadline(void **state)
         int fd = raw_connect(served.port);
         assert_true(fd >= 0 && raw_send(fd, "GET /", 5));
         *offset = jumps[i];
-        assert_false(raw_closed(fd, 500)); /* not at once */
+        assert_false(raw_closed(fd, 500)); /* not before its deadline */
         assert_true(raw_closed(fd, 6000 * SLOWED));
         assert_true(now_seconds() - begun > 0.9);
         (void)close(fd);
@@ -90,7 +89,7 @@ static void assert_ascending(const cJSON *job, const char *first, const char *se
     }
 }
 
-static void jobs_end_and_times_are_in_order(void **state)
+static void jobs_end_and_their_times_are_in_order(void **state)
 {
     static const int64_t jumps[] = {HOUR, -HOUR, 3 * HOUR, -10 * HOUR, 0};
     char ids[3][JOB_ID], path[256];
@@ -124,7 +123,8 @@ static void jobs_end_and_times_are_in_order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_follows), cmocka_unit_test(slow_heads_keep_their_deadline),
-                                       cmocka_unit_test(jobs_end_and_times_are_in_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_daemon_uses_the_changed_clock),
+                                       cmocka_unit_test(slow_heads_are_cut_at_their_deadline),
+                                       cmocka_unit_test(jobs_end_and_their_times_are_in_order)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

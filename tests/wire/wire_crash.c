@@ -26,7 +26,7 @@ static void assert_says(const char *report, const char *part)
     }
 }
 
-static void a_signal_is_reported(void **state)
+static void a_crash_signal_leaves_a_report_and_jobs_continue(void **state)
 {
     static const struct {
         int number;
@@ -55,17 +55,17 @@ static void a_signal_is_reported(void **state)
         assert_null(strstr(report, NAME));
         free(report);
         free(log);
-        assert_true(daemon_start(&served, NULL, NULL)); /* the job is there, and goes on */
+        assert_true(daemon_start(&served, NULL, NULL)); /* the job is in the database and continues */
         await_state(served.url, id, "running");
         assert_int_equal(daemon_stop(&served), 0);
         struct stat file;
-        assert_int_equal(stat(path, &file), 0); /* kept until somebody has read it */
+        assert_int_equal(stat(path, &file), 0); /* the report stays until somebody has read it */
         assert_int_equal(file.st_mode & 0777, 0600);
         daemon_close(&served, false);
     }
 }
 
-static void a_good_end_leaves_none(void **state)
+static void a_normal_end_leaves_no_report(void **state)
 {
     struct daemon_process served;
     char path[128];
@@ -81,7 +81,7 @@ static void a_good_end_leaves_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_signal_is_reported),
-                                       cmocka_unit_test(a_good_end_leaves_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_crash_signal_leaves_a_report_and_jobs_continue),
+                                       cmocka_unit_test(a_normal_end_leaves_no_report)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Data sets over the wire: uploads that are taken, refused by row and member, broken off and resumed, killed; what is
- * listed and shown; what may not be deleted. */
+/* Data sets over the wire: uploads that are accepted, refused with the row or member, interrupted and resumed, or
+ * killed; lists and documents; refused deletions. */
 #include "tests/wire/wire.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static int teardown(void **state)
     char command[256];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     assert_int_equal(system(command), 0);
-    int code = daemon_stop(&served); /* a good end: what it lost or did not count shows only then */
+    int code = daemon_stop(&served); /* a normal end: a sanitizer reports leaks only then */
     daemon_close(&served, code != 0);
     return code;
 }
@@ -47,7 +47,7 @@ static void hash_of(const char *text, char hex[65])
         (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* Entries of a folder but those that begin with '.', and of .uploads. */
+/* Counts the entries of a folder, without those that begin with '.'. */
 static int entries(const char *folder)
 {
     char path[256];
@@ -61,7 +61,7 @@ static int entries(const char *folder)
     return count;
 }
 
-static void a_table_is_taken_and_shown(void **state)
+static void an_uploaded_table_is_listed_and_shown(void **state)
 {
     struct reply reply;
     char value[256];
@@ -75,7 +75,7 @@ static void a_table_is_taken_and_shown(void **state)
     assert_string_equal(json_text(reply.json, "sha256"), hex);
     reply_close(&reply);
     put("/v1/datasets/small", "text/csv", "a,b,label\n1,2,x\n3,5,y\n", &reply);
-    assert_int_equal(reply.status, 200); /* the same again */
+    assert_int_equal(reply.status, 200); /* the same upload again */
     reply_close(&reply);
     put("/v1/datasets/small", "text/csv", "a,b,label\n1,2,x\n3,5,z\n", &reply);
     assert_problem(&reply, 409);
@@ -102,7 +102,7 @@ static void a_table_is_taken_and_shown(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
-static void what_is_wrong_is_named(void **state)
+static void a_refusal_names_the_row_or_member(void **state)
 {
     static const struct {
         const char *path, *type, *body;
@@ -134,7 +134,7 @@ static void what_is_wrong_is_named(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
-static void too_much_is_refused(void **state)
+static void an_upload_over_the_quota_is_refused(void **state)
 {
     static char body[120000];
     struct reply reply;
@@ -155,7 +155,7 @@ static void too_much_is_refused(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
-static void what_a_job_uses_stays(void **state)
+static void a_data_set_that_a_job_uses_cannot_be_deleted(void **state)
 {
     char id[JOB_ID], path[256];
     struct reply reply;
@@ -187,7 +187,7 @@ static void what_a_job_uses_stays(void **state)
     reply_close(&reply);
 }
 
-/* The head of an upload whose body is longer than what follows. */
+/* Sends the head of an upload whose body is longer than the bytes that follow. */
 static int begin_upload(const char *path, size_t length, const char *first)
 {
     char head[512];
@@ -214,7 +214,7 @@ static int64_t await_part(const char *hex, int64_t wanted)
     return received;
 }
 
-static void an_upload_goes_on_where_it_broke_off(void **state)
+static void an_interrupted_upload_resumes(void **state)
 {
     static const char whole[] = "a,b,label\n1,2,x\n3,5,y\n7,7,x\n";
     char hex[65], path[256];
@@ -226,7 +226,7 @@ static void an_upload_goes_on_where_it_broke_off(void **state)
     close(fd);
     assert_int_equal(entries(""), 0);
     assert_int_equal(entries(".uploads"), 1);
-    /* Not at the wrong place; perhaps the daemon has not seen the end of the other yet. */
+    /* A wrong offset is refused. The daemon may not have noticed the end of the first upload yet. */
     (void)snprintf(path, sizeof path, "/v1/datasets/resumed?sha256=%s&offset=3", hex);
     put(path, "text/csv", whole + 3, &reply);
     assert_problem(&reply, 409);
@@ -246,7 +246,7 @@ static void an_upload_goes_on_where_it_broke_off(void **state)
     reply_close(&reply);
 }
 
-static void a_kill_leaves_nothing_half(void **state)
+static void a_kill_leaves_no_incomplete_data_set(void **state)
 {
     static const char whole[] = "a,b\n1,2\n3,5\n";
     char hex[65], path[256];
@@ -261,7 +261,7 @@ static void a_kill_leaves_nothing_half(void **state)
     close(nameless);
     assert_true(daemon_start(&served, args, NULL));
     assert_int_equal(entries(""), 0);
-    assert_int_equal(entries(".uploads"), 1); /* the one that can be resumed */
+    assert_int_equal(entries(".uploads"), 1); /* the upload that can be resumed */
     get(served.url, "/v1/datasets", &reply);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply.json, "datasets")), 0);
     reply_close(&reply);
@@ -274,12 +274,12 @@ static void a_kill_leaves_nothing_half(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_taken_and_shown),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(too_much_is_refused),
-        cmocka_unit_test(what_a_job_uses_stays),
-        cmocka_unit_test(an_upload_goes_on_where_it_broke_off),
-        cmocka_unit_test(a_kill_leaves_nothing_half),
+        cmocka_unit_test(an_uploaded_table_is_listed_and_shown),
+        cmocka_unit_test(a_refusal_names_the_row_or_member),
+        cmocka_unit_test(an_upload_over_the_quota_is_refused),
+        cmocka_unit_test(a_data_set_that_a_job_uses_cannot_be_deleted),
+        cmocka_unit_test(an_interrupted_upload_resumes),
+        cmocka_unit_test(a_kill_leaves_no_incomplete_data_set),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

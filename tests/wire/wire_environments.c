@@ -1,14 +1,14 @@
-/* The environments method over the wire: its kind, dry runs of its presets, a comparison with its pictures, a
- * question, a pause. */
+/* The method environments over the wire: its page, dry runs of its presets, a comparison with its pictures, a query, a
+ * pause. */
 #include "tests/wire/kind.h"
 
-static void the_kind_shows_itself(void **state)
+static void the_kind_page_lists_presets_that_dry_run(void **state)
 {
     assert_kind("environments", 2);
     assert_refused("{\"kind\":\"environments\",\"config\":{\"unseen\":31,\"noise\":-1}}", "/config/noise");
 }
 
-static void an_experiment_leaves_a_picture_and_answers(void **state)
+static void a_finished_job_has_a_picture_and_answers_queries(void **state)
 {
     static const char *const names[] = {"mcc",       "mse",  "mse_unseen", "changes_found", "changes_true",
                                         "linear_r2", "seed", "samples",    "seconds",       NULL};
@@ -26,7 +26,7 @@ static void an_experiment_leaves_a_picture_and_answers(void **state)
     assert_checkpoint_names(id, "heads.changes");
 }
 
-static void a_pause_changes_nothing(void **state)
+static void a_pause_does_not_change_the_result(void **state)
 {
     static const char *const names[] = {"mse", NULL};
     assert_pause_changes_nothing("{\"kind\":\"environments\",\"config\":{\"updates\":1500,\"checkpoint_every\":50000}}",
@@ -36,9 +36,9 @@ static void a_pause_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kind_shows_itself),
-        cmocka_unit_test(an_experiment_leaves_a_picture_and_answers),
-        cmocka_unit_test(a_pause_changes_nothing),
+        cmocka_unit_test(the_kind_page_lists_presets_that_dry_run),
+        cmocka_unit_test(a_finished_job_has_a_picture_and_answers_queries),
+        cmocka_unit_test(a_pause_does_not_change_the_result),
     };
     return cmocka_run_group_tests(tests, serve, stop_serving);
 }

@@ -1,4 +1,4 @@
-/* Every error class of the contract over the wire, each a problem document that says what is wrong and where. */
+/* Every class of error of the contract over the wire: each is a problem document that says what is wrong and where. */
 #include "tests/wire/wire.h"
 
 static struct daemon_process served;
@@ -16,7 +16,7 @@ static int teardown(void **state)
     return code;
 }
 
-/* One request that must be refused with this status. */
+/* Sends one request and asserts that it is refused with this status. */
 static void refused(int status, const char *method, const char *path, const char *type, const char *body)
 {
     struct reply reply;
@@ -28,7 +28,7 @@ static void refused(int status, const char *method, const char *path, const char
     reply_close(&reply);
 }
 
-static void paths_and_methods(void **state)
+static void unknown_paths_and_methods_are_refused(void **state)
 {
     char allow[256];
     struct reply reply;
@@ -65,12 +65,12 @@ static void paths_and_methods(void **state)
     refused(404, "DELETE", "/v1/jobs/00000000000000000000000000", NULL, NULL);
 }
 
-static void bodies(void **state)
+static void wrong_bodies_are_refused(void **state)
 {
     static char large[1200000];
     memset(large, ' ', sizeof large - 1);
     refused(413, "POST", "/v1/jobs", NULL, large);
-    refused(413, "POST", "/v1/jobs/00000000000000000000000000/cancel", NULL, "{}"); /* takes none */
+    refused(413, "POST", "/v1/jobs/00000000000000000000000000/cancel", NULL, "{}"); /* the route accepts no body */
     refused(415, "POST", "/v1/jobs", "text/html", "{}");
     refused(415, "POST", "/v1/jobs", "application/x-www-form-urlencoded", "a=b");
     refused(415, "PATCH", "/v1/jobs/00000000000000000000000000", "text/plain", "{}");
@@ -79,12 +79,12 @@ static void bodies(void **state)
     refused(400, "POST", "/v1/jobs", NULL, "\xff\xfe");
     refused(400, "POST", "/v1/jobs", NULL, "{'kind':1}");
     struct reply reply;
-    call_server(served.url, &(struct call){.method = "POST", .path = "/v1/jobs"}, &reply); /* none at all */
+    call_server(served.url, &(struct call){.method = "POST", .path = "/v1/jobs"}, &reply); /* no body at all */
     assert_true(reply.status == 400 || reply.status == 411);
     reply_close(&reply);
 }
 
-static void query_parameters(void **state)
+static void wrong_query_parameters_are_refused(void **state)
 {
     refused(400, "GET", "/v1/jobs?limit=0", NULL, NULL);
     refused(400, "GET", "/v1/jobs?limit=many", NULL, NULL);
@@ -108,7 +108,7 @@ static bool names(const cJSON *errors, const char *pointer)
 }
 
 /* Each bad configuration names its field. */
-static void configurations(void **state)
+static void a_bad_configuration_names_its_field(void **state)
 {
     static const struct {
         const char *body, *pointer;
@@ -143,8 +143,8 @@ static void configurations(void **state)
     }
 }
 
-/* What JSON cannot carry exactly, or should not: 400 or 422, and the place is named. */
-static void treacherous_json(void **state)
+/* JSON that cannot be represented exactly is answered 400 or 422 with the place. */
+static void json_that_cannot_be_represented_is_refused(void **state)
 {
     static char deep[400];
     static const struct {
@@ -180,7 +180,7 @@ static void treacherous_json(void **state)
     }
 }
 
-static void every_fault_at_once(void **state)
+static void a_refusal_lists_every_fault(void **state)
 {
     struct reply reply;
     post(served.url, "/v1/jobs",
@@ -197,7 +197,7 @@ static void every_fault_at_once(void **state)
     reply_close(&reply);
 }
 
-static void states(void **state)
+static void a_wrong_state_is_a_conflict(void **state)
 {
     char id[JOB_ID], path[256];
     struct reply reply;
@@ -232,7 +232,7 @@ static void states(void **state)
     reply_close(&reply);
 }
 
-static void foreign_pages(void **state)
+static void pages_of_other_origins_are_refused(void **state)
 {
     struct reply reply;
     const char *const origin[] = {"Origin: https://evil.example", NULL};
@@ -251,14 +251,14 @@ static void foreign_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_and_methods),
-        cmocka_unit_test(bodies),
-        cmocka_unit_test(query_parameters),
-        cmocka_unit_test(configurations),
-        cmocka_unit_test(treacherous_json),
-        cmocka_unit_test(every_fault_at_once),
-        cmocka_unit_test(states),
-        cmocka_unit_test(foreign_pages),
+        cmocka_unit_test(unknown_paths_and_methods_are_refused),
+        cmocka_unit_test(wrong_bodies_are_refused),
+        cmocka_unit_test(wrong_query_parameters_are_refused),
+        cmocka_unit_test(a_bad_configuration_names_its_field),
+        cmocka_unit_test(json_that_cannot_be_represented_is_refused),
+        cmocka_unit_test(a_refusal_lists_every_fault),
+        cmocka_unit_test(a_wrong_state_is_a_conflict),
+        cmocka_unit_test(pages_of_other_origins_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

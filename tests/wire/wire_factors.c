@@ -1,14 +1,14 @@
-/* The factors method over the wire: its kind, dry runs of its presets, an experiment with its picture, a question, a
+/* The method factors over the wire: its page, dry runs of its presets, an experiment with its picture, a query, a
  * pause. */
 #include "tests/wire/kind.h"
 
-static void the_kind_shows_itself(void **state)
+static void the_kind_page_lists_presets_that_dry_run(void **state)
 {
     assert_kind("factors", 2);
     assert_refused("{\"kind\":\"factors\",\"config\":{\"rho\":1,\"lambda0\":0.1}}", "/config/rho");
 }
 
-static void an_experiment_leaves_a_picture_and_answers(void **state)
+static void a_finished_job_has_a_picture_and_answers_queries(void **state)
 {
     static const char *const names[] = {"mse", "dci", "columns_used", "support_f1", "seed", "samples", "seconds", NULL};
     char id[JOB_ID];
@@ -23,7 +23,7 @@ static void an_experiment_leaves_a_picture_and_answers(void **state)
     assert_checkpoint_names(id, "\"mask\"");
 }
 
-static void a_pause_changes_nothing(void **state)
+static void a_pause_does_not_change_the_result(void **state)
 {
     static const char *const names[] = {"mse", NULL};
     assert_pause_changes_nothing(
@@ -34,9 +34,9 @@ static void a_pause_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kind_shows_itself),
-        cmocka_unit_test(an_experiment_leaves_a_picture_and_answers),
-        cmocka_unit_test(a_pause_changes_nothing),
+        cmocka_unit_test(the_kind_page_lists_presets_that_dry_run),
+        cmocka_unit_test(a_finished_job_has_a_picture_and_answers_queries),
+        cmocka_unit_test(a_pause_does_not_change_the_result),
     };
     return cmocka_run_group_tests(tests, serve, stop_serving);
 }

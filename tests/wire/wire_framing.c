@@ -1,4 +1,4 @@
-/* Bytes that a well-behaved client never sends: contradictory framing, slow drips, half connections. */
+/* Bytes that a well-behaved client never sends: contradictory framing, slow clients, half-closed connections. */
 #include "tests/wire/wire.h"
 
 #include <sys/socket.h>
@@ -24,8 +24,8 @@ static int teardown(void **state)
 #define HOST "Host: localhost\r\n"
 #define STATUS(request) raw_status(served.port, request, sizeof(request) - 1, NULL, 0)
 
-/* The connections of a test that is over are gone when the daemon has seen their ends: on a busy machine that takes a
- * while, and until then they count against this address. */
+/* Waits until the daemon has noticed the end of an earlier test's connections: until then they count against the limit
+ * of this address, and on a busy machine that takes a while. */
 static void await_quiet(void)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -37,7 +37,7 @@ static void await_quiet(void)
     fail_msg("the daemon answers nobody");
 }
 
-/* The daemon still answers others. */
+/* Asserts that the daemon answers other clients. */
 static void assert_alive(void)
 {
     struct reply reply;
@@ -46,7 +46,7 @@ static void assert_alive(void)
     reply_close(&reply);
 }
 
-static void heads(void **state)
+static void malformed_heads_are_refused(void **state)
 {
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400);                       /* no Host */
@@ -67,7 +67,7 @@ static void heads(void **state)
     assert_alive();
 }
 
-static void contradictions(void **state)
+static void contradictory_framing_is_refused(void **state)
 {
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
                      400);
@@ -86,8 +86,8 @@ static void contradictions(void **state)
     assert_alive();
 }
 
-/* After doubtful framing what follows on the connection must not be taken for a request. */
-static void nothing_is_smuggled(void **state)
+/* After doubtful framing the rest of the connection must not be parsed as a request. */
+static void bytes_after_doubtful_framing_are_no_request(void **state)
 {
     static const char request[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcd"
@@ -103,7 +103,7 @@ static void nothing_is_smuggled(void **state)
     (void)close(fd);
 }
 
-static void too_long(void **state)
+static void heads_that_are_too_long_are_refused(void **state)
 {
     static char request[80000], text[16384];
     int size = snprintf(request, sizeof request, "GET /%0*d HTTP/1.1\r\n" HOST "\r\n", 5000, 0);
@@ -118,16 +118,16 @@ static void too_long(void **state)
     }
     size += snprintf(request + size, sizeof request - (size_t)size, "\r\n");
     assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
-    /* Beyond the connection's memory the parser itself refuses. */
+    /* Above the memory limit of a connection the parser itself refuses the request. */
     size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST "X: %0*d\r\n\r\n", 70000, 0);
     int status = raw_status(served.port, request, (size_t)size, text, sizeof text);
     assert_true(status == 431 || status == 413);
     assert_alive();
 }
 
-/* A body that is longer than anyone would throw away, and one that the client asks leave to send, are refused
- * before they come; a short one is read and forgotten, so that no reset overtakes the answer. */
-static void refused_bodies(void **state)
+/* A body too long to drop, and a body for which the client asks permission, are refused before they arrive. A short
+ * body is read and dropped, so that no reset overtakes the answer. */
+static void large_refused_bodies_are_not_read(void **state)
 {
     static const char head[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
@@ -143,7 +143,7 @@ static void refused_bodies(void **state)
     assert_int_equal(raw_status(served.port, typed, sizeof typed - 1, text, sizeof text), 415);
     assert_null(strstr(text, "onnection: close"));
 
-    /* A chunked body does not say its length: it is cut off when it has become too long. */
+    /* A chunked body does not state its length: it is cut when it has become too long. */
     int fd = raw_connect(served.port);
     static const char chunked[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -154,7 +154,7 @@ static void refused_bodies(void **state)
     for (; open && chunks < 1024; chunks++) {
         open = raw_send(fd, chunk, (size_t)size);
     }
-    assert_false(open); /* 64 MiB were not taken */
+    assert_false(open); /* the daemon did not read 64 MiB */
     (void)close(fd);
     assert_alive();
 }
@@ -173,7 +173,7 @@ static void chunked_bodies_work(void **state)
     assert_alive();
 }
 
-static void expect_continue(void **state)
+static void expect_continue_is_answered(void **state)
 {
     static const char head[] = "POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
                                "Content-Type: application/json\r\nContent-Length: 19\r\n\r\n";
@@ -186,7 +186,7 @@ static void expect_continue(void **state)
     (void)close(fd);
 }
 
-static void pipelining(void **state)
+static void pipelined_requests_are_answered_in_order(void **state)
 {
     static const char two[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /v1/kinds HTTP/1.1\r\n" HOST
                               "\r\nGET /nowhere HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n";
@@ -200,7 +200,7 @@ static void pipelining(void **state)
     (void)close(fd);
 }
 
-static void half_close(void **state)
+static void a_half_closed_connection_gets_its_answer(void **state)
 {
     static const char request[] = "GET /v1/kinds HTTP/1.1\r\n" HOST "\r\n";
     static char text[262144];
@@ -208,13 +208,13 @@ static void half_close(void **state)
     assert_true(raw_send(fd, request, sizeof request - 1));
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
     (void)raw_read(fd, text, sizeof text, 20000);
-    /* Either the answer, or nothing: never a broken one. */
+    /* The client gets the whole answer or nothing, never a broken answer. */
     assert_true(text[0] == '\0' || strstr(text, "HTTP/1.1 200") == text);
     (void)close(fd);
     assert_alive();
 }
 
-static void early_close(void **state)
+static void an_early_close_does_no_harm(void **state)
 {
     static const char *const pieces[] = {"",
                                          "GET",
@@ -228,7 +228,7 @@ static void early_close(void **state)
             int fd = raw_connect(served.port);
             assert_true(fd >= 0);
             (void)raw_send(fd, pieces[i], strlen(pieces[i]));
-            (void)close(fd); /* answers go nowhere */
+            (void)close(fd); /* the answers cannot be delivered */
         }
         await_quiet();
     }
@@ -237,7 +237,7 @@ static void early_close(void **state)
 
 /* ---- slow clients ------------------------------------------------------------------------------------ */
 
-/* Sends one byte after the other until the server has had enough; seconds that took. */
+/* Sends one piece after the other until the server closes; returns the seconds that took. */
 static double drip(const char *start, const char *piece, int gap_ms, double limit)
 {
     int fd = raw_connect(served.port);
@@ -250,19 +250,19 @@ static double drip(const char *start, const char *piece, int gap_ms, double limi
     return now_seconds() - begun;
 }
 
-static void slow_heads(void **state)
+static void slow_heads_are_cut(void **state)
 {
     double took = drip("GET /healthz HTTP/1.1\r\n" HOST "X: ", "a", 50, 5.0);
     assert_true(took > 0.6 && took < 4.5);
     took = drip("", "G", 50, 5.0);
     assert_true(took > 0.6 && took < 4.5);
-    /* The deadline counts anew for the second request of a connection, from its first byte. */
+    /* The deadline of a second request starts at its own first byte. */
     took = drip("GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /hea", "l", 50, 5.0);
     assert_true(took > 0.6 && took < 4.5);
     assert_alive();
 }
 
-static void slow_bodies(void **state)
+static void slow_bodies_are_cut(void **state)
 {
     static const char head[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n";
@@ -271,9 +271,9 @@ static void slow_bodies(void **state)
     assert_alive();
 }
 
-static void slow_readers(void **state)
+static void slow_readers_are_cut(void **state)
 {
-    /* Asks for much and never reads: the answer does not fit the socket's buffers. */
+    /* Sends many requests and reads nothing: the answers do not fit into the socket's buffers. */
     static char request[65536];
     int size = 0, small = 2048, fd = raw_connect(served.port);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
@@ -292,7 +292,7 @@ static void slow_readers(void **state)
     assert_alive();
 }
 
-static void idle_connections(void **state)
+static void idle_connections_are_closed(void **state)
 {
     char text[4096];
     int fresh = raw_connect(served.port), used = raw_connect(served.port);
@@ -309,8 +309,8 @@ static void idle_connections(void **state)
     (void)close(used);
 }
 
-/* Many drips at once: the others are answered at once, and all drips are gone in time. */
-static void many_slow_clients(void **state)
+/* With many slow clients at once the others are answered quickly, and all slow ones are cut in time. */
+static void many_slow_clients_do_not_delay_others(void **state)
 {
     enum { COUNT = 100, ASKED = 21, QUICK_MS = 100 };
     int fds[COUNT], quick = 0;
@@ -324,7 +324,7 @@ static void many_slow_clients(void **state)
         assert_alive();
         quick += now_seconds() - asked < QUICK_MS * 1e-3;
     }
-    assert_true(quick > ASKED / 2); /* the median: a busy machine may be late now and then */
+    assert_true(quick > ASKED / 2); /* the median: single requests may be late on a busy machine */
     for (int i = 0; i < COUNT; i++) {
         assert_true(raw_closed(fds[i], 6000));
         (void)close(fds[i]);
@@ -332,7 +332,7 @@ static void many_slow_clients(void **state)
     assert_true(now_seconds() - begun < 10.0);
 }
 
-static void connections_per_address(void **state)
+static void connections_per_address_are_limited(void **state)
 {
     enum { COUNT = 60, LIMIT = 40 };
     static const char *const args[] = {"--connections-per-address", "40", NULL};
@@ -360,22 +360,22 @@ static void connections_per_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(heads),
-        cmocka_unit_test(contradictions),
-        cmocka_unit_test(nothing_is_smuggled),
-        cmocka_unit_test(too_long),
-        cmocka_unit_test(refused_bodies),
+        cmocka_unit_test(malformed_heads_are_refused),
+        cmocka_unit_test(contradictory_framing_is_refused),
+        cmocka_unit_test(bytes_after_doubtful_framing_are_no_request),
+        cmocka_unit_test(heads_that_are_too_long_are_refused),
+        cmocka_unit_test(large_refused_bodies_are_not_read),
         cmocka_unit_test(chunked_bodies_work),
-        cmocka_unit_test(expect_continue),
-        cmocka_unit_test(pipelining),
-        cmocka_unit_test(half_close),
-        cmocka_unit_test(early_close),
-        cmocka_unit_test(slow_heads),
-        cmocka_unit_test(slow_bodies),
-        cmocka_unit_test(slow_readers),
-        cmocka_unit_test(idle_connections),
-        cmocka_unit_test(many_slow_clients),
-        cmocka_unit_test(connections_per_address),
+        cmocka_unit_test(expect_continue_is_answered),
+        cmocka_unit_test(pipelined_requests_are_answered_in_order),
+        cmocka_unit_test(a_half_closed_connection_gets_its_answer),
+        cmocka_unit_test(an_early_close_does_no_harm),
+        cmocka_unit_test(slow_heads_are_cut),
+        cmocka_unit_test(slow_bodies_are_cut),
+        cmocka_unit_test(slow_readers_are_cut),
+        cmocka_unit_test(idle_connections_are_closed),
+        cmocka_unit_test(many_slow_clients_do_not_delay_others),
+        cmocka_unit_test(connections_per_address_are_limited),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,4 +1,4 @@
-/* The life of jobs and of the daemon: pause, resume, cancel, priorities, drain, restart, one owner. */
+/* The life of jobs and of the daemon: pause, resume, cancel, priorities, drain, restart, one owner per database. */
 #include <signal.h>
 
 #include "tests/wire/wire.h"
@@ -46,7 +46,7 @@ static double step_of(const char *id)
     return step;
 }
 
-/* The job has gone beyond that step. */
+/* Waits until the job has passed that step. */
 static void await_step(const char *id, double step)
 {
     for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20)) {
@@ -57,7 +57,7 @@ static void await_step(const char *id, double step)
     fail_msg("the job stays at step %.0f", step_of(id));
 }
 
-/* Step of the latest checkpoint, once there is one. */
+/* Waits for a checkpoint and returns the step of the latest one. */
 static double checkpoint_of(const char *id)
 {
     char path[256];
@@ -90,7 +90,7 @@ static void remove_job(const char *id)
     reply_close(&reply);
 }
 
-static void pause_resume_cancel(void **state)
+static void a_job_pauses_resumes_and_cancels(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
@@ -100,16 +100,16 @@ static void pause_resume_cancel(void **state)
     double asked = now_seconds();
     assert_int_equal(act(id, "pause", now), 202);
     await_state(served.url, id, "paused");
-    assert_true(now_seconds() - asked < 10.0 * SLOWED); /* prompt */
+    assert_true(now_seconds() - asked < 10.0 * SLOWED); /* the pause was quick */
     assert_int_equal(act(id, "pause", now), 409);
     double before = step_of(id);
     sleep_ms(300);
-    assert_true(step_of(id) == before); /* it really stands */
+    assert_true(step_of(id) == before); /* the job makes no steps */
     char path[256];
     struct reply reply;
     job_path(path, id, "");
     call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
-    assert_problem(&reply, 409); /* only a finished job */
+    assert_problem(&reply, 409); /* only a finished job can be deleted */
     reply_close(&reply);
     assert_int_equal(act(id, "resume", now), 202);
     await_step(id, before);
@@ -120,8 +120,8 @@ static void pause_resume_cancel(void **state)
     remove_job(id);
 }
 
-/* One worker: what waits can be put in another order, paused and cancelled without ever running. */
-static void waiting_jobs(void **state)
+/* With one worker, queued jobs can be reordered, paused and cancelled before they ever run. */
+static void queued_jobs_can_be_reordered_paused_and_cancelled(void **state)
 {
     char first[JOB_ID], second[JOB_ID], third[JOB_ID], now[16], path[256];
     struct reply reply;
@@ -161,8 +161,8 @@ static int ready_status(void)
     return status;
 }
 
-/* SIGTERM while a job runs: exit 0 in time, the job is queued on disk and goes on. */
-static void drain(void **state)
+/* SIGTERM while a job runs: the daemon exits with 0 in time, the job is queued on disk and continues. */
+static void sigterm_queues_the_running_job_and_restart_continues_it(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
@@ -171,7 +171,7 @@ static void drain(void **state)
     assert_int_equal(ready_status(), 200);
     double asked = now_seconds();
     daemon_signal(&served, SIGTERM);
-    /* Not ready as soon as the signal has been seen, and never ready again; gone in the end. */
+    /* /readyz answers 503 as soon as the daemon has seen the signal, never 200 again, and nothing in the end. */
     int seen = 200;
     while (seen == 200 && now_seconds() - asked < 5.0 * SLOWED) {
         seen = ready_status();
@@ -189,8 +189,8 @@ static void drain(void **state)
     remove_job(id);
 }
 
-/* ps and pgrep find it, also where it started again for the right kernels. */
-static void called_motifd(void **state)
+/* ps and pgrep find the process by its name, also after it executed itself again for other BLAS kernels. */
+static void the_process_is_called_motifd(void **state)
 {
     char path[64], name[32] = "";
     (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)served.pid);
@@ -201,15 +201,15 @@ static void called_motifd(void **state)
     assert_string_equal(name, "motifd\n");
 }
 
-static void interrupt_ends_too(void **state)
+static void sigint_ends_the_daemon(void **state)
 {
     daemon_signal(&served, SIGINT);
     assert_int_equal(daemon_wait(&served, 10000 * SLOWED), 0);
     assert_true(daemon_start(&served, NULL, NULL));
 }
 
-/* The signal must end it well at any moment after the first line, whichever thread gets it. */
-static void terminated_at_any_moment(void **state)
+/* SIGTERM ends the daemon properly at any moment after the first line, whichever thread receives it. */
+static void sigterm_at_any_moment_ends_the_daemon_with_0(void **state)
 {
     struct daemon_process other;
     daemon_init(&other);
@@ -221,8 +221,8 @@ static void terminated_at_any_moment(void **state)
     daemon_close(&other, false);
 }
 
-/* A database has one owner: a second daemon must not touch it. */
-static void one_owner(void **state)
+/* A database has one owner: a second daemon must not open it. */
+static void a_second_daemon_on_the_database_is_refused(void **state)
 {
     char *errors = NULL;
     const char *const args[] = {"serve", "--listen", "127.0.0.1:0", "--db", served.db, NULL};
@@ -236,7 +236,7 @@ static void one_owner(void **state)
 }
 
 /* The port is taken. */
-static void port_in_use(void **state)
+static void a_port_in_use_is_reported(void **state)
 {
     char listen[32], *errors = NULL;
     struct daemon_process other;
@@ -249,8 +249,8 @@ static void port_in_use(void **state)
     daemon_close(&other, false);
 }
 
-/* SIGKILL while it runs: the same job goes on by itself. */
-static void killed_and_restarted(void **state)
+/* SIGKILL while a job runs: the same job continues by itself. */
+static void a_job_continues_after_sigkill_and_restart(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
@@ -265,7 +265,7 @@ static void killed_and_restarted(void **state)
     await_state(served.url, id, "cancelled");
 }
 
-static void full_queue(void **state)
+static void a_full_queue_answers_503(void **state)
 {
     struct daemon_process other;
     char id[JOB_ID], value[256];
@@ -285,7 +285,7 @@ static void full_queue(void **state)
     daemon_close(&other, false);
 }
 
-static void check_config(void **state)
+static void check_config_prints_every_fault(void **state)
 {
     char path[256], *out = NULL;
     (void)snprintf(path, sizeof path, "%s/check.json", served.folder);
@@ -322,17 +322,17 @@ static void check_config(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pause_resume_cancel),
-        cmocka_unit_test(waiting_jobs),
-        cmocka_unit_test(drain),
-        cmocka_unit_test(called_motifd),
-        cmocka_unit_test(interrupt_ends_too),
-        cmocka_unit_test(terminated_at_any_moment),
-        cmocka_unit_test(one_owner),
-        cmocka_unit_test(port_in_use),
-        cmocka_unit_test(killed_and_restarted),
-        cmocka_unit_test(full_queue),
-        cmocka_unit_test(check_config),
+        cmocka_unit_test(a_job_pauses_resumes_and_cancels),
+        cmocka_unit_test(queued_jobs_can_be_reordered_paused_and_cancelled),
+        cmocka_unit_test(sigterm_queues_the_running_job_and_restart_continues_it),
+        cmocka_unit_test(the_process_is_called_motifd),
+        cmocka_unit_test(sigint_ends_the_daemon),
+        cmocka_unit_test(sigterm_at_any_moment_ends_the_daemon_with_0),
+        cmocka_unit_test(a_second_daemon_on_the_database_is_refused),
+        cmocka_unit_test(a_port_in_use_is_reported),
+        cmocka_unit_test(a_job_continues_after_sigkill_and_restart),
+        cmocka_unit_test(a_full_queue_answers_503),
+        cmocka_unit_test(check_config_prints_every_fault),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

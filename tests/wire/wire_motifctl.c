@@ -1,4 +1,4 @@
-/* motifctl as a person uses it, against a real daemon: every command, the exit codes, a restart in the middle. */
+/* motifctl as a person uses it, against a real daemon: every command, the exit codes, a restart during `watch`. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ static void in_folder(const char *name, char out[128])
     (void)snprintf(out, 128, "%s/%s", served.folder, name);
 }
 
-/* Starts motifctl with words split at blanks, in the daemon's folder. */
+/* Starts motifctl with words split at spaces, in the daemon's folder. */
 static pid_t start(const char *line)
 {
     char words_text[2048], out[128], err[128], *words[WORDS] = {0};
@@ -73,7 +73,7 @@ static void finish(pid_t child)
     slurp(path, got.err, sizeof got.err);
 }
 
-/* The motifctl that runs has said that. */
+/* Waits until the running motifctl has printed the text. */
 static void await_words(const char *text)
 {
     char path[128];
@@ -141,12 +141,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    int code = daemon_stop(&served); /* a good end: what it lost or did not count shows only then */
+    int code = daemon_stop(&served); /* a normal end: a sanitizer reports leaks only then */
     daemon_close(&served, code != 0);
     return code;
 }
 
-static void submitting_and_watching(void **state)
+static void submit_and_watch_follow_a_job(void **state)
 {
     ctl("submit " TINY_FLAGS
         " --set test_samples=8 --set motif_samples=8 --set total_samples=40 --name second --watch");
@@ -158,7 +158,7 @@ static void submitting_and_watching(void **state)
     shows("DENSITY");
 }
 
-static void the_same_key_is_the_same_job(void **state)
+static void the_same_key_returns_the_same_job(void **state)
 {
     char first[64];
     for (int i = 0; i < 2; i++) {
@@ -192,7 +192,7 @@ static void faults_of_a_submission_are_usage_errors(void **state)
     shows("nothing was stored");
 }
 
-static void who_trains_is_chosen(void **state)
+static void submit_selects_the_executor(void **state)
 {
     ctl("submit " TINY_FLAGS " --set total_samples=4 --executor process --ranks 1 --json");
     expect(0);
@@ -206,7 +206,8 @@ static void who_trains_is_chosen(void **state)
     expect(0);
     shows("process");
     await_state(served.url, id, "succeeded");
-    /* A fault is the server's to say, with what it has; a number that is none is not sent. */
+    /* The server reports the fault with the executors that it has; motifctl does not send a number that is
+     * malformed. */
     ctl("submit --preset digitcircle-quick --executor cloud --dry-run");
     expect(2);
     assert_non_null(strstr(got.err, "/executor"));
@@ -219,7 +220,7 @@ static void who_trains_is_chosen(void **state)
     assert_non_null(strstr(got.err, "--ranks"));
 }
 
-static void a_configuration_file_is_taken(void **state)
+static void submit_reads_a_configuration_file(void **state)
 {
     char path[128];
     in_folder("job.json", path);
@@ -257,7 +258,7 @@ static void jobs_are_listed_and_shown(void **state)
     shows("weights_sha256");
     ctl("show %.25s --json", done);
     expect(0);
-    ctl("show %.2s --json", done); /* the clock's first letters: all jobs have them */
+    ctl("show %.2s --json", done); /* the first letters of an id come from the clock, so all jobs share them */
     expect(2);
 }
 
@@ -300,7 +301,7 @@ static void motifs_are_drawn(void **state)
     for (const char *at = got.out; *at != '\0'; at++) {
         ink += *at == '@' || *at == '+';
     }
-    assert_true(ink > 10); /* the picture itself came along */
+    assert_true(ink > 10); /* the picture is in the answer */
     ctl("motifs %s --count 2 --seed 7 --png some.png --json", done);
     expect(0);
     assert_true(is_png("some-7.png") && is_png("some-8.png"));
@@ -354,7 +355,7 @@ static void checkpoints_are_exported(void **state)
     assert_true(is_png("four.png"));
 }
 
-static void jobs_are_steered(void **state)
+static void jobs_are_paused_resumed_cancelled_and_deleted(void **state)
 {
     char id[JOB_ID];
     submit_tiny(served.url, LONG_RUN, "", id);
@@ -379,14 +380,14 @@ static void jobs_are_steered(void **state)
     expect(1);
     shows("cancelled\n");
     ctl("cancel %s", id);
-    expect(1); /* it has ended */
+    expect(1); /* the job has ended */
     ctl("delete %s", id);
     expect(0);
     ctl("show %s", id);
     expect(2);
 }
 
-static void a_watch_outlives_the_daemon(void **state)
+static void watch_survives_a_restart_of_the_daemon(void **state)
 {
     char id[JOB_ID], listen[32];
     submit_tiny(served.url, 4000, "", id);
@@ -406,7 +407,7 @@ static void a_watch_outlives_the_daemon(void **state)
     shows("succeeded\n");
 }
 
-static void the_server_describes_itself(void **state)
+static void kinds_system_and_health_describe_the_server(void **state)
 {
     ctl("kinds");
     expect(0);
@@ -418,7 +419,7 @@ static void the_server_describes_itself(void **state)
     ctl("kinds sparling --markdown");
     expect(0);
     shows("| density_start | ");
-    ctl("submit --preset cells"); /* two kinds have one of that name */
+    ctl("submit --preset cells"); /* two kinds have a preset of that name */
     expect(2);
     assert_non_null(strstr(got.err, "--kind"));
     ctl("kinds nonsense");
@@ -435,19 +436,19 @@ static void the_server_describes_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(submitting_and_watching),
-        cmocka_unit_test(the_same_key_is_the_same_job),
+        cmocka_unit_test(submit_and_watch_follow_a_job),
+        cmocka_unit_test(the_same_key_returns_the_same_job),
         cmocka_unit_test(faults_of_a_submission_are_usage_errors),
-        cmocka_unit_test(who_trains_is_chosen),
-        cmocka_unit_test(a_configuration_file_is_taken),
+        cmocka_unit_test(submit_selects_the_executor),
+        cmocka_unit_test(submit_reads_a_configuration_file),
         cmocka_unit_test(jobs_are_listed_and_shown),
         cmocka_unit_test(series_are_listed_and_drawn),
         cmocka_unit_test(motifs_are_drawn),
         cmocka_unit_test(models_are_evaluated),
         cmocka_unit_test(checkpoints_are_exported),
-        cmocka_unit_test(jobs_are_steered),
-        cmocka_unit_test(a_watch_outlives_the_daemon),
-        cmocka_unit_test(the_server_describes_itself),
+        cmocka_unit_test(jobs_are_paused_resumed_cancelled_and_deleted),
+        cmocka_unit_test(watch_survives_a_restart_of_the_daemon),
+        cmocka_unit_test(kinds_system_and_health_describe_the_server),
     };
     return cmocka_run_group_tests_name("wire_motifctl", tests, setup, teardown);
 }

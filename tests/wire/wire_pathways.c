@@ -1,4 +1,4 @@
-/* Recovery of pathways over the wire: given convolutions, those of a finished job of either kind, and every refusal. */
+/* Recovery of pathways over the wire: given convolutions, convolutions of finished jobs, and every refusal. */
 #include <math.h>
 
 #include "tests/wire/kind.h"
@@ -42,7 +42,7 @@ static const cJSON *layer_of(const struct reply *reply, int layer)
     return item;
 }
 
-static void a_signal_in_given_filters(void **state)
+static void a_signal_is_recovered_from_given_filters(void **state)
 {
     struct reply reply;
     recover("{\"model\":{\"layers\":[{\"name\":\"pair\",\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]},"
@@ -58,14 +58,14 @@ static void a_signal_in_given_filters(void **state)
     assert_int_equal(cJSON_GetArrayItem(spike, 1)->valueint, 0);
     assert_true(fabs(cJSON_GetArrayItem(spike, 2)->valuedouble - 6) < 1e-5);
     reply_close(&reply);
-    /* the same with noise that no bound allows */
+    /* the same signal with noise that no bound allows */
     recover("{\"model\":{\"layers\":[{\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]},"
             "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1],\"config\":{\"noise\":4}}",
             200, &reply);
     assert_string_equal(json_text(reply.json, "guarantee"), "none");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply.json, "recovered")));
     reply_close(&reply);
-    /* two dimensions, a threshold instead of a number */
+    /* two dimensions, and a threshold instead of a number of nonzeros */
     recover("{\"model\":{\"layers\":[{\"filters\":[[[[1,0],[0,1]]]]}]},\"signal\":[[0,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,"
             "0,0]],"
             "\"config\":{\"decoder\":\"hard\",\"threshold\":0.8}}",
@@ -77,7 +77,7 @@ static void a_signal_in_given_filters(void **state)
     reply_close(&reply);
 }
 
-static void a_code_in_two_layers(void **state)
+static void a_code_is_recovered_in_two_layers(void **state)
 {
     struct reply reply;
     recover("{\"model\":{\"layers\":[{\"filters\":[[1,1,-1,1,0,0],[1,0,0,0,-1,1]]},{\"filters\":[[[1,0,0],[0,0,0]]]}]},"
@@ -91,7 +91,7 @@ static void a_code_in_two_layers(void **state)
     reply_close(&reply);
 }
 
-static void models_of_jobs(void **state)
+static void pathways_of_finished_jobs_are_recovered(void **state)
 {
     struct reply reply;
     char body[4000], path[256];
@@ -121,7 +121,7 @@ static void models_of_jobs(void **state)
     assert_true(mu > json_number(layer_of(&reply, 1), "welch_floor") && mu <= 1);
     reply_close(&reply);
     job_path(path, sparling_job, "");
-    get(served.url, path, &reply); /* the same number stands in the job's result */
+    get(served.url, path, &reply); /* the job's result has the same number */
     const cJSON *listed = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(reply.json, "result"), "coherence"), 1);
     assert_true(fabs(json_number(listed, "coherence") - mu) < 1e-6);
@@ -137,7 +137,7 @@ static void models_of_jobs(void **state)
     reply_close(&reply);
 }
 
-static void a_job_tells_its_curve(void **state)
+static void the_result_contains_the_curve(void **state)
 {
     static const char *const point[] = {"stripe",        "recovered",           "trials",
                                         "uniform_bound", "probabilistic_bound", "instance_bound"};
@@ -156,7 +156,7 @@ static void a_job_tells_its_curve(void **state)
     reply_close(&reply);
 }
 
-static void what_is_wrong_is_named(void **state)
+static void a_refusal_names_the_field(void **state)
 {
 #define ONE "\"model\":{\"layers\":[{\"filters\":[[1,0,1]]}]}"
     static const struct {
@@ -240,11 +240,11 @@ static void what_is_wrong_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_in_given_filters),
-        cmocka_unit_test(a_code_in_two_layers),
-        cmocka_unit_test(models_of_jobs),
-        cmocka_unit_test(a_job_tells_its_curve),
-        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(a_signal_is_recovered_from_given_filters),
+        cmocka_unit_test(a_code_is_recovered_in_two_layers),
+        cmocka_unit_test(pathways_of_finished_jobs_are_recovered),
+        cmocka_unit_test(the_result_contains_the_curve),
+        cmocka_unit_test(a_refusal_names_the_field),
     };
     return cmocka_run_group_tests(tests, setup, stop_serving);
 }

@@ -1,4 +1,4 @@
-/* Every route of the contract, answered well, by a real daemon with a finished job. */
+/* Every route of the contract, answered by a real daemon with a finished job. */
 #include <math.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ static const cJSON *member(const cJSON *object, const char *name)
     return item;
 }
 
-static void a_job_is_complete(void **state)
+static void a_job_document_has_every_member(void **state)
 {
     static const char *const members[] = {"id",         "kind",       "preset",      "name",   "state",
                                           "priority",   "config",     "progress",    "result", "error",
@@ -74,7 +74,7 @@ static void a_job_is_complete(void **state)
     reply_close(&reply);
 }
 
-static void submit_idempotent_and_dry(void **state)
+static void submit_is_idempotent_and_a_dry_run_stores_nothing(void **state)
 {
     static const char body[] = "{\"kind\":\"sparling\",\"config\":{" TINY ",\"total_samples\":8}}";
     static const char same[] = "{ \"config\":{" TINY ",\"total_samples\":8}, \"kind\":\"sparling\" }";
@@ -108,7 +108,7 @@ static void submit_idempotent_and_dry(void **state)
     await_state(served.url, id, "succeeded");
 }
 
-static void lists_in_pages(void **state)
+static void lists_are_paged(void **state)
 {
     char ids[5][JOB_ID], path[256], seen[8][JOB_ID];
     struct reply reply;
@@ -137,7 +137,7 @@ static void lists_in_pages(void **state)
     }
     assert_true(count >= 5);
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(seen[i], ids[4 - i]); /* newest first, none twice, none missing */
+        assert_string_equal(seen[i], ids[4 - i]); /* newest first, no job twice, no job missing */
     }
     get(served.url, "/v1/jobs?state=failed", &reply);
     assert_int_equal(cJSON_GetArraySize(member(reply.json, "jobs")), 0);
@@ -151,7 +151,7 @@ static void lists_in_pages(void **state)
     }
 }
 
-static void conditional_requests(void **state)
+static void conditional_requests_compare_etags(void **state)
 {
     char path[256], etag[256], header[300];
     struct reply reply;
@@ -172,12 +172,12 @@ static void conditional_requests(void **state)
     assert_int_equal(reply.status, 200);
     assert_int_equal(json_number(reply.json, "priority"), 4);
     reply_close(&reply);
-    ask("PATCH", path, "{\"priority\":5}", header, &reply); /* stale now */
+    ask("PATCH", path, "{\"priority\":5}", header, &reply); /* the ETag is stale now */
     assert_problem(&reply, 412);
     reply_close(&reply);
 }
 
-static void metrics(void **state)
+static void metrics_are_reduced_to_buckets(void **state)
 {
     char path[256];
     struct reply reply;
@@ -205,7 +205,7 @@ static void metrics(void **state)
     reply_close(&reply);
 }
 
-static void checkpoints(void **state)
+static void checkpoints_are_safetensors_with_ranges(void **state)
 {
     char path[256], etag[256], header[300], range[256], expected[256];
     struct reply reply, part;
@@ -272,7 +272,7 @@ static void checkpoints(void **state)
     reply_close(&reply);
 }
 
-static void queries(void **state)
+static void queries_answer_a_finished_job(void **state)
 {
     static const char *const verbs[] = {"/motifs", "/predict"};
     static char array[20000];
@@ -323,7 +323,7 @@ static void queries(void **state)
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply_header(&reply, "Content-Type", type), "image/png");
     assert_memory_equal(reply.body, "\x89PNG\r\n\x1a\n", 8);
-    /* What it drew can be asked about in turn, as raw bytes: too large here, and said so. */
+    /* A query accepts its own drawing as raw bytes; here the picture is too large, and the error says so. */
     struct call call = {
         .method = "POST", .path = path, .body = reply.body, .body_bytes = reply.body_bytes, .type = "image/png"};
     struct reply second;
@@ -333,7 +333,7 @@ static void queries(void **state)
     reply_close(&reply);
 }
 
-static void evaluations(void **state)
+static void an_evaluation_is_a_job(void **state)
 {
     char path[256], id[JOB_ID];
     struct reply reply;
@@ -354,11 +354,11 @@ static void evaluations(void **state)
     assert_true(json_number(result, "fpe") >= 0 && json_number(result, "fpe") <= 1);
     reply_close(&reply);
     post(served.url, path, "{\"samples\":0}", &reply);
-    assert_true(reply.status == 405); /* a job itself takes no POST */
+    assert_true(reply.status == 405); /* the route of a job has no POST */
     reply_close(&reply);
 }
 
-static void artifacts(void **state)
+static void artifacts_are_listed_and_served(void **state)
 {
     char path[256], type[256];
     struct reply reply, file;
@@ -386,7 +386,7 @@ static void artifacts(void **state)
     reply_close(&reply);
 }
 
-static void kinds_and_system(void **state)
+static void kinds_and_system_are_complete(void **state)
 {
     struct reply reply;
     get(served.url, "/v1/kinds", &reply);
@@ -417,8 +417,8 @@ static void kinds_and_system(void **state)
     reply_close(&reply);
 }
 
-/* The document lists every route that is here, each listed one is served, and HEAD is GET without the body. */
-static void openapi_is_true(void **state)
+/* The document lists every route of the table, every listed route is served, and HEAD is GET without the body. */
+static void openapi_lists_exactly_the_served_routes(void **state)
 {
     struct reply document, reply, head;
     char length[256], path[256], id[JOB_ID];
@@ -454,22 +454,22 @@ static void openapi_is_true(void **state)
             }
             operations++;
             if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0) {
-                continue; /* others change things, or do not end, and have tests of their own */
+                continue; /* the others change things or do not end, and have tests of their own */
             }
             get(served.url, path, &reply);
-            /* An artifact that the job has not, a query that its kind does not answer, a data set that nobody sent,
-             * a file that the page has not. */
+            /* Routes that may answer 404: an artifact that the job does not have, a query that its kind does not have,
+             * a data set that was not uploaded, a file that the page does not have. */
             bool may_lack = strstr(path, "/artifacts/") != NULL || strstr(path, "/pathways") != NULL ||
                             strstr(path, "/datasets/") != NULL || strstr(path, "/uploads/") != NULL ||
                             strstr(path, "/assets/") != NULL;
-            bool of_trainers = strstr(path, "/run/") != NULL; /* they take another token */
+            bool of_trainers = strstr(path, "/run/") != NULL; /* these routes require a trainer's token */
             assert_true(reply.status == 200 || (reply.status == 404 && may_lack) ||
                         (reply.status == 401 && of_trainers));
             ask("HEAD", path, NULL, NULL, &head);
             assert_int_equal(head.status, reply.status);
             assert_int_equal(head.body_bytes, 0);
             bool varies = strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 ||
-                          strstr(path, "/events") != NULL; /* a stream has no length */
+                          strstr(path, "/events") != NULL; /* an event stream has no length */
             if (!varies && reply.status == 200) {
                 assert_int_equal(atoll(reply_header(&head, "Content-Length", length)), (long long)reply.body_bytes);
             }
@@ -484,12 +484,17 @@ static void openapi_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_is_complete), cmocka_unit_test(submit_idempotent_and_dry),
-        cmocka_unit_test(lists_in_pages),    cmocka_unit_test(conditional_requests),
-        cmocka_unit_test(metrics),           cmocka_unit_test(checkpoints),
-        cmocka_unit_test(queries),           cmocka_unit_test(evaluations),
-        cmocka_unit_test(artifacts),         cmocka_unit_test(kinds_and_system),
-        cmocka_unit_test(openapi_is_true),
+        cmocka_unit_test(a_job_document_has_every_member),
+        cmocka_unit_test(submit_is_idempotent_and_a_dry_run_stores_nothing),
+        cmocka_unit_test(lists_are_paged),
+        cmocka_unit_test(conditional_requests_compare_etags),
+        cmocka_unit_test(metrics_are_reduced_to_buckets),
+        cmocka_unit_test(checkpoints_are_safetensors_with_ranges),
+        cmocka_unit_test(queries_answer_a_finished_job),
+        cmocka_unit_test(an_evaluation_is_a_job),
+        cmocka_unit_test(artifacts_are_listed_and_served),
+        cmocka_unit_test(kinds_and_system_are_complete),
+        cmocka_unit_test(openapi_lists_exactly_the_served_routes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

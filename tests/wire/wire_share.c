@@ -1,5 +1,4 @@
-/* What one token may have of what all share: threads of its running jobs, room for what its jobs keep, room for its
- * data sets. */
+/* Limits per token: threads of its running jobs, bytes that its jobs store, bytes of its data sets. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,8 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[256];
-    int code =
-        served.pid > 0 ? daemon_stop(&served) : 0; /* a good end: what it lost or did not count shows only then */
+    int code = served.pid > 0 ? daemon_stop(&served) : 0; /* a normal end: a sanitizer reports leaks only then */
     daemon_close(&served, code != 0);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     return code != 0 ? code : system(command);
@@ -95,24 +93,26 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
     char first[JOB_ID], second[JOB_ID], third[JOB_ID], stranger[JOB_ID], path[256], now[16];
     struct reply reply;
     assert_true(daemon_start(&served, args, NULL));
-    ask(guest, "POST", "/v1/jobs", NULL, LONG(",\"threads\":3"), &reply); /* it could never begin */
+    ask(guest, "POST", "/v1/jobs", NULL, LONG(",\"threads\":3"), &reply); /* the job could never start */
     assert_problem(&reply, 422);
     assert_non_null(strstr(reply.body, "\"/threads\""));
     reply_close(&reply);
 
     make_job(guest, LONG(",\"priority\":9"), first);
     await(first, "running");
-    make_job(guest, LONG(",\"threads\":2,\"priority\":8"), second); /* 1 + 2: waits, although a worker is free */
-    make_job(guest, LONG(",\"threads\":1,\"priority\":7"), third);  /* 1 + 1: goes past it */
+    make_job(guest, LONG(",\"threads\":2,\"priority\":8"),
+             second); /* 1 + 2 threads: the job waits, although a worker is free */
+    make_job(guest, LONG(",\"threads\":1,\"priority\":7"),
+             third); /* 1 + 1 threads: this job starts before the waiting one */
     await(third, "running");
-    make_job(other, LONG(""), stranger); /* another token's share is its own */
+    make_job(other, LONG(""), stranger); /* the limit of another token is separate */
     await(stranger, "running");
     state_of(second, now);
     assert_string_equal(now, "queued");
 
     job_path(path, stranger, "/cancel");
     expect(other, "POST", path, NULL, 202);
-    await(stranger, "cancelled"); /* a worker is free again, and the share is not */
+    await(stranger, "cancelled"); /* a worker is free again, but the token's threads are not */
     sleep_ms(300);
     state_of(second, now);
     assert_string_equal(now, "queued");
@@ -140,7 +140,7 @@ static void too_small_a_share_of_threads_is_refused_at_the_start(void **state)
     free(said);
 }
 
-static void what_jobs_keep_is_counted(void **state)
+static void stored_bytes_of_jobs_count_against_the_token(void **state)
 {
     static const char *const args[] = {"--job-bytes-per-token", "1000", NULL};
     char id[JOB_ID], strange[JOB_ID], path[256];
@@ -159,7 +159,7 @@ static void what_jobs_keep_is_counted(void **state)
     await(id, "succeeded");
 }
 
-static void data_sets_of_a_token_have_their_room(void **state)
+static void data_set_bytes_of_a_token_are_limited(void **state)
 {
     const char *args[] = {"--data", root, "--dataset-bytes-per-token", "2000", NULL};
     char rows[4000] = "a,b,label\n";
@@ -190,8 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FRESH(threads_of_one_token_are_shared_by_its_jobs),
         FRESH(too_small_a_share_of_threads_is_refused_at_the_start),
-        FRESH(what_jobs_keep_is_counted),
-        FRESH(data_sets_of_a_token_have_their_room),
+        FRESH(stored_bytes_of_jobs_count_against_the_token),
+        FRESH(data_set_bytes_of_a_token_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,16 @@
-/* The superposition method over the wire: its kind, dry runs of its presets, an experiment with its pictures, a
- * question, a pause. */
+/* The method superposition over the wire: its page, dry runs of its presets, an experiment with its pictures, a query,
+ * a pause. */
 #include <math.h>
 
 #include "tests/wire/kind.h"
 
-static void the_kind_shows_itself(void **state)
+static void the_kind_page_lists_presets_that_dry_run(void **state)
 {
     assert_kind("superposition", 4);
     assert_refused("{\"kind\":\"superposition\",\"config\":{\"model\":\"rug\",\"n_s\":100,\"p\":0}}", "/config/p");
 }
 
-static void an_experiment_leaves_pictures_and_answers(void **state)
+static void a_finished_job_has_pictures_and_answers_queries(void **state)
 {
     static const char *const names[] = {"loss",    "analytic_loss", "linear_loss", "bayes_bound", "a",       "b",
                                         "sigma",   "diagonal_mean", "diagonal_sd", "bias_mean",   "bias_sd", "lyapunov",
@@ -37,7 +37,7 @@ static void an_experiment_leaves_pictures_and_answers(void **state)
     assert_checkpoint_names(id, "\"decoder\"");
 }
 
-static void a_pause_changes_nothing(void **state)
+static void a_pause_does_not_change_the_result(void **state)
 {
     static const char *const names[] = {"loss", "diagonal_mean", NULL};
     assert_pause_changes_nothing(
@@ -49,9 +49,9 @@ static void a_pause_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kind_shows_itself),
-        cmocka_unit_test(an_experiment_leaves_pictures_and_answers),
-        cmocka_unit_test(a_pause_changes_nothing),
+        cmocka_unit_test(the_kind_page_lists_presets_that_dry_run),
+        cmocka_unit_test(a_finished_job_has_pictures_and_answers_queries),
+        cmocka_unit_test(a_pause_does_not_change_the_result),
     };
     return cmocka_run_group_tests(tests, serve, stop_serving);
 }

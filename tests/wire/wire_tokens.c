@@ -1,4 +1,4 @@
-/* Tokens: made on the command line, asked for over the wire, three scopes, revoked, never stored. */
+/* Tokens: created on the command line, required over the wire, three scopes, revoked, never stored. */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ static void make_token(const char *name, const char *scope, char secret[128])
     free(out);
 }
 
-/* Status of a request with a token (NULL: none). */
+/* Sends a request with a token (NULL: none) and returns its status. */
 static int as(const char *token, const char *method, const char *path, const char *body, struct reply *reply)
 {
     char line[256];
@@ -63,7 +63,7 @@ static bool file_contains(const char *path, const char *text)
     return memmem(bytes, size, text, strlen(text)) != NULL;
 }
 
-static void scopes(void **state)
+static void each_scope_allows_its_routes(void **state)
 {
     char read[128], submit[128], admin[128], value[256];
     struct reply reply;
@@ -79,7 +79,7 @@ static void scopes(void **state)
     reply_close(&reply);
     assert_int_equal(status_as("motif_wrong", "GET", "/v1/jobs", NULL), 401);
     assert_int_equal(status_as("", "GET", "/v1/jobs", NULL), 401);
-    assert_int_equal(status_as(NULL, "GET", "/healthz", NULL), 200); /* probes have no token */
+    assert_int_equal(status_as(NULL, "GET", "/healthz", NULL), 200); /* health checks need no token */
     assert_int_equal(status_as(NULL, "GET", "/readyz", NULL), 200);
 
     assert_int_equal(status_as(read, "GET", "/v1/jobs", NULL), 200);
@@ -101,7 +101,7 @@ static void scopes(void **state)
     assert_int_equal(status_as(read, "DELETE", path, NULL), 403);
     assert_int_equal(status_as(admin, "DELETE", path, NULL), 204);
 
-    /* A refusal arrives though the client is still sending, every time. */
+    /* A refusal arrives every time, even while the client is still sending. */
     static char large[900000];
     memset(large, ' ', sizeof large - 1);
     for (int i = 0; i < 50; i++) {
@@ -114,7 +114,7 @@ static void scopes(void **state)
     assert_false(file_contains(served.log, admin));
 }
 
-/* By its name, and never by what it is. */
+/* The list contains the token's name and never its secret. */
 static void assert_listed(const char *db, const char *name, const char *secret)
 {
     char *out = NULL;
@@ -125,7 +125,7 @@ static void assert_listed(const char *db, const char *name, const char *secret)
     free(out);
 }
 
-static void revoked_and_listed(void **state)
+static void a_revoked_token_is_refused_and_listed(void **state)
 {
     char secret[128];
     make_token("guest", "read", secret);
@@ -140,8 +140,8 @@ static void revoked_and_listed(void **state)
     assert_int_equal(daemon_stop(&served), 0);
 }
 
-/* Made, listed and revoked while the daemon runs; each counts with the next request. */
-static void while_it_runs(void **state)
+/* Tokens are created, listed and revoked while the daemon runs; each change applies to the next request. */
+static void tokens_change_while_the_daemon_runs(void **state)
 {
     struct daemon_process other;
     struct stat facts;
@@ -190,7 +190,7 @@ static void while_it_runs(void **state)
     assert_non_null(strstr(errors, "no such token"));
     free(errors);
 
-    /* Who speaks otherwise, or not at all, is sent away; the daemon goes on. */
+    /* A malformed request, or none, is refused; the daemon continues. */
     static const struct {
         const char *bytes;
         size_t count;
@@ -227,8 +227,8 @@ static void while_it_runs(void **state)
     }
     assert_listed(other.db, "late", secret);
 
-    /* A daemon that was killed leaves its socket; nobody answers there, so the database is opened, and the next daemon
-     * takes its place. */
+    /* A killed daemon leaves its socket. No process answers there, so the command opens the database, and the next
+     * daemon replaces the socket. */
     daemon_kill(&other);
     (void)daemon_wait(&other, 10000);
     assert_int_equal(lstat(path, &facts), 0);
@@ -240,8 +240,8 @@ static void while_it_runs(void **state)
     daemon_close(&other, false);
 }
 
-/* Somebody who sends a byte now and then is sent away in seconds, and a daemon that is to stop stops. */
-static void slow_words_do_not_hold_the_stop(void **state)
+/* A client that sends a byte now and then is disconnected within seconds, and does not delay the stop of the daemon. */
+static void a_slow_console_client_does_not_delay_the_stop(void **state)
 {
     struct daemon_process other;
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -261,7 +261,7 @@ static void slow_words_do_not_hold_the_stop(void **state)
     daemon_close(&other, false);
 }
 
-static void token_of_the_environment(void **state)
+static void the_token_of_the_environment_is_accepted(void **state)
 {
     struct daemon_process other;
     struct reply reply;
@@ -280,7 +280,7 @@ static void token_of_the_environment(void **state)
     daemon_close(&other, false);
 }
 
-static void beyond_loopback(void **state)
+static void beyond_loopback_a_token_is_required(void **state)
 {
     struct daemon_process other;
     char *errors = NULL;
@@ -292,7 +292,7 @@ static void beyond_loopback(void **state)
     daemon_close(&other, false);
 }
 
-static void wrong_usage(void **state)
+static void wrong_usage_exits_with_2(void **state)
 {
     static const char *const cases[][8] = {
         {"token", NULL},
@@ -323,13 +323,13 @@ static void wrong_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scopes),
-        cmocka_unit_test(revoked_and_listed),
-        cmocka_unit_test(while_it_runs),
-        cmocka_unit_test(slow_words_do_not_hold_the_stop),
-        cmocka_unit_test(token_of_the_environment),
-        cmocka_unit_test(beyond_loopback),
-        cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(each_scope_allows_its_routes),
+        cmocka_unit_test(a_revoked_token_is_refused_and_listed),
+        cmocka_unit_test(tokens_change_while_the_daemon_runs),
+        cmocka_unit_test(a_slow_console_client_does_not_delay_the_stop),
+        cmocka_unit_test(the_token_of_the_environment_is_accepted),
+        cmocka_unit_test(beyond_loopback_a_token_is_required),
+        cmocka_unit_test(wrong_usage_exits_with_2),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

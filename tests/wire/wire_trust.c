@@ -1,4 +1,4 @@
-/* Who did what is written down; who asks too often waits; TLS; a backup while the daemon works. */
+/* The audit log; the rate limit; TLS; a backup while the daemon works. */
 #include <curl/curl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ static const char job_body[] =
 
 static const char long_body[] = "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}";
 
-static void changes_are_written_down(void **state)
+static void changes_are_recorded_in_the_audit_log(void **state)
 {
     struct daemon_process *served = *state;
     char id[JOB_ID], path[256];
@@ -44,10 +44,10 @@ static void changes_are_written_down(void **state)
     assert_true(daemon_start(served, NULL, NULL));
     submit(served->url, job_body, id);
     await_state(served->url, id, "succeeded");
-    post(served->url, "/v1/jobs", "{\"kind\":\"none\"}", &reply); /* refused, and written down as well */
+    post(served->url, "/v1/jobs", "{\"kind\":\"none\"}", &reply); /* refused, and recorded as well */
     assert_int_equal(reply.status, 422);
     reply_close(&reply);
-    post(served->url, "/v1/pathways/recover", "{}", &reply); /* only asks */
+    post(served->url, "/v1/pathways/recover", "{}", &reply); /* only a query, not recorded */
     reply_close(&reply);
     job_path(path, id, "");
     struct call call = {.method = "DELETE", .path = path};
@@ -57,7 +57,7 @@ static void changes_are_written_down(void **state)
     (void)reply_header(&reply, "X-Request-Id", request);
     reply_close(&reply);
 
-    daemon_signal(served, SIGKILL); /* what was done is on disk, and so is who did it */
+    daemon_signal(served, SIGKILL); /* both the change and its record are on disk */
     (void)daemon_wait(served, 5000);
     assert_true(daemon_start(served, NULL, NULL));
     get(served->url, "/v1/audit", &reply);
@@ -86,7 +86,7 @@ static void changes_are_written_down(void **state)
     reply_close(&reply);
 }
 
-static void tokens_are_named_and_have_their_share(void **state)
+static void jobs_per_token_are_limited(void **state)
 {
     struct daemon_process *served = *state;
     char *secret = NULL, line[256];
@@ -107,12 +107,12 @@ static void tokens_are_named_and_have_their_share(void **state)
     char path[256];
     job_path(path, json_text(reply.json, "id"), "/cancel");
     reply_close(&reply);
-    call_server(served->url, &call, &reply); /* it has as many as it may have */
+    call_server(served->url, &call, &reply); /* the token has as many jobs as it may have */
     assert_problem(&reply, 429);
     reply_close(&reply);
     call = (struct call){.method = "GET", .path = "/v1/audit", .headers = headers};
     call_server(served->url, &call, &reply);
-    assert_problem(&reply, 403); /* not for everybody */
+    assert_problem(&reply, 403); /* needs the scope admin */
     reply_close(&reply);
     struct call cancel = {.method = "POST", .path = path, .headers = headers};
     call_server(served->url, &cancel, &reply);
@@ -125,7 +125,7 @@ static void tokens_are_named_and_have_their_share(void **state)
     assert_string_equal(json_text(change_at(&reply, 0), "target"), path);
     assert_string_equal(json_text(change_at(&reply, 0), "who"), "guest");
     assert_int_equal((int)json_number(change_at(&reply, 1), "status"), 429);
-    assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest"); /* made on the command line */
+    assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest"); /* created on the command line */
     assert_string_equal(json_text(change_at(&reply, 3), "who"), "console");
     assert_int_equal((int)json_number(change_at(&reply, 3), "status"), 201);
     assert_string_equal(json_text(change_at(&reply, 4), "target"), "chief");
@@ -136,7 +136,7 @@ static void tokens_are_named_and_have_their_share(void **state)
 
 /* ---- who asks too often ----------------------------------------------------------------------------- */
 
-static void who_asks_too_often_waits(void **state)
+static void requests_over_the_rate_limit_get_429(void **state)
 {
     static const char *const args[] = {"--rate-limit", "5", NULL};
     struct daemon_process *served = *state;
@@ -158,7 +158,7 @@ static void who_asks_too_often_waits(void **state)
     double seconds = now_seconds() - start;
     assert_int_equal(good + refused, 30);
     assert_true(good >= 10 && good <= 10 + (int)(5 * seconds) + 1);
-    get(served->url, "/healthz", &reply); /* probes are answered whatever else is asked */
+    get(served->url, "/healthz", &reply); /* health checks are always answered */
     assert_int_equal(reply.status, 200);
     reply_close(&reply);
     sleep_ms(1100);
@@ -219,7 +219,7 @@ static int status_with(const struct daemon_process *served, const char *authorit
     return status;
 }
 
-static void tls_alone(void **state)
+static void with_tls_plain_http_is_refused(void **state)
 {
     struct daemon_process *served = *state;
     struct certificate own, other;
@@ -235,7 +235,7 @@ static void tls_alone(void **state)
     assert_int_equal(status_with(served, NULL, 0), 0);
     static const char plain[] = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     assert_int_equal(raw_status(served->port, plain, sizeof plain - 1, NULL, 0), 0);
-    /* a handshake that never ends is ended */
+    /* an unfinished handshake is cut */
     int slow = raw_connect(served->port);
     assert_true(slow >= 0 && raw_send(slow, "\x16", 1));
     assert_true(raw_closed(slow, 1000 * 6 * SLOWED));
@@ -259,8 +259,8 @@ static void put_in_place(const char *from, const char *to)
     assert_int_equal(system(command), 0);
 }
 
-/* A renewed certificate comes with SIGHUP; one that does not go with its key leaves what there was; jobs do not notice.
- */
+/* SIGHUP loads a renewed certificate; one that does not match its key leaves the old certificate; jobs are not
+ * affected. */
 static void tls_certificate_is_renewed(void **state)
 {
     struct daemon_process *served = *state;
@@ -278,13 +278,13 @@ static void tls_certificate_is_renewed(void **state)
         const struct certificate *next = round % 2 == 0 ? &second : &first, *old = round % 2 == 0 ? &first : &second;
         put_in_place(next->cert, given.cert);
         put_in_place(next->key, given.key);
-        assert_int_equal(status_with(served, old->cert, 0), 200); /* not before it is told to */
+        assert_int_equal(status_with(served, old->cert, 0), 200); /* not before SIGHUP */
         daemon_signal(served, SIGHUP);
         await_status(served, next->cert, 200);
         assert_int_equal(status_with(served, old->cert, 0), 0);
         assert_int_equal(status_with(served, next->cert, CURL_SSLVERSION_MAX_TLSv1_2), 200);
     }
-    put_in_place(third.cert, given.cert); /* its key does not come along */
+    put_in_place(third.cert, given.cert); /* without its key */
     daemon_signal(served, SIGHUP);
     sleep_ms(300);
     assert_int_equal(status_with(served, second.cert, 0), 200);
@@ -298,7 +298,7 @@ static void tls_certificate_is_renewed(void **state)
     assert_int_equal(daemon_stop(served), 0);
 }
 
-/* Without TLS it ends as by SIGTERM: that is what closing a terminal means. */
+/* Without TLS, SIGHUP ends the daemon like SIGTERM, because closing a terminal means that. */
 static void hangup_without_tls_drains(void **state)
 {
     struct daemon_process *served = *state;
@@ -307,7 +307,7 @@ static void hangup_without_tls_drains(void **state)
     assert_int_equal(daemon_wait(served, 10000 * SLOWED), 0);
 }
 
-static void tls_half_given_is_refused(void **state)
+static void a_certificate_without_key_is_refused(void **state)
 {
     struct daemon_process *served = *state;
     struct certificate own, other;
@@ -327,7 +327,7 @@ static void tls_half_given_is_refused(void **state)
 
 /* ---- backup --------------------------------------------------------------------------------------------- */
 
-static void a_backup_while_it_works(void **state)
+static void a_backup_succeeds_while_jobs_run(void **state)
 {
     struct daemon_process *served = *state, restored;
     char id[JOB_ID], copy[128], *out = NULL, *errors = NULL;
@@ -342,7 +342,7 @@ static void a_backup_while_it_works(void **state)
     assert_non_null(strstr(errors, "1 jobs"));
     free(out);
     free(errors);
-    assert_int_equal(motifd_run(backup, NULL, &errors), 1); /* never over another */
+    assert_int_equal(motifd_run(backup, NULL, &errors), 1); /* an existing file is never overwritten */
     free(errors);
     const char *const over[] = {"restore", "--db", served->db, copy, NULL};
     assert_int_equal(motifd_run(over, NULL, &errors), 1);
@@ -375,15 +375,15 @@ static void a_backup_while_it_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(changes_are_written_down),
-        FRESH(tokens_are_named_and_have_their_share),
-        FRESH(who_asks_too_often_waits),
+        FRESH(changes_are_recorded_in_the_audit_log),
+        FRESH(jobs_per_token_are_limited),
+        FRESH(requests_over_the_rate_limit_get_429),
         FRESH(a_job_that_cannot_fit_is_refused),
-        FRESH(tls_alone),
-        FRESH(tls_half_given_is_refused),
+        FRESH(with_tls_plain_http_is_refused),
+        FRESH(a_certificate_without_key_is_refused),
         FRESH(tls_certificate_is_renewed),
         FRESH(hangup_without_tls_drains),
-        FRESH(a_backup_while_it_works),
+        FRESH(a_backup_succeeds_while_jobs_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

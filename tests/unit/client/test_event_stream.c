@@ -11,7 +11,7 @@
 
 struct taken {
     char text[1024];
-    int left; /* events until no more are wanted */
+    int left; /* events until take() returns false */
 };
 
 static bool take(void *context, const char *type, const char *data)
@@ -26,8 +26,8 @@ static const char stream_text[] =
     "retry: 1000\nid: 3\n\n: a comment\n\nid: 4\nevent: state\ndata: {\"a\":1}\n\n"
     "id: 5\r\nevent:progress\r\ndata: one\r\ndata:two\r\n\r\nid: 6\nevent: state\ndata: cut o";
 
-/* In pieces of every size the same comes out, and what was cut off is not taken. */
-static void pieces(void **state)
+/* Pieces of every size give the same events; an incomplete event at the end is dropped. */
+static void events_do_not_depend_on_the_pieces(void **state)
 {
     for (size_t size = 1; size <= sizeof stream_text; size++) {
         struct event_stream stream = {0};
@@ -39,7 +39,7 @@ static void pieces(void **state)
         }
         assert_string_equal(taken.text, "[|][state|{\"a\":1}][progress|one\ntwo]");
         assert_string_equal(stream.last, "5");
-        event_stream_begin(&stream, take, &taken); /* connected again: it stays */
+        event_stream_begin(&stream, take, &taken); /* the id survives a new connection */
         assert_string_equal(stream.last, "5");
         event_stream_end(&stream);
     }
@@ -58,6 +58,6 @@ static void enough(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces), cmocka_unit_test(enough)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(events_do_not_depend_on_the_pieces), cmocka_unit_test(enough)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

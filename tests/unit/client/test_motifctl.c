@@ -1,4 +1,4 @@
-/* What motifctl draws and parses, without a terminal and without a server. */
+/* Drawing and parsing in motifctl, without a terminal and without a server. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -235,8 +235,9 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
         {.row = 3, .column = 0, .channel = 8, .value = 5, .maximal = false},
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
-    assert_string_equal(text(), "    3\n"
-                                "74@  \n"); /* the stronger of two weak ones; the maximal over a stronger weak one */
+    assert_string_equal(text(),
+                        "    3\n"
+                        "74@  \n"); /* of two weak motifs the stronger; a maximal motif before a stronger weak one */
 }
 
 static void a_coloured_map_uses_half_blocks(void **state)
@@ -249,7 +250,7 @@ static void a_coloured_map_uses_half_blocks(void **state)
     buf_clear(&buf);
     draw_motif_map(&buf, &image, &motif, 1, 80, true);
     assert_non_null(strstr(text(), "m1\033[0m"));
-    assert_int_equal(term_width(text()), 2); /* the letter and the line's end */
+    assert_int_equal(term_width(text()), 2); /* the letter and the end of the line */
 }
 
 static void a_wide_map_is_shrunk_to_fit(void **state)
@@ -302,7 +303,7 @@ static void a_plot_copes_with_flat_missing_and_no_points(void **state)
     draw_plot(&buf, none, 2, 40, 8, true);
     assert_string_equal(text(), "no points\n");
     buf_clear(&buf);
-    draw_plot(&buf, flat, 1, 1, 1, false); /* smaller than it can be: still whole */
+    draw_plot(&buf, flat, 1, 1, 1, false); /* smaller than the minimum: the picture is still complete */
     assert_true(lines(text()) >= 6);
 }
 
@@ -375,7 +376,7 @@ static void progress_fits_the_terminal(void **state)
     progress_line(&buf, job, errors, 0, false);
     assert_string_equal(text(), "training   47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  "
                                 "FPE 3.1 FNE 0.4 CE 8.0 %");
-    /* What is not nothing does not read as nothing. */
+    /* A small error is not printed as 0. */
     cJSON *small = cJSON_Parse("{\"series\":{\"fpe\":[[2,0.0004]],\"fne\":[[2,0]],\"ce\":[[2,0.00000312]]}}");
     buf_clear(&buf);
     progress_line(&buf, job, small, 0, false);

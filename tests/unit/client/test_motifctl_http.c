@@ -26,7 +26,8 @@
 
 static const char *motifctl;
 
-/* One exchange: what the request line must begin with, and the bytes to answer with ("" breaks off). */
+/* One exchange: the beginning of the request line that must come, and the bytes of the answer ("" closes the
+ * connection). */
 struct step {
     const char *expect, *answer;
 };
@@ -61,7 +62,7 @@ static bool read_request(int fd, char *out, size_t bytes)
 }
 
 static char folder[64];
-static const char *awaited; /* file that must be there before the first connection ends; NULL: none */
+static const char *awaited; /* file that must exist before the first connection ends; NULL: none */
 
 static void in_folder(const char *name, char *out, size_t bytes)
 {
@@ -118,7 +119,7 @@ static void begin(struct script *script, const struct step *steps, size_t count)
     assert_int_equal(pthread_create(&script->thread, NULL, play, script), 0);
 }
 
-/* Every step must have been played, each by the request it was for. */
+/* Asserts that every step was played, each by its request. */
 static void end(struct script *script)
 {
     shutdown(script->listener, SHUT_RDWR);
@@ -143,7 +144,7 @@ static void slurp(const char *path, char *out, size_t bytes)
         fclose(file);
 }
 
-/* Runs motifctl with words split at blanks, in the test's own folder. */
+/* Runs motifctl with words split at spaces, in the test's own folder. */
 static void run(struct outcome *outcome, int port, const char *format, ...)
 {
     char line[1024], server[64], out[128], err[128], *words[32] = {0};
@@ -196,7 +197,7 @@ static void run(struct outcome *outcome, int port, const char *format, ...)
 #define EVENTS "GET /v1/jobs/" JOB "/events?after=now "
 #define NO_SERIES HEAD("200 OK", "") "{\"series\":{}}"
 
-/* The value of a header in a recorded request, "" when it is not there. */
+/* The value of a header in a recorded request; "" when it is missing. */
 static const char *header(const char *request, const char *name)
 {
     static char value[512];
@@ -382,12 +383,12 @@ static void watching_survives_a_restart(void **state)
     assert_string_equal(header(script.requests[0], "If-None-Match"), "");
     assert_string_equal(header(script.requests[2], "Last-Event-ID"), "");
     assert_string_equal(header(script.requests[3], "If-None-Match"), "\"a\"");
-    assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7"); /* the one behind it was cut off */
+    assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7"); /* the event after it was incomplete */
     assert_string_equal(header(script.requests[8], "If-None-Match"), "\"b\"");
-    assert_non_null(strstr(got.err, "75 %")); /* told by the event */
+    assert_non_null(strstr(got.err, "75 %")); /* from the event */
     const char *away = strstr(got.err, "server cannot be reached"), *back = strstr(got.err, "server is back");
     assert_true(away && back && away < back);
-    assert_null(strstr(away + 1, "server cannot be reached")); /* said once */
+    assert_null(strstr(away + 1, "server cannot be reached")); /* printed once */
     assert_non_null(strstr(got.out, "succeeded\n"));
     assert_non_null(strstr(got.out, "1.25 %"));
     assert_null(strstr(got.err, "\033")); /* no terminal: no escape sequences */
@@ -453,7 +454,7 @@ static void a_broken_download_goes_on_where_it_stopped(void **state)
     assert_false(file_exists("w.safetensors.part") || file_exists("w.safetensors.part.etag"));
 }
 
-/* Else a run that is killed would leave a part that no later one can use. */
+/* Otherwise a killed run would leave a part that no later run can use. */
 static void a_part_is_known_while_it_grows(void **state)
 {
     awaited = "k.part.etag";
@@ -527,7 +528,7 @@ static int remove_folder(void **state)
         in_folder(names[i], path, sizeof(path));
         unlink(path);
     }
-    return rmdir(folder); /* fails, and the group with it, when anything else was left there */
+    return rmdir(folder); /* fails, and the group with it, when the test left a file */
 }
 
 int main(int argc, char **argv)
@@ -552,7 +553,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_checkpoint_leaves_no_file),
         cmocka_unit_test(motifs_are_drawn_and_saved),
     };
-    motifctl = argc == 2 ? realpath(argv[1], NULL) : NULL; /* runs happen in another folder */
+    motifctl = argc == 2 ? realpath(argv[1], NULL) : NULL; /* the tests run in another folder */
     if (!motifctl)
         return 2;
     return cmocka_run_group_tests_name("motifctl_http", tests, make_folder, remove_folder);

@@ -1,4 +1,4 @@
-/* motifd dataset audio, with the real espeak-ng: a small set, and what goes wrong. */
+/* motifd dataset audio with the real espeak-ng: a small set, and failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static int command(const char *const *arguments)
 }
 #define COMMAND(...) command((const char *const[]){__VA_ARGS__, NULL})
 
-static void digits_are_spoken(void **state)
+static void digits_are_recorded_in_different_voices_and_takes(void **state)
 {
     struct audio_corpus *corpus = NULL;
     struct stat before, after;
@@ -53,7 +53,7 @@ static void digits_are_spoken(void **state)
             double power = 0;
             assert_int_equal(audio_corpus_takes(corpus, speaker, digit, &takes), 2);
             assert_in_range(takes[0].length, 1000, 8000);
-            assert_int_not_equal(takes[0].length, takes[1].length); /* another speed */
+            assert_int_not_equal(takes[0].length, takes[1].length); /* the takes differ in speed */
             for (int i = 0; i < takes[0].length; i++)
                 power += (double)takes[0].samples[i] * (double)takes[0].samples[i];
             assert_true(power / takes[0].length > 1e-4);
@@ -62,12 +62,12 @@ static void digits_are_spoken(void **state)
     assert_int_equal(access("sets/spoken-digits.partial", F_OK), -1);
 
     assert_int_equal(stat("sets/spoken-digits", &before), 0);
-    assert_int_equal(COMMAND("audio", "--data", "sets"), EXIT_OK); /* is there already */
+    assert_int_equal(COMMAND("audio", "--data", "sets"), EXIT_OK); /* the second call finds the folder */
     assert_int_equal(stat("sets/spoken-digits", &after), 0);
     assert_int_equal(before.st_mtime, after.st_mtime);
 }
 
-static void a_set_is_there_whole_or_not_at_all(void **state)
+static void a_failure_leaves_no_incomplete_set(void **state)
 {
     char *path = strdup(getenv("PATH"));
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
@@ -79,7 +79,7 @@ static void a_set_is_there_whole_or_not_at_all(void **state)
     assert_int_equal(COMMAND("audio", "--out", "no/such/folder"), EXIT_FAULT);
 }
 
-static void wrong_usage_is_told(void **state)
+static void wrong_usage_exits_with_2(void **state)
 {
     assert_int_equal(COMMAND("--help"), EXIT_OK);
     assert_int_equal(COMMAND("audio", "--help"), EXIT_OK);
@@ -94,9 +94,9 @@ static void wrong_usage_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_spoken),
-        cmocka_unit_test(a_set_is_there_whole_or_not_at_all),
-        cmocka_unit_test(wrong_usage_is_told),
+        cmocka_unit_test(digits_are_recorded_in_different_voices_and_takes),
+        cmocka_unit_test(a_failure_leaves_no_incomplete_set),
+        cmocka_unit_test(wrong_usage_exits_with_2),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

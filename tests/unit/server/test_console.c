@@ -37,7 +37,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    return rmdir(folder); /* nothing is left */
+    return rmdir(folder); /* the test left no file */
 }
 
 /* The words again, each with a blank behind; "large" is answered with more than an answer may be, "refuse N WORDS"
@@ -80,7 +80,7 @@ static void asks(const char *const *words, size_t count, enum status wanted, con
     buf_close(&out);
 }
 
-static void words_there_and_back(void **state)
+static void a_request_is_answered(void **state)
 {
     struct console *console = start();
     struct stat info;
@@ -101,13 +101,13 @@ static void words_there_and_back(void **state)
     bool open;
     buf_init(&out, 64);
     assert_int_equal(console_ask(db, (const char *const[]){"large"}, 1, &open, &out, &err),
-                     STATUS_LIMIT); /* for the daemon */
+                     STATUS_LIMIT); /* the request exceeds the daemon's limit */
     assert_non_null(strstr(err.message, "the answer"));
     char long_word[60];
     memset(long_word, 'x', sizeof long_word - 1);
     long_word[sizeof long_word - 1] = '\0';
     assert_int_equal(console_ask(db, (const char *const[]){long_word, long_word}, 2, &open, &out, &err),
-                     STATUS_LIMIT); /* for us */
+                     STATUS_LIMIT); /* the answer exceeds the client's limit */
     buf_close(&out);
     console_stop(console);
     assert_int_equal(access(at, F_OK), -1);
@@ -130,8 +130,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* One who says nothing, and one who says more than a request may be: both hear nothing, and the next is answered. */
-static void slow_and_loud(void **state)
+/* A client that sends nothing and one that sends too much get no answer; the next client is served. */
+static void slow_and_oversized_requests_are_dropped_and_the_next_is_served(void **state)
 {
     struct console *console = start();
     char byte;
@@ -144,7 +144,8 @@ static void slow_and_loud(void **state)
     int slow = knock();
     double begun = now();
     enum status status = STATUS_UNAVAILABLE;
-    while (status != STATUS_OK && now() - begun < 20) { /* who comes meanwhile may give up before the slow one is */
+    while (status != STATUS_OK &&
+           now() - begun < 20) { /* a client that connects meanwhile may time out before the slow one does */
         struct error err = {0};
         struct buf out;
         bool open;
@@ -156,11 +157,11 @@ static void slow_and_loud(void **state)
     assert_true(status == STATUS_OK && now() - begun > 1);
     assert_int_equal(recv(slow, &byte, 1, 0), 0);
     close(slow);
-    assert_true(asked >= 1 && asked <= 3); /* who has given up had been heard */
+    assert_true(asked >= 1 && asked <= 3); /* the daemon handles a request even when its client has timed out */
     console_stop(console);
 }
 
-static void nobody_there(void **state)
+static void without_a_daemon_the_client_reports_closed(void **state)
 {
     struct error err = {0};
     struct buf out;
@@ -181,13 +182,13 @@ static void nobody_there(void **state)
     assert_true(!open && out.size == 0);
     error_clear(&err);
     assert_int_equal(console_ask("no-such.db", (const char *const[]){"x"}, 1, &open, &out, &err),
-                     STATUS_NOT_FOUND); /* beside us */
+                     STATUS_NOT_FOUND); /* besides our own socket */
     assert_int_equal(console_ask("/no-such.db", (const char *const[]){"x"}, 1, &open, &out, NULL), STATUS_NOT_FOUND);
     buf_close(&out);
 }
 
-/* What a killed daemon left is replaced; what no socket can replace is said. */
-static void in_the_way(void **state)
+/* A socket that a killed daemon left is replaced. A file that cannot be replaced is reported. */
+static void a_stale_socket_is_replaced_and_other_files_are_reported(void **state)
 {
     struct sockaddr_un old = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -206,8 +207,9 @@ static void in_the_way(void **state)
     assert_int_equal(rmdir(at), 0);
 }
 
-/* Another user hears that it is another's, and where the socket lets everybody in, nothing. */
-static void others(void **state)
+/* Another user gets the error that the daemon belongs to another user. Where the socket admits everybody, that user
+ * gets no answer. */
+static void other_users_are_refused(void **state)
 {
     static const mode_t modes[] = {0600, 0666};
     if (geteuid() != 0) {
@@ -243,8 +245,8 @@ static void others(void **state)
     console_stop(console);
 }
 
-/* With ever one descriptor more: it starts, or says why not and has closed what it had. */
-static void without_descriptors(void **state)
+/* With one more free descriptor in each round: the console starts, or reports the reason and leaks nothing. */
+static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
 {
     const struct console_options options = {.db = db, .context = &asked, .answer = answer};
     struct rlimit usual, few;
@@ -272,7 +274,8 @@ static void without_descriptors(void **state)
     before = open_descriptors();
     lowest = dup(0);
     close(lowest);
-    for (int more = 0; more < 2; more++) { /* who asks is told of its own want, not that nobody is there */
+    for (int more = 0; more < 2;
+         more++) { /* a client without descriptors reports that, and not that no daemon has the database open */
         struct error err = {0};
         struct buf out;
         bool open;
@@ -288,8 +291,8 @@ static void without_descriptors(void **state)
     console_stop(console);
 }
 
-/* Each allocation of the daemon's end, and each call that may fail. */
-static void memory_and_threads_run_out(void **state)
+/* Fails each allocation of the daemon's end, and each call that may fail. */
+static void failed_allocations_and_threads_are_reported(void **state)
 {
     const struct console_options options = {.db = db, .context = &asked, .answer = answer};
     for (int kind = 0; kind < 2; kind++)
@@ -312,12 +315,12 @@ static void memory_and_threads_run_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_there_and_back),
-                                       cmocka_unit_test(slow_and_loud),
-                                       cmocka_unit_test(nobody_there),
-                                       cmocka_unit_test(in_the_way),
-                                       cmocka_unit_test(others),
-                                       cmocka_unit_test(without_descriptors),
-                                       cmocka_unit_test(memory_and_threads_run_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_request_is_answered),
+                                       cmocka_unit_test(slow_and_oversized_requests_are_dropped_and_the_next_is_served),
+                                       cmocka_unit_test(without_a_daemon_the_client_reports_closed),
+                                       cmocka_unit_test(a_stale_socket_is_replaced_and_other_files_are_reported),
+                                       cmocka_unit_test(other_users_are_refused),
+                                       cmocka_unit_test(missing_descriptors_are_reported_and_nothing_leaks),
+                                       cmocka_unit_test(failed_allocations_and_threads_are_reported)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

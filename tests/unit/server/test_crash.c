@@ -54,7 +54,7 @@ static bool read_report(void)
     return file != NULL;
 }
 
-/* Runs it in a child that is prepared; how that ended, and its report. */
+/* Runs `act` in a child that called crash_prepare(); returns how the child ended and fills the report. */
 static int in_child(void (*act)(void))
 {
     struct error err = {0};
@@ -84,7 +84,7 @@ static void read_nowhere(void)
 static void abort_in_a_job(void)
 {
     char line[64];
-    for (int i = 0; i < 400; i++) { /* more than it keeps */
+    for (int i = 0; i < 400; i++) { /* more lines than the ring keeps */
         int size = snprintf(line, sizeof line, "line %03d of the log\n", i);
         crash_note(line, (unsigned long)size);
     }
@@ -105,7 +105,7 @@ static void end_well(void)
     crash_finish();
 }
 
-static void the_place_of_a_fault_is_told(void **state)
+static void the_report_contains_the_address_of_the_fault(void **state)
 {
     assert_int_equal(in_child(read_nowhere), RAISED + SIGSEGV);
     assert_int_equal(strncmp(report, "motifd ended by SIGSEGV at address 0x", 37), 0);
@@ -118,7 +118,7 @@ static void the_place_of_a_fault_is_told(void **state)
     assert_string_equal(tail, "end of the report\n");
 }
 
-static void the_job_and_the_last_lines_are_told(void **state)
+static void the_report_contains_the_job_and_the_last_log_lines(void **state)
 {
     assert_int_equal(in_child(abort_in_a_job), RAISED + SIGABRT);
     assert_int_equal(strncmp(report, "motifd ended by SIGABRT sent by process ", 40), 0);
@@ -127,21 +127,21 @@ static void the_job_and_the_last_lines_are_told(void **state)
     assert_null(strstr(report, "line 000 of the log"));
 }
 
-static void who_sent_it_is_told(void **state)
+static void the_report_contains_the_sender_of_the_signal(void **state)
 {
     char sender[64];
     assert_int_equal(in_child(send_itself), RAISED + SIGBUS);
     assert_int_equal(sscanf(report, "motifd ended by SIGBUS sent by process %63[0-9]", sender), 1);
 }
 
-static void a_good_end_leaves_nothing(void **state)
+static void a_normal_end_removes_the_report(void **state)
 {
     assert_int_equal(in_child(end_well), 0);
     assert_false(read_report());
 }
 
-/* What an earlier crash has left is not taken away by a daemon that ends well. */
-static void an_earlier_report_stays(void **state)
+/* A normal end does not remove the report of an earlier crash. */
+static void an_earlier_report_survives_a_normal_end(void **state)
 {
     assert_int_equal(in_child(send_itself), RAISED + SIGBUS);
     pid_t child = fork();
@@ -165,8 +165,8 @@ static void a_name_that_is_too_long_is_refused(void **state)
     assert_int_equal(crash_prepare(far, "", &err), STATUS_LIMIT);
 }
 
-/* Where there is no place for a report the daemon runs, and ends by the signal all the same. */
-static void no_place(void **state)
+/* Without a place for the report the process runs, and still dies of the signal. */
+static void without_a_place_for_the_report_the_process_still_dies_of_the_signal(void **state)
 {
     struct error err = {0};
     int status;
@@ -184,12 +184,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_is_too_long_is_refused),
-        cmocka_unit_test(the_place_of_a_fault_is_told),
-        cmocka_unit_test(the_job_and_the_last_lines_are_told),
-        cmocka_unit_test(who_sent_it_is_told),
-        cmocka_unit_test(a_good_end_leaves_nothing),
-        cmocka_unit_test(an_earlier_report_stays),
-        cmocka_unit_test(no_place),
+        cmocka_unit_test(the_report_contains_the_address_of_the_fault),
+        cmocka_unit_test(the_report_contains_the_job_and_the_last_log_lines),
+        cmocka_unit_test(the_report_contains_the_sender_of_the_signal),
+        cmocka_unit_test(a_normal_end_removes_the_report),
+        cmocka_unit_test(an_earlier_report_survives_a_normal_end),
+        cmocka_unit_test(without_a_place_for_the_report_the_process_still_dies_of_the_signal),
     };
     return cmocka_run_group_tests_name("crash", tests, setup, teardown);
 }

@@ -31,7 +31,7 @@ static void hear(void *context, const char *line)
     lines->count++;
 }
 
-/* `sh -c SCRIPT` to its end. */
+/* Runs `sh -c SCRIPT` to its end. */
 static struct child run(const char *script, const char *variable, const char *input, bool listen, struct lines *lines)
 {
     const char *const arguments[] = {"/bin/sh", "-c", script, NULL};
@@ -48,7 +48,7 @@ static struct child run(const char *script, const char *variable, const char *in
     return child;
 }
 
-static void what_it_gets(void **state)
+static void a_child_gets_arguments_environment_and_input(void **state)
 {
     struct lines lines;
     assert_int_equal(setenv("MOTIFD_TOKEN", "secret", 1), 0);
@@ -57,28 +57,29 @@ static void what_it_gets(void **state)
     struct child child =
         run("read a; echo \"$a,$MOTIFD_TOKEN,$MOTIF_TRAIN_TOKEN,$MOTIFD_TOKENS\"; ls /proc/self/fd | wc -l",
             "MOTIF_TRAIN_TOKEN=its own", "a word\n", true, &lines);
-    assert_string_equal(lines.text, "a word,,its own,no token|4|"); /* three, and that of the folder */
+    assert_string_equal(lines.text,
+                        "a word,,its own,no token|4|"); /* three descriptors, and the one of the folder that ls reads */
     assert_int_equal(child.code, 0);
-    /* Without input there is none, and a group of its own. */
+    /* Without input, standard input is empty. The child has a process group of its own. */
     (void)run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,
               &lines);
     assert_string_equal(lines.text, "nothing|alone|");
-    /* Not listened to. */
+    /* Without `listen`, no output is read. */
     child = run("exit 3", NULL, NULL, false, &lines);
     assert_true(child.code == 3 && lines.count == 0);
     assert_string_equal(child.death, "the trainer ended with exit code 3 and without a reason");
     assert_string_equal(child.signal, "");
 }
 
-static void what_it_says(void **state)
+static void output_arrives_line_by_line(void **state)
 {
     struct lines lines;
     char wanted[CHILD_LINE + 1];
-    /* Empty and drawn lines are none, one without an end is one, both outputs are heard. */
+    /* Empty lines and lines of dashes are dropped; a last line without an end counts; both outputs are read. */
     struct child child =
         run("printf 'one\\r\\n\\n -- == --\\ntwo\\n'; echo three >&2; printf four", NULL, NULL, true, &lines);
     assert_string_equal(lines.text, "one|two|three|four|");
-    /* One that is too long is cut into pieces. */
+    /* A line that is too long is split. */
     child = run("printf 'x%.0s' $(seq 600); echo", NULL, NULL, true, &lines);
     assert_int_equal(lines.count, 3);
     memset(wanted, 'x', CHILD_LINE - 1);
@@ -86,14 +87,14 @@ static void what_it_says(void **state)
     wanted[CHILD_LINE] = '\0';
     assert_memory_equal(lines.text, wanted, CHILD_LINE);
     assert_int_equal(strlen(lines.text), 600 + 3);
-    /* The last line with a reason in it is part of the words. */
+    /* The last line with a reason becomes part of `death`. */
     child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
     assert_string_equal(child.death, "the trainer ended with exit code 7 and without a reason: motif-train: lost");
     child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);
     assert_non_null(strstr(child.death, "SIGSEGV ("));
     assert_non_null(strstr(child.death, ": mpirun noticed that process rank 1 exited"));
     assert_true(child.code == -1 && strcmp(child.signal, "SIGSEGV") == 0);
-    /* Nobody who hears. */
+    /* `heard` may be NULL. */
     const char *const arguments[] = {"/bin/echo", "motif-train: a word", NULL};
     const struct child_how how = {arguments, NULL, NULL, true};
     assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
@@ -103,8 +104,8 @@ static void what_it_says(void **state)
     assert_string_equal(child.said, "motif-train: a word");
 }
 
-/* An exit code above 128 is a signal of what it started, as shells and mpirun say it. */
-static void codes_that_are_signals(void **state)
+/* An exit code above 128 is the signal of a program that the child started, as shells and mpirun report it. */
+static void exit_codes_above_128_are_signals(void **state)
 {
     static const struct {
         int code;
@@ -121,7 +122,7 @@ static void codes_that_are_signals(void **state)
     }
 }
 
-static void it_is_ended(void **state)
+static void child_kill_ends_the_child(void **state)
 {
     const char *const arguments[] = {"/bin/sleep", "1000", NULL};
     const struct child_how how = {arguments, NULL, NULL, true};
@@ -135,7 +136,7 @@ static void it_is_ended(void **state)
     assert_string_equal(child.signal, "SIGKILL");
     assert_int_equal(child_begun(child.pid), 0);
     assert_true(child_begun(getpid()) > 0 && child_begun(getpid()) <= begun);
-    /* Signals that we do not take are its own again. */
+    /* Signals that the daemon blocks have their default action in the child. */
     sigset_t all, before;
     sigfillset(&all);
     assert_int_equal(sigprocmask(SIG_BLOCK, &all, &before), 0);
@@ -148,7 +149,7 @@ static void it_is_ended(void **state)
     assert_int_equal(lines.count, 0);
 }
 
-static void it_cannot_be_started(void **state)
+static void a_missing_program_is_reported(void **state)
 {
     const char *const arguments[] = {"/no/such/program", NULL};
     const struct child_how how = {arguments, NULL, "input", true};
@@ -162,13 +163,13 @@ static void it_cannot_be_started(void **state)
     assert_true(fault_happened());
 }
 
-/* With ever one descriptor more. A child whose process has no descriptor is waited for all the same. */
-static void without_descriptors(void **state)
+/* With one more free descriptor in each round. A child without a pidfd is waited for as well. */
+static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
 {
     const char *const arguments[] = {"/bin/sh", "-c", "read a; echo \"$a\"", NULL}, *const plain[] = {"/bin/sh", "-c",
                                                                                                       "exit 4", NULL};
     struct rlimit usual;
-    int held[8], refusals = 0; /* the child, which has closed them, can open that many */
+    int held[8], refusals = 0; /* the number of descriptors that the child can open */
     for (int i = 0; i < 8; i++)
         held[i] = dup(0);
     int lowest = dup(0);
@@ -194,7 +195,7 @@ static void without_descriptors(void **state)
             assert_string_equal(lines.text, "word|");
         }
         int again = dup(0);
-        assert_int_equal(again, lowest); /* nothing stays open */
+        assert_int_equal(again, lowest); /* nothing stays open in the parent */
         close(again);
     }
     assert_int_equal(refusals, 4);
@@ -215,8 +216,11 @@ static void without_descriptors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_it_gets),           cmocka_unit_test(what_it_says),
-                                       cmocka_unit_test(codes_that_are_signals), cmocka_unit_test(it_is_ended),
-                                       cmocka_unit_test(it_cannot_be_started),   cmocka_unit_test(without_descriptors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_child_gets_arguments_environment_and_input),
+                                       cmocka_unit_test(output_arrives_line_by_line),
+                                       cmocka_unit_test(exit_codes_above_128_are_signals),
+                                       cmocka_unit_test(child_kill_ends_the_child),
+                                       cmocka_unit_test(a_missing_program_is_reported),
+                                       cmocka_unit_test(missing_descriptors_are_reported_and_nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@
 
 static char root[] = "/tmp/motifd-cleanup-XXXXXX", host[64];
 
-/* A name that no other program's memory has. */
+/* A host name that no other program's memory contains. */
 int __wrap_gethostname(char *name, size_t bytes);
 int __wrap_gethostname(char *name, size_t bytes)
 {
@@ -39,10 +39,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    return rmdir(root); /* nothing is left there */
+    return rmdir(root); /* the test left no file */
 }
 
-/* A number that no process has: of one that has just ended. */
+/* A pid that no process has: of a process that has just ended. */
 static pid_t nobody(void)
 {
     pid_t pid = fork();
@@ -59,7 +59,7 @@ static const char *parent(void)
     return path;
 }
 
-/* mpirun's folder, with a folder and files in it; when it was made. */
+/* Makes mpirun's folder with a folder and files in it. */
 static void make_folder(pid_t pid, char path[500])
 {
     char name[600];
@@ -72,10 +72,10 @@ static void make_folder(pid_t pid, char path[500])
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && close(fd) == 0);
     snprintf(name, sizeof name, "%s/2", path);
-    assert_int_equal(symlink("/etc", name), 0); /* is not followed */
+    assert_int_equal(symlink("/etc", name), 0); /* the link must not be followed */
 }
 
-/* A file beside the ranks' memory; `host_name` NULL: of this machine. `age` in seconds. */
+/* Makes a segment of shared memory. `host_name` NULL: this machine. `age` in seconds. */
 static int make_segment(const char *host_name, unsigned user, const char *rest, int age, char path[400])
 {
     snprintf(path, 400, "/dev/shm/vader_segment.%s.%u.%s-%d", host_name ? host_name : host, user, rest, (int)getpid());
@@ -88,7 +88,7 @@ static int make_segment(const char *host_name, unsigned user, const char *rest, 
     return fd;
 }
 
-static void what_is_left_is_taken_away(void **state)
+static void leftovers_of_a_killed_mpirun_are_removed(void **state)
 {
     char folder[500], ours[400], older[400], other_host[400], other_user[400], name[400];
     pid_t pid = nobody();
@@ -99,7 +99,7 @@ static void what_is_left_is_taken_away(void **state)
     close(make_segment("another-host", user, "3", -1, other_host));
     close(make_segment(NULL, user + 1, "4", -1, other_user));
     snprintf(name, sizeof name, "/dev/shm/vader_segment.%s.%u.5-%d", host, user, (int)getpid());
-    assert_int_equal(mkdir(name, 0700), 0); /* no file */
+    assert_int_equal(mkdir(name, 0700), 0); /* a folder instead of a file */
     executor_clear_mpirun(pid);
     assert_int_equal(access(folder, F_OK), -1);
     assert_int_equal(access(parent(), F_OK), -1);
@@ -111,13 +111,13 @@ static void what_is_left_is_taken_away(void **state)
     assert_int_equal(rmdir(name), 0);
 }
 
-/* One that lives, a folder that is none, and the folder of another process stay. */
-static void what_is_not_its_own_stays(void **state)
+/* The folder of a living process, a file with the name of a folder, and the folder of another process stay. */
+static void files_of_others_stay(void **state)
 {
     char folder[500], segment[400], name[600];
     pid_t pid = nobody();
     close(make_segment(NULL, (unsigned)geteuid(), "6", -1, segment));
-    executor_clear_mpirun(pid); /* it cleared up itself: nothing is looked for */
+    executor_clear_mpirun(pid); /* mpirun has removed its folder: no memory is searched */
     assert_int_equal(access(segment, F_OK), 0);
     make_folder(getpid(), folder);
     executor_clear_mpirun(getpid());
@@ -127,14 +127,14 @@ static void what_is_not_its_own_stays(void **state)
     assert_int_equal(symlink(folder, name), 0);
     executor_clear_mpirun(pid);
     assert_int_equal(unlink(name), 0);
-    if (geteuid() == 0) { /* another user's */
+    if (geteuid() == 0) { /* the memory of another user */
         assert_int_equal(mkdir(name, 0700), 0);
         assert_int_equal(chown(name, 65534, 65534), 0);
         executor_clear_mpirun(pid);
         assert_int_equal(rmdir(name), 0);
     }
     assert_int_equal(access(segment, F_OK), 0);
-    /* The same in another folder for temporary files, as Open MPI finds it; what is beside stays there. */
+    /* The same in the other folders for temporary files that Open MPI uses; other files in them stay. */
     unsetenv("TMPDIR");
     setenv("TEMP", root, 1);
     snprintf(name, sizeof name, "%s/pid.%d", parent(), (int)pid);
@@ -149,8 +149,8 @@ static void what_is_not_its_own_stays(void **state)
     assert_int_equal(system(name), 0);
 }
 
-/* Memory that a rank still has is waited for, and goes when it goes. */
-static void a_rank_on_its_way_out(void **state)
+/* Memory that a rank still maps is removed after the rank ends. */
+static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
 {
     char folder[500], segment[400];
     pid_t pid = nobody();
@@ -184,8 +184,8 @@ static void a_rank_on_its_way_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_left_is_taken_away),
-                                       cmocka_unit_test(what_is_not_its_own_stays),
-                                       cmocka_unit_test(a_rank_on_its_way_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(leftovers_of_a_killed_mpirun_are_removed),
+                                       cmocka_unit_test(files_of_others_stay),
+                                       cmocka_unit_test(memory_of_an_ending_rank_is_removed_after_it_ends)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

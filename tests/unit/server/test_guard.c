@@ -1,4 +1,4 @@
-/* The guard of request heads: what libmicrohttpd lets through and RFC 9112 does not. */
+/* The guard of request heads: requests that libmicrohttpd accepts and RFC 9112 forbids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static int check(const struct guard_rules *rules, const char *method, const char
     check(rules, method, "HTTP/1.1", (const struct guard_header[]){__VA_ARGS__},                                       \
           sizeof((const struct guard_header[]){__VA_ARGS__}) / sizeof(struct guard_header))
 
-static void hosts(void **state)
+static void only_loopback_and_allowed_hosts_are_accepted(void **state)
 {
     assert_int_equal(CHECK(&loopback, "GET", H("Host", "127.0.0.1:8080")), 0);
     assert_int_equal(CHECK(&loopback, "GET", H("host", "localhost")), 0);
@@ -55,7 +55,7 @@ static void hosts(void **state)
     assert_int_equal(CHECK(&everywhere, "GET", H("Host", "any/thing")), 400);
 }
 
-static void framing(void **state)
+static void contradictory_framing_is_refused(void **state)
 {
     const struct guard_header host = H("Host", "localhost");
     assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "5")), 0);
@@ -78,7 +78,7 @@ static void framing(void **state)
     assert_int_equal(check(&loopback, "GET", "HTTP/1.0", old, 0), 0);
 }
 
-static void fields(void **state)
+static void malformed_header_fields_are_refused(void **state)
 {
     const struct guard_header host = H("Host", "localhost");
     assert_int_equal(CHECK(&loopback, "GET", host, H("X y", "1")), 400);
@@ -95,14 +95,14 @@ static void fields(void **state)
     assert_int_equal(CHECK(&loopback, "GET", host, {"X", large, 1, sizeof large - 1}), 431);
 }
 
-static void methods_and_targets(void **state)
+static void unknown_methods_and_long_targets_are_refused(void **state)
 {
     static char target[5000] = "/";
     const struct guard_header host = H("Host", "localhost");
     struct guard_verdict verdict = {0};
     assert_int_equal(CHECK(&loopback, "BREW", host), 501);
     assert_int_equal(CHECK(&loopback, "get", host), 501);
-    assert_int_equal(CHECK(&loopback, "OPTIONS", host), 0); /* known: the route table answers 405 */
+    assert_int_equal(CHECK(&loopback, "OPTIONS", host), 0); /* a known method; the route table answers 405 */
     memset(target + 1, 'a', 4095);
     struct guard_request request = {
         .method = "GET", .version = "HTTP/1.1", .target = target, .headers = &host, .header_count = 1};
@@ -112,7 +112,7 @@ static void methods_and_targets(void **state)
     assert_int_equal(verdict.status, 414);
 }
 
-static void origins(void **state)
+static void other_origins_are_refused(void **state)
 {
     const struct guard_header host = H("Host", "localhost:80");
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "http://localhost:80")), 0);
@@ -122,7 +122,7 @@ static void origins(void **state)
     assert_int_equal(CHECK(&loopback, "GET", host, H("Origin", "https://evil.example")), 0);
 }
 
-static void bodies(void **state)
+static void the_length_of_a_body_is_found(void **state)
 {
     const struct guard_header length[] = {H("Content-Length", "12")}, none[] = {H("Content-Length", "0")},
                               chunked[] = {H("Transfer-Encoding", "chunked")};
@@ -138,9 +138,12 @@ static void bodies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts),   cmocka_unit_test(framing),
-        cmocka_unit_test(fields),  cmocka_unit_test(methods_and_targets),
-        cmocka_unit_test(origins), cmocka_unit_test(bodies),
+        cmocka_unit_test(only_loopback_and_allowed_hosts_are_accepted),
+        cmocka_unit_test(contradictory_framing_is_refused),
+        cmocka_unit_test(malformed_header_fields_are_refused),
+        cmocka_unit_test(unknown_methods_and_long_targets_are_refused),
+        cmocka_unit_test(other_origins_are_refused),
+        cmocka_unit_test(the_length_of_a_body_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Slices and nice values as the system tells them back. */
+/* Slices and nice values, read back from the system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 static uint64_t slice(void)
 {
-    uint64_t attributes[8] = {0}; /* struct sched_attr: the runtime stands at byte 24 */
+    uint64_t attributes[8] = {0}; /* the runtime is at byte 24 of struct sched_attr */
     return syscall(SYS_sched_getattr, 0, attributes, sizeof attributes, 0) == 0 ? attributes[3] : 0;
 }
 
@@ -49,17 +49,17 @@ static void *parent(void *context)
     return NULL;
 }
 
-static void threads_that_compute_give_way(void **state)
+static void computing_threads_get_a_higher_nice_value(void **state)
 {
     struct seen seen = {0};
-    pthread_t thread; /* what is changed here is that thread's alone */
+    pthread_t thread; /* the change affects that thread only */
     assert_int_equal(pthread_create(&thread, NULL, parent, &seen), 0);
     (void)pthread_join(thread, NULL);
     assert_true(seen.computes);
     assert_int_equal(seen.nice_computing, seen.nice_before + 3 > 19 ? 19 : seen.nice_before + 3);
 }
 
-static void slices_are_short_for_answers_and_as_they_were_for_work(void **state)
+static void answering_threads_get_short_slices_and_computing_ones_the_default(void **state)
 {
     struct seen seen = {0};
     pthread_t thread;
@@ -77,8 +77,8 @@ static void slices_are_short_for_answers_and_as_they_were_for_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_that_compute_give_way),
-        cmocka_unit_test(slices_are_short_for_answers_and_as_they_were_for_work),
+        cmocka_unit_test(computing_threads_get_a_higher_nice_value),
+        cmocka_unit_test(answering_threads_get_short_slices_and_computing_ones_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Limits of callers: a steady rate, a burst of twice that, each caller alone. */
+/* Rate limits: a steady rate, a burst of twice as many, one bucket per caller. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static struct rate *make(int64_t per_second)
     return rate;
 }
 
-/* How many of `asked` requests at one moment are granted. */
+/* Returns how many of `asked` requests at one moment are granted. */
 static int granted(struct rate *rate, const char *who, double now, int asked)
 {
     int count = 0, wait;
@@ -28,7 +28,7 @@ static int granted(struct rate *rate, const char *who, double now, int asked)
     return count;
 }
 
-static void test_burst_and_rate(void **state)
+static void a_caller_gets_a_burst_then_a_steady_rate(void **state)
 {
     struct rate *rate = make(10);
     int wait = 0;
@@ -37,8 +37,8 @@ static void test_burst_and_rate(void **state)
     assert_false(rate_take(rate, "ann", 3, 100, &wait));
     assert_int_equal(wait, 1);
     assert_int_equal(granted(rate, "ann", 100.55, 50), 5);
-    assert_int_equal(granted(rate, "ann", 200, 50), 20); /* no more than the burst, however long it waited */
-    assert_int_equal(granted(rate, "ann", 150, 50), 0);  /* a clock that goes back grants nothing */
+    assert_int_equal(granted(rate, "ann", 200, 50), 20); /* no more than the burst, however long the caller waited */
+    assert_int_equal(granted(rate, "ann", 150, 50), 0);  /* a clock that goes backwards grants nothing */
     assert_int_equal(granted(rate, "ann", 201, 50), 10);
     rate_destroy(rate);
     rate = make(1);
@@ -48,15 +48,15 @@ static void test_burst_and_rate(void **state)
     rate_destroy(rate);
 }
 
-static void test_no_limit(void **state)
+static void zero_means_no_limit(void **state)
 {
     assert_null(make(0));
     assert_int_equal(granted(NULL, "ann", 1, 100000), 100000);
     rate_destroy(NULL);
 }
 
-/* More callers than the table holds: who keeps asking is kept, and is not let off. */
-static void test_many_callers(void **state)
+/* With more callers than the table has buckets, a busy caller keeps its bucket and its limit. */
+static void a_busy_caller_keeps_its_bucket_among_many(void **state)
 {
     struct rate *rate = make(10);
     char name[32];
@@ -81,7 +81,7 @@ static size_t address(const char *text, uint8_t out[16])
     return rate_address((const struct sockaddr *)&v6, out);
 }
 
-static void test_addresses(void **state)
+static void an_ipv6_caller_is_its_64_bit_prefix(void **state)
 {
     uint8_t a[16], b[16];
     assert_int_equal(address("192.0.2.1", a), 4);
@@ -98,10 +98,10 @@ static void test_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_burst_and_rate),
-        cmocka_unit_test(test_no_limit),
-        cmocka_unit_test(test_many_callers),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(a_caller_gets_a_burst_then_a_steady_rate),
+        cmocka_unit_test(zero_means_no_limit),
+        cmocka_unit_test(a_busy_caller_keeps_its_bucket_among_many),
+        cmocka_unit_test(an_ipv6_caller_is_its_64_bit_prefix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 #include "storage/storage.h"
 #include "tests/unit/api/fake_method.h"
 
-struct bench { /* a store, an executor and perhaps a scheduler */
+struct bench { /* a store, an executor and, in some tests, a scheduler */
     char path[64];
     struct storage *storage;
     struct executor executor;
@@ -122,7 +122,7 @@ static void await_busy(struct bench *bench, int wanted)
     }
 }
 
-/* Lets all runs together make so many steps more and waits for them: the next step stands still. */
+/* Allows all runs together `count` more steps and waits for them; the next step blocks. */
 static void make_steps(struct bench *bench, int count)
 {
     uint64_t wanted = bench->executor.steps + (uint64_t)count;
@@ -145,7 +145,7 @@ static void release_steps(void)
     atomic_store(&fake_allowed, -1);
 }
 
-/* Copies the text of a member out of the job's result or error document. */
+/* Copies the result document of the job, or its error document. */
 static void document(struct bench *bench, const char *id, char *out, size_t out_bytes)
 {
     struct arena arena;
@@ -167,7 +167,7 @@ static void hash_of(struct bench *bench, const char *id, char hash[17])
     hash[16] = '\0';
 }
 
-/* The series must have each step once, without a gap. */
+/* Asserts that the series has every step once, without a gap. */
 static void assert_series(struct bench *bench, const char *id, size_t steps)
 {
     struct arena arena;
@@ -190,7 +190,7 @@ static void assert_series(struct bench *bench, const char *id, size_t steps)
 struct order {
     struct storage *storage;
     char ids[8][STORAGE_ID];
-    int together; /* each run waits until so many have been inside at once */
+    int together; /* each run waits until so many runs are active at once */
     atomic_int count, inside, most, nice;
 };
 
@@ -208,7 +208,7 @@ static void note_run(void *context, const char *job, struct job_control *control
     assert_int_equal(storage_job_leave(order->storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
 
-static void priorities(void **state)
+static void higher_priorities_run_first(void **state)
 {
     struct bench *bench = *state;
     struct order order = {.storage = bench->storage};
@@ -229,7 +229,7 @@ static void priorities(void **state)
     bench->scheduler = NULL;
 }
 
-static void workers_run_together(void **state)
+static void workers_run_jobs_at_the_same_time(void **state)
 {
     struct bench *bench = *state;
     struct order order = {.storage = bench->storage, .together = 3};
@@ -248,7 +248,7 @@ static void workers_run_together(void **state)
     bench->scheduler = NULL;
 }
 
-/* Runs that last until they are released; static, for they outlive a test that fails. */
+/* Runs that last until they are released. Static, because they outlive a failed test. */
 static struct held {
     struct storage *storage;
     atomic_bool released;
@@ -268,8 +268,8 @@ static void hold_run(void *context, const char *job, struct job_control *control
     assert_int_equal(storage_job_leave(held.storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
 
-/* One worker, which trains: an evaluation runs all the same, another training does not. */
-static void evaluations_need_not_wait(void **state)
+/* One training worker: an evaluation runs at once, a second training waits. */
+static void evaluations_do_not_wait_for_trainings(void **state)
 {
     struct bench *bench = *state;
     char training[STORAGE_ID], waiting[STORAGE_ID], evaluation[STORAGE_ID];
@@ -286,7 +286,7 @@ static void evaluations_need_not_wait(void **state)
     scheduler_wake(bench->scheduler);
     await(bench, evaluation, JOB_RUNNING);
     assert_int_equal(state_of(bench, waiting), JOB_QUEUED);
-    await_busy(bench, 1); /* a job is running in the store a moment before its worker says so */
+    await_busy(bench, 1); /* the store shows the job as running shortly before the worker counts as busy */
     held.released = true;
     await(bench, evaluation, JOB_SUCCEEDED);
     await(bench, waiting, JOB_SUCCEEDED);
@@ -301,7 +301,7 @@ static void note_nice(void *context, const char *job, struct job_control *contro
     note_run(context, job, control);
 }
 
-static void workers_are_nice(void **state)
+static void workers_have_the_requested_nice_value(void **state)
 {
     struct bench *bench = *state;
     struct order order = {.storage = bench->storage};
@@ -320,7 +320,7 @@ static void workers_are_nice(void **state)
 
 /* ---- the executor -------------------------------------------------------------------------------------- */
 
-static void result_is_complete(void **state)
+static void a_result_has_every_member(void **state)
 {
     struct bench *bench = *state;
     char id[STORAGE_ID], text[2048];
@@ -342,11 +342,11 @@ static void result_is_complete(void **state)
     }
     assert_series(bench, id, 12);
     assert_int_equal(bench->executor.jobs_succeeded, 1);
-    assert_int_equal(bench->executor.steps, 13); /* the last one only says that it is done */
+    assert_int_equal(bench->executor.steps, 13); /* the last step only reports the end */
     assert_int_equal(bench->executor.samples, 120);
 }
 
-static void checkpoints_are_kept(void **state)
+static void checkpoints_are_stored_at_their_steps(void **state)
 {
     struct bench *bench = *state;
     struct storage_checkpoint *list = NULL;
@@ -376,7 +376,7 @@ static void uninterrupted(struct bench *bench, const char *config, char hash[17]
     hash_of(bench, id, hash);
 }
 
-static void pause_and_resume(void **state)
+static void a_resumed_job_loses_and_repeats_no_step(void **state)
 {
     struct bench *bench = *state;
     char id[STORAGE_ID], once[17], again[17];
@@ -404,7 +404,7 @@ static void pause_and_resume(void **state)
     assert_series(bench, id, 60);
 }
 
-static void cancel(void **state)
+static void a_cancelled_job_keeps_its_model(void **state)
 {
     struct bench *bench = *state;
     char id[STORAGE_ID];
@@ -419,13 +419,13 @@ static void cancel(void **state)
     scheduler_poke(bench->scheduler, id);
     release_steps();
     await(bench, id, JOB_CANCELLED);
-    /* What was trained can still be asked. */
+    /* The model of a cancelled job can still be queried. */
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     assert_int_equal(storage_checkpoint_find(bench->storage, id, pick, &latest, NULL), STATUS_OK);
-    assert_true(latest.step == 5 || latest.step == 6); /* the request may overtake the sixth */
+    assert_true(latest.step == 5 || latest.step == 6); /* the request may arrive before the sixth step */
 }
 
-static void drain_and_restart(void **state)
+static void a_drained_job_continues_after_a_restart(void **state)
 {
     struct bench *bench = *state;
     char ids[2][STORAGE_ID], once[17], again[17];
@@ -461,7 +461,7 @@ static void drain_and_restart(void **state)
     }
 }
 
-static void failures(void **state)
+static void failures_have_an_error_document(void **state)
 {
     struct bench *bench = *state;
     char id[STORAGE_ID], text[2048];
@@ -488,7 +488,7 @@ static void failures(void **state)
     assert_int_equal(bench->executor.jobs_failed, 3);
 }
 
-static void evaluation_and_warm_start(void **state)
+static void evaluations_and_warm_starts_use_the_source_model(void **state)
 {
     struct bench *bench = *state;
     enum storage_submit_outcome outcome;
@@ -512,7 +512,7 @@ static void evaluation_and_warm_start(void **state)
     scheduler_wake(bench->scheduler);
     await(bench, id, JOB_SUCCEEDED);
     document(bench, id, text, sizeof text);
-    assert_non_null(strstr(text, first)); /* the very model */
+    assert_non_null(strstr(text, first)); /* the same model */
     struct storage_submit warm = {
         .kind = "fake", .config = "{\"steps\":2}", .source_job = trained, .source_checkpoint = latest.seq};
     assert_int_equal(storage_job_submit(bench->storage, &warm, id, &outcome, NULL), STATUS_OK);
@@ -527,17 +527,17 @@ static void evaluation_and_warm_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(priorities),
-        TEST(workers_run_together),
-        cmocka_unit_test_setup_teardown(evaluations_need_not_wait, setup, release),
-        TEST(workers_are_nice),
-        TEST(result_is_complete),
-        TEST(checkpoints_are_kept),
-        TEST(pause_and_resume),
-        TEST(cancel),
-        TEST(drain_and_restart),
-        TEST(failures),
-        TEST(evaluation_and_warm_start),
+        TEST(higher_priorities_run_first),
+        TEST(workers_run_jobs_at_the_same_time),
+        cmocka_unit_test_setup_teardown(evaluations_do_not_wait_for_trainings, setup, release),
+        TEST(workers_have_the_requested_nice_value),
+        TEST(a_result_has_every_member),
+        TEST(checkpoints_are_stored_at_their_steps),
+        TEST(a_resumed_job_loses_and_repeats_no_step),
+        TEST(a_cancelled_job_keeps_its_model),
+        TEST(a_drained_job_continues_after_a_restart),
+        TEST(failures_have_an_error_document),
+        TEST(evaluations_and_warm_starts_use_the_source_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

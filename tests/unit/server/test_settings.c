@@ -1,4 +1,4 @@
-/* Settings: sources and their order, every fault named, addresses; and the log's escaping. */
+/* Settings: sources and their order, all faults, addresses; and the escaping of the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static enum status read_with(struct settings *settings, struct seen *seen, int a
     return settings_read(settings, argc, argv, &faults, &help);
 }
 
-static void order_of_sources(void **state)
+static void flags_override_environment_file_and_defaults(void **state)
 {
     struct settings settings;
     struct seen seen;
@@ -64,7 +64,7 @@ static void order_of_sources(void **state)
     (void)unlink(path);
 }
 
-static void every_fault(void **state)
+static void every_fault_is_reported(void **state)
 {
     struct settings settings;
     struct seen seen;
@@ -88,8 +88,8 @@ static void every_fault(void **state)
     assert_int_equal(seen.count, 9);
 }
 
-/* An unknown setting names the one that was meant, where that can be told. */
-static void nearest_setting(void **state)
+/* A fault of an unknown setting contains the closest known name. */
+static void an_unknown_setting_is_reported_with_the_closest_name(void **state)
 {
     static const struct {
         char *word;
@@ -111,7 +111,7 @@ static void nearest_setting(void **state)
     }
 }
 
-static void broken_file(void **state)
+static void a_broken_file_is_reported(void **state)
 {
     struct settings settings;
     struct seen seen = {0};
@@ -123,11 +123,11 @@ static void broken_file(void **state)
     assert_int_equal(seen.count, 3);
 }
 
-static void addresses(void **state)
+static void addresses_are_split_and_checked(void **state)
 {
     const struct {
         const char *listen, *host;
-        int port, loopback; /* -1: refused */
+        int port, loopback; /* -1: the address is refused */
     } cases[] = {
         {"127.0.0.1:8080", "127.0.0.1", 8080, 1},
         {"127.5.5.5:0", "127.5.5.5", 0, 1},
@@ -160,19 +160,19 @@ static void addresses(void **state)
     }
 }
 
-static void escaping(void **state)
+static void log_text_is_escaped(void **state)
 {
     char out[64];
     (void)journal_escape(out, sizeof out, "a\"b\\c\nd\x01\x7f");
     assert_string_equal(out, "a\\\"b\\\\c\\nd\\u0001\\u007f");
     (void)journal_escape(out, sizeof out, "\xc3\xa9 \xff \xc0\xaf \xed\xa0\x80");
     assert_string_equal(out, "\xc3\xa9 \\u00ff \\u00c0\\u00af \\u00ed\\u00a0\\u0080");
-    assert_int_equal(journal_escape(out, 8, "abcdef\n"), 6); /* no half of an escape */
+    assert_int_equal(journal_escape(out, 8, "abcdef\n"), 6); /* the text never ends within an escape */
     assert_string_equal(out, "abcdef");
 }
 
-/* The log never holds more than the bucket lets through, and says how much it held back. */
-static void rate_limit(void **state)
+/* A component writes at most its bucket of lines, and the log reports how many were dropped. */
+static void log_lines_are_limited_per_component(void **state)
 {
     struct journal *journal = NULL;
     int ends[2];
@@ -200,7 +200,9 @@ static void rate_limit(void **state)
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) {
         lines++;
     }
-    assert_in_range(lines, 102, 103 + (int)(50 * seconds) + 1); /* 100, two or three more, and what dripped in */
+    assert_in_range(lines, 102,
+                    103 + (int)(50 * seconds) +
+                        1); /* the burst of 100, two or three more, and what the rate allowed meanwhile */
     assert_non_null(strstr(text, "\"request\":\"r1\",\"message\":\"line 0\"}"));
     assert_non_null(strstr(text, "\"suppressed\":"));
     assert_non_null(strstr(text, "\"job\":\"J\",\"message\":\"errors pass\"}"));
@@ -211,9 +213,13 @@ static void rate_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_of_sources), cmocka_unit_test(every_fault), cmocka_unit_test(nearest_setting),
-        cmocka_unit_test(broken_file),      cmocka_unit_test(addresses),   cmocka_unit_test(escaping),
-        cmocka_unit_test(rate_limit),
+        cmocka_unit_test(flags_override_environment_file_and_defaults),
+        cmocka_unit_test(every_fault_is_reported),
+        cmocka_unit_test(an_unknown_setting_is_reported_with_the_closest_name),
+        cmocka_unit_test(a_broken_file_is_reported),
+        cmocka_unit_test(addresses_are_split_and_checked),
+        cmocka_unit_test(log_text_is_escaped),
+        cmocka_unit_test(log_lines_are_limited_per_component),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The thread that feeds event streams, over a real store and connections that are a mutex and a flag. */
+/* The thread that feeds event streams, on a real store and with connections that are a mutex and a flag. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -14,8 +14,8 @@ struct reader {
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool suspended, cut;
-    size_t piece; /* bytes taken at a time */
-    int pause_ms; /* between two pieces */
+    size_t piece; /* bytes per take */
+    int pause_ms; /* between two takes */
     char *text;
     size_t bytes, room;
 };
@@ -24,7 +24,7 @@ static void suspend(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_false(reader->suspended); /* never twice */
+    assert_false(reader->suspended); /* never suspended twice */
     reader->suspended = true;
     (void)pthread_mutex_unlock(&reader->lock);
 }
@@ -33,7 +33,7 @@ static void wake(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_true(reader->suspended); /* only who sleeps */
+    assert_true(reader->suspended); /* only a suspended connection is woken */
     reader->suspended = false;
     (void)pthread_cond_signal(&reader->woken);
     (void)pthread_mutex_unlock(&reader->lock);
@@ -47,7 +47,7 @@ static void cut(void *context)
     (void)pthread_mutex_unlock(&reader->lock);
 }
 
-/* As a connection does: takes, sleeps when it is suspended, closes at the end. */
+/* Behaves like a connection: takes bytes, sleeps while it is suspended, closes at the end. */
 static void *read_to_the_end(void *context)
 {
     struct reader *reader = context;
@@ -113,13 +113,13 @@ static struct streams *make(struct fixture *f, int64_t heartbeat_ms, int64_t sta
 static void end(struct fixture *f, struct streams *streams)
 {
     streams_end(streams);
-    fixture_close(f); /* its last word goes to streams */
+    fixture_close(f); /* storage notifies streams while it closes */
     streams_destroy(streams);
     f->options.events_added = NULL;
     fixture_open(f);
 }
 
-/* The ids of a text ascend one by one from `first`, but for the opening; gives the last. */
+/* Asserts that the ids of a text ascend one by one from `first`, after the opening; returns the last. */
 static int64_t check_ids(const struct reader *reader, int64_t first)
 {
     int64_t expected = first;
@@ -128,15 +128,16 @@ static int64_t check_ids(const struct reader *reader, int64_t first)
     return expected - 1;
 }
 
-/* Quick readers and slow ones, of all and of one job, from the beginning and from the middle: each gets each once. */
-static void everyone_gets_everything(void **state)
+/* Fast and slow readers, of all jobs and of one job, from the first event and from a later one: each gets every event
+ * once. */
+static void every_reader_gets_every_event_once(void **state)
 {
     struct fixture *f = *state;
     struct reader readers[READERS] = {{.piece = 4096}, {.piece = 100}, {.piece = 4096, .pause_ms = 2},
                                       {.piece = 1000}, {.piece = 7},   {.piece = 4096}};
     char id[STORAGE_ID], text[200];
     struct streams *streams = make(f, 0, 0);
-    submit_running(f, id); /* two events */
+    submit_running(f, id); /* makes two events */
     for (int i = 0; i < READERS; i++) {
         assert_non_null(open_for(streams, &readers[i], i % 2 == 0 ? "" : id, i == 5 ? 2 : 0));
         start(&readers[i]);
@@ -148,7 +149,7 @@ static void everyone_gets_everything(void **state)
             OK(storage_flush(f->storage, &f->err));
     }
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
-    for (int i = 1; i < READERS; i += 2) /* those of the job end by themselves */
+    for (int i = 1; i < READERS; i += 2) /* streams of the job end when the job ends */
         (void)pthread_join(readers[i].thread, NULL);
     struct streams_stats stats = {0};
     for (int i = 0; i < 6000 && stats.events < READERS * (EVENTS + 3) - 2; i++) {
@@ -156,7 +157,7 @@ static void everyone_gets_everything(void **state)
         streams_stats_read(streams, &stats);
     }
     assert_int_equal(stats.events, READERS * (EVENTS + 3) - 2);
-    streams_end(streams); /* those of all jobs end when they have what is queued */
+    streams_end(streams); /* streams of all jobs end after their queued bytes */
     for (int i = 0; i < READERS; i += 2)
         (void)pthread_join(readers[i].thread, NULL);
     for (int i = 0; i < READERS; i++) {
@@ -170,7 +171,7 @@ static void everyone_gets_everything(void **state)
     end(f, streams);
 }
 
-static void so_many_and_no_more(void **state)
+static void open_streams_are_limited(void **state)
 {
     struct fixture *f = *state;
     static struct reader readers[STREAMS_MAX + 1];
@@ -187,11 +188,11 @@ static void so_many_and_no_more(void **state)
     for (int i = 0; i < STREAMS_MAX; i++)
         streams_close(readers[i].stream);
     streams_end(streams);
-    assert_null(open_for(streams, &readers[0], "", 0)); /* too late */
+    assert_null(open_for(streams, &readers[0], "", 0)); /* no stream opens after the end */
     end(f, streams);
 }
 
-static void quiet_ones_beat_and_stuck_ones_are_cut(void **state)
+static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
 {
     struct fixture *f = *state;
     struct reader quiet = {.piece = 4096}, stuck = {.piece = 1};
@@ -220,7 +221,8 @@ static void quiet_ones_beat_and_stuck_ones_are_cut(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST_OPEN(everyone_gets_everything), TEST_OPEN(so_many_and_no_more),
-                                       TEST_OPEN(quiet_ones_beat_and_stuck_ones_are_cut)};
+    const struct CMUnitTest tests[] = {TEST_OPEN(every_reader_gets_every_event_once),
+                                       TEST_OPEN(open_streams_are_limited),
+                                       TEST_OPEN(quiet_streams_get_comments_and_stuck_ones_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
