@@ -1,4 +1,4 @@
-"""A daemon of a program's own, on a free port and a database that it is given."""
+"""A daemon for a Python test, on a free port and a given database."""
 import json
 import os
 import signal
@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 
-# A network that trains in a moment.
+# A network that trains within a second.
 TINY = {"image_size": 32, "classes": 3, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 8, "min_radius": 5,
         "width": 16, "motifs": 3, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4,
         "validation_every": 40, "validation_samples": 8, "checkpoint_every": 20, "test_samples": 8, "motif_samples": 8,
@@ -16,7 +16,7 @@ JSON = "application/json"
 
 
 def run_checks(*checks):
-    """(name, function), one after another."""
+    """Runs each (name, function) in order and prints its time."""
     for name, check in checks:
         begun = time.monotonic()
         check()
@@ -24,16 +24,16 @@ def run_checks(*checks):
 
 
 def allow_mpi():
-    """Open MPI keeps some of its memory, refuses root and wants a core for each rank, unless it is told."""
+    """Environment for Open MPI, which otherwise leaks under sanitizers, refuses root and requires a core per rank."""
     os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
                        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
 
 
 class Daemon:
-    """Behind `with` it has ended in order; where something else went wrong first, the end of its log is shown and it is killed."""
+    """`with` ends the daemon properly. After an exception it prints the end of the log and kills the daemon."""
 
     def __init__(self, program, database, *options, log=None):
-        """`log` is a file for what it says; without one it says nothing but errors, here."""
+        """`log`: file for the log; without one only errors are logged, to standard error."""
         self.command = [program, "serve", "--listen", "127.0.0.1:0", "--db", database, *(() if log else ("--log-level", "error")), *options]
         self.log = log
         self.start()
@@ -47,7 +47,7 @@ class Daemon:
         self.port = int(self.url.rsplit(":", 1)[1])
 
     def end(self, number=signal.SIGTERM):
-        """The exit code, which is 0 when it was not killed."""
+        """Stops the daemon and returns its exit code."""
         self.process.send_signal(number)
         code = self.process.wait(60)
         self.process.stdout.close()
@@ -70,7 +70,7 @@ class Daemon:
                 self.process.wait()
 
     def ask(self, method, path, body=None, kind=JSON, headers=None):
-        """(status, headers, bytes or parsed JSON); the body is bytes, or anything else as JSON."""
+        """Sends a request; `body` is bytes, or any other value as JSON. Returns (status, headers, bytes or parsed JSON)."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {**({"Content-Type": kind} if data else {}), **(headers or {})}, method=method)
         try:
@@ -83,7 +83,7 @@ class Daemon:
             return answer.status, answer.headers, json.loads(content) if parsed else content
 
     def submit(self, executor=None, ranks=None, name=None, **changes):
-        """A job of the tiny network, with `changes` in its configuration."""
+        """Submits a job of the tiny network with `changes` in its configuration; returns its id."""
         asked = {key: value for key, value in (("executor", executor), ("ranks", ranks), ("name", name)) if value is not None}
         status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "config": {**TINY, **changes}, **asked})
         assert status == 201, job

@@ -12,20 +12,20 @@ class Stream:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(patience)
         self.socket.connect(("127.0.0.1", port))
-        head = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n"  # 1.0: the body is not cut into chunks
+        head = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n"  # HTTP/1.0: the body is not chunked
         self.socket.sendall((head + (f"Last-Event-ID: {last}\r\n" if last is not None else "") + "\r\n").encode())
         self.file = self.socket.makefile("rb")
         self.status = int((self.file.readline().split() or [0, 0])[1])
         self.headers = {}
         while (line := self.file.readline()) != b"\r\n":
-            if not line.endswith(b"\n"):  # a head that was cut off, or nothing at all
+            if not line.endswith(b"\n"):  # an incomplete head, or no answer
                 raise ConnectionResetError("the head is not whole")
             name, value = line.decode().strip().lower().split(": ", 1)
             self.headers[name] = value
         self.comments = 0
 
     def blocks(self):
-        """Each block between empty lines as a dict; a block that was cut off does not count."""
+        """Yields each block between empty lines as a dict; an incomplete block is dropped."""
         block = {}
         for line in self.file:
             if not line.endswith(b"\n"):

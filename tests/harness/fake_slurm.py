@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the daemon needs of Slurm, for tests where there is none: sbatch, scontrol, squeue, scancel and srun in one, told apart by the name it is
-called with. A job is a file in $FAKE_SLURM and, while it runs, a process. Where the file `busy` lies there, released jobs wait."""
+"""A stand-in for Slurm: sbatch, scontrol, squeue, scancel and srun in one program, which its name selects. A job is a file in $FAKE_SLURM and, while it
+runs, a process. While the file `busy` exists there, released jobs wait."""
 import glob
 import json
 import os
@@ -58,7 +58,7 @@ def begin(job):
 
 
 def end(job):
-    """As Slurm does: SIGTERM to all, SIGKILL to who stays."""
+    """Ends a job as Slurm does: SIGTERM to all processes, then SIGKILL to those that remain."""
     for number, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, 10)):
         until = time.monotonic() + patience
         if job["pid"] and lives(job["pid"]):
@@ -68,9 +68,9 @@ def end(job):
 
 
 def preempt(number):
-    """For tests: ended, and begun again."""
+    """For tests: ends a job and starts it again, like a preemption."""
     job = next(job for job in jobs() if job["number"] == number)
-    job["requeued"] = True  # it never leaves the queue
+    job["requeued"] = True  # the job stays in the queue
     store(job)
     end(job)
     begin(job)

@@ -1,4 +1,4 @@
-"""The safetensors format as its specification says, with NumPy alone."""
+"""Reads the safetensors format with NumPy alone, and asserts every rule of its specification."""
 import json
 import struct
 
@@ -8,7 +8,7 @@ DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", 
 
 
 def read(data):
-    """(tensors by name, metadata); every rule of the format is asserted."""
+    """Returns (tensors by name, metadata)."""
     (length,) = struct.unpack_from("<Q", data)
     assert data[8:9] == b"{" and 8 + length <= len(data)
     head = json.loads(data[8:8 + length])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every command of motifctl against a daemon whose answers are kept, and then against those answers again: as they were, changed (a member that is
-missing, or of another type; no JSON; a body that breaks off; a refusal), and with an allocation or a call of the system that fails. It ends with one of
-its exit codes, says what is wrong when that is not 0, and never says something else with 0 when only memory failed.
+"""Runs every command of motifctl against a daemon and records the answers. Then runs the commands against the recorded answers: unchanged, changed
+(a missing member, a member of another type, no JSON, an incomplete body, a refusal), and with one failing allocation or system call. motifctl must exit
+with one of its exit codes, print an error unless that is 0, and never exit with 0 and a different output when memory failed.
 
-usage: wire_answers.py MOTIFD MOTIFCTL MOTIFCTL_FAULTS     MOTIF_FAULT_STRIDE=1 goes through everything; by default it is a part"""
+usage: wire_answers.py MOTIFD MOTIFCTL MOTIFCTL_FAULTS     MOTIF_FAULT_STRIDE=1 tries every fault; the default is a sample"""
 import concurrent.futures
 import copy
 import json
@@ -24,7 +24,7 @@ from daemon import TINY, Daemon  # noqa: E402
 from played import Forward, Replay, Said, Server  # noqa: E402
 
 MOTIFD, MOTIFCTL, FAULTS = (os.path.abspath(path) for path in sys.argv[1:4])
-STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))  # 0: a part
+STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))  # 0: a sample
 CHANGED = 2 if STRIDE == 0 else 240 // STRIDE
 FOLLOW = (["watch"], ["evaluate"])
 ODD = (None, "", "no such \u00e4", -1, 0, 1e308, 0.5, True, [], {}, [[]], [{}], "2026-11-22T21:00:00Z")
@@ -32,7 +32,7 @@ SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "UB
         "OPENBLAS_NUM_THREADS": "1"}
 PROBLEM = "application/problem+json"
 
-# (name, words, exit code, what it says); @ is the job, @2 another
+# (name, words, exit code, text in the output); @ is the job, @2 another job
 COMMANDS = (
     ("kinds", "kinds", 0, "digitcircle-quick"), ("kind", "kinds sparling", 0, "density_start"), ("kind-md", "kinds factors --markdown", 0, "| --- |"),
     ("kinds-json", "kinds --json", 0, '"kinds"'), ("system", "system", 0, "blas_core"), ("health", "health", 0, "ready"),
@@ -75,7 +75,7 @@ class Ran:
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             out, err = process.communicate(timeout=20 if words[:1] in FOLLOW else 120)
-        except subprocess.TimeoutExpired:  # of a job whose end is not told: until somebody has enough
+        except subprocess.TimeoutExpired:  # the recorded job never ends
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         self.code, self.out, self.err = process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
@@ -84,7 +84,7 @@ class Ran:
 
 
 def nodes(document, path=()):
-    """Paths to everything in it, of lists the first two."""
+    """Paths to every member; of a list only the first two."""
     yield path
     if isinstance(document, dict):
         for name, value in document.items():
@@ -95,7 +95,7 @@ def nodes(document, path=()):
 
 
 def changed(document, dice):
-    """A copy in which up to three things are others, or are gone."""
+    """A copy with up to three members changed or removed."""
     document = copy.deepcopy(document)
     for _ in range(dice.choice((1, 1, 2, 3))):
         path = dice.choice(list(nodes(document)))
@@ -112,7 +112,7 @@ def changed(document, dice):
 
 
 def refusals(said):
-    """What may stand in the place of an answer."""
+    """Answers that may replace the recorded one."""
     for status in (400, 401, 404, 409, 412, 416, 422, 429, 500, 503):
         for body in (b"", b'{"title":"refused"}', b'{"detail":"why","errors":[{"pointer":"/a","detail":"b"},{"parameter":"c"},{}]}'):
             yield said.but(status=status, body=body, headers={"Content-Type": PROBLEM, "Retry-After": "0"})
@@ -123,7 +123,7 @@ def refusals(said):
 
 
 def variants(tape, dice):
-    """Tapes with one answer that is another."""
+    """Tapes with one answer replaced."""
     for at, said in enumerate(tape):
         odd = list(refusals(said))
         for other in odd if STRIDE else dice.sample(odd, 2):
@@ -143,7 +143,7 @@ class Test:
         self.wrong = []
 
     def place(self):
-        """A folder with what commands read."""
+        """A folder with the files that commands read."""
         place = tempfile.mkdtemp(dir=self.folder)
         for name in os.listdir(os.path.join(self.folder, "files")):
             os.link(os.path.join(self.folder, "files", name), os.path.join(place, name))
@@ -167,16 +167,16 @@ class Test:
         return sum(1 for _ in map(one, variants(tape, dice)))
 
     def fault(self, name, words, tape, wanted, fault):
-        """How many more of them it would have taken; None: it came to that."""
+        """Returns how many more operations the fault would have needed; None: the fault happened."""
         place, player = self.place(), Replay(tape)
         try:
             mark = os.path.join(place, "fault-said")
             ran = Ran(FAULTS, words, self.server.play(player), place, MOTIF_FAULT=fault, MOTIF_FAULT_SAID=mark,
-                      ASAN_OPTIONS=SUMS["ASAN_OPTIONS"] + ":detect_leaks=0")  # it ends anyway
+                      ASAN_OPTIONS=SUMS["ASAN_OPTIONS"] + ":detect_leaks=0")  # the process ends anyway
             what = f"{name} with {fault}"
             with open(mark) as file:
                 said = file.read().split()
-            if said == ["yes", "fwrite"]:  # of a stream that goes on as if nothing had been: unlike a real one (full_disk)
+            if said == ["yes", "fwrite"]:  # the stream continues without an error, unlike a real full disk (see full_disk)
                 return None
             self.good(ran, what)
             if ran.code == 0 and masked(ran.out) != masked(wanted.out):
@@ -208,7 +208,7 @@ class Test:
 
 
 def command_lines():
-    """What motifctl does before it asks anybody."""
+    """Faults that motifctl finds before it sends a request."""
     for line, code, out, err in (("", 2, "", "usage: motifctl COMMAND"), ("--help", 0, "usage: motifctl COMMAND", ""), ("-h", 0, "usage: motifctl COMMAND", ""),
                                  ("help", 0, "usage: motifctl COMMAND", ""), ("help plot", 0, "usage: motifctl plot", ""), ("plot --help", 0, "example:", ""),
                                  ("--version", 0, "motifctl ", ""), ("--json", 2, "", "usage: motifctl COMMAND"), ("-x", 2, "", "usage: motifctl COMMAND"),

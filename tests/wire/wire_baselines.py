@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The table of baselines of tests/reproduce: rows are jobs of a daemon of its own, one that was broken off goes on, none is
-trained twice, and the table has what the jobs found.
+"""The table of baselines of tests/reproduce: every row is a job, an interrupted job continues, no row is trained
+twice, and the table contains the results of the jobs.
 
 usage: wire_baselines.py MOTIFD BASELINES"""
 import csv

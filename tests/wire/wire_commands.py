@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The commands of motifd beside `serve`, and its start: command lines, files that are missing or no such files, addresses, what a service manager hears,
-executors that are not there, who speaks otherwise at the console; and every command and the start with an allocation or a call of the system that fails:
-it ends with one of its exit codes and says why, or it serves; what it has made is whole or not there.
+"""The commands of motifd besides `serve`, and the start of the daemon: command lines, missing and wrong files, addresses, messages to the service manager,
+missing executors, malformed requests at the console. Then every command and the start with one failing allocation or system call: the process must exit
+with one of its exit codes and print the reason, or it must serve; its files must be complete or absent.
 
-usage: wire_commands.py MOTIFD MOTIFD_FAULTS     MOTIF_FAULT_STRIDE=1 goes through every allocation; by default it is a part"""
+usage: wire_commands.py MOTIFD MOTIFD_FAULTS     MOTIF_FAULT_STRIDE=1 tries every allocation; the default is a sample"""
 import concurrent.futures
 import json
 import os
@@ -75,7 +75,7 @@ def benchmarks(folder):
 
 
 def copies(folder):
-    """Backup and restore: files that are missing, there already or something else; progress on a terminal."""
+    """Backup and restore: missing files, existing files, files that are no database; progress on a terminal."""
     db, copy, back = (os.path.join(folder, name) for name in ("a.db", "a.copy", "b.db"))
     daemon = Daemon(MOTIFD, db)
     assert daemon.end() == 0
@@ -142,12 +142,12 @@ def tokens(folder):
     assert not os.path.exists(db)
     with open("/dev/full", "w") as full:
         got = subprocess.run([MOTIFD, "token", "create", "--name", "unheard", "--db", db], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert got.returncode == 1 and "cannot be written" in got.stderr, got  # who made it knows that it is there, and can revoke it
+    assert got.returncode == 1 and "cannot be written" in got.stderr, got  # the error says that the token exists, so it can be revoked
     expect("token --help", 0, "usage: motifd token")
     expect(["token", "list", "--db", os.path.join(folder, "no/such/place")], 1, err="motifd token")
     long = os.path.join(folder, *["d" * 40] * 3)
     os.makedirs(long)
-    expect(["token", "create", "--name", "far", "--db", os.path.join(long, "t.db")], 0, "motif_")  # longer than an address of a socket, were it not for its folder
+    expect(["token", "create", "--name", "far", "--db", os.path.join(long, "t.db")], 0, "motif_")  # the path is longer than the address of a socket may be
     daemon = Daemon(MOTIFD, os.path.join(long, "t.db"))
     try:
         expect(["token", "list", "--db", os.path.join(long, "t.db")], 0, "far")
@@ -156,7 +156,7 @@ def tokens(folder):
 
 
 def the_console(folder):
-    """Who speaks otherwise is told so, or hears nothing; the next one is served."""
+    """A malformed request gets an error or no answer; the next request is served."""
     db = os.path.join(folder, "c.db")
     daemon = Daemon(MOTIFD, db)
 
@@ -190,7 +190,7 @@ def the_console(folder):
     finally:
         assert daemon.end() == 0
     assert not os.path.exists(os.path.join(folder, "c.db-console"))
-    # One that answers as no daemon does.
+    # A socket that answers unlike a daemon.
     other = socket.socket(socket.AF_UNIX)
     other.bind(os.path.join(folder, "c.db-console"))
     other.listen(8)
@@ -208,17 +208,17 @@ def the_console(folder):
 
 
 class Started:
-    """`motifd serve` until it says where, or ends."""
+    """`motifd serve` until it prints its address, or ends."""
 
     def __init__(self, folder, *words, program=MOTIFD, listen="127.0.0.1:0", db=None, **environment):
         self.process = subprocess.Popen([program, "serve", "--listen", listen, "--db", db or os.path.join(folder, "s.db"), *words], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        # Where the line itself could not be written it serves all the same.
+        # The daemon also serves when it could not print its address.
         self.silent = not select.select([self.process.stdout], [], [], 30)[0]
         self.line = "" if self.silent else self.process.stdout.readline()
 
     def end(self):
-        """The exit code and what it said."""
+        """Returns the exit code and standard error."""
         if self.line or self.silent:
             self.process.send_signal(signal.SIGTERM)
         _, err = self.process.communicate(timeout=60)
@@ -254,7 +254,7 @@ def starts(folder):
 
 
 def the_manager(folder):
-    """systemd hears when it is ready, that it lives, and when it stops."""
+    """systemd is notified when the daemon is ready, regularly while it runs, and when it stops."""
     for name, address in (("file", os.path.join(folder, "notify")), ("abstract", f"@motifd-{os.getpid()}")):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         manager.bind(address.replace("@", "\0"))
@@ -288,7 +288,7 @@ def told(mark):
 
 
 def one_fault(place, make, check, text, number):
-    """How many more it would have taken; None: it came to that."""
+    """Returns how many more operations the fault would have needed; None: the fault happened."""
     home = tempfile.mkdtemp(dir=place)
     mark = os.path.join(home, "said")
     asked = {"MOTIF_FAULT": text, "MOTIF_FAULT_SAID": mark, "MOTIF_FAULT_ERRNO": str(number)}
@@ -339,7 +339,7 @@ def faults(folder):
     def made(home, code, out):
         kept(home, code, out)
         listed = run("token", "list", "--db", os.path.join(home, "db")).stdout
-        assert ("new " in listed) == (code == 0) or code == 1, (code, out, listed)  # it was stored, and then there was nowhere to say it
+        assert ("new " in listed) == (code == 0) or code == 1, (code, out, listed)  # the token was stored, but could not be printed
         assert code != 0 or out.startswith("motif_"), out
 
     def copied(home, code, out):
@@ -373,7 +373,7 @@ def main():
             check(folder)
         print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
 
-    one(copies)  # which forks: before there are threads
+    one(copies)  # forks, so it must run before threads start
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(one, (faults, benchmarks, starts, the_manager, verifying, names_of_commands, tokens, the_console, checking)))
 

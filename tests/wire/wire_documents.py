@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The two documents that other programs read, held against what defines them: /metrics by Prometheus's
-own promtool, /openapi.json by the rules of OpenAPI 3.1 and the JSON Schema 2020-12 meta-schema, and
-every answer that is described and can be had without a body by its own description.
+"""The two documents for other programs, checked against their definitions: /metrics by Prometheus's promtool,
+/openapi.json by the rules of OpenAPI 3.1 and the JSON Schema 2020-12 meta-schema, and every answer to a GET
+by its description in /openapi.json.
 
-usage: wire_documents.py MOTIFD        prints "ok ..." or "not ok ..." a check"""
+usage: wire_documents.py MOTIFD        prints "ok ..." or "not ok ..." for each check"""
 import json
 import os
 import re
@@ -56,7 +56,7 @@ def metrics_faults(url):
 
 
 def histogram_faults(url, names):
-    """Each histogram's buckets grow, the last counts all, and the sum fits between what they allow."""
+    """In each histogram the buckets do not decrease, the last one counts all samples, and the sum is within the buckets' bounds."""
     _, _, body = get(url + "/metrics")
     samples = re.findall(r'^(\w+?)_(bucket|sum|count)(?:\{(.*)\})? (\S+)$', body.decode(), re.M)
     of = {}
@@ -182,7 +182,7 @@ def schema_faults(document):
 
 
 def answer_faults(document, url):
-    """Each GET without parameters answers as its own description says."""
+    """Each GET without parameters returns a document that matches its description."""
     asked = 0
     for path, method, operation in operations(document):
         if method != "get" or "{" in path:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Event streams over the wire: what they carry, where they begin, how many there are, and how they end.
+"""Event streams over the wire: their events, where they start, how many may be open, and how they end.
 
 usage: wire_events.py MOTIFD"""
 import os
@@ -77,12 +77,12 @@ def has_a_limit(daemon):
     status, headers, problem = daemon.ask("GET", "/v1/events")
     assert status == 503 and int(headers["Retry-After"]) > 0, headers
     assert headers["Content-Type"] == "application/problem+json" and problem["status"] == 503
-    job = daemon.submit()  # and none of them holds a worker or a database reader
+    job = daemon.submit()  # open streams occupy no worker and no database connection
     for stream in streams:
         ends = [event for event in (next(iter(stream)) for _ in range(1))]
         assert ends[0][2] == {"job": job, "time": ends[0][2]["time"], "state": "queued"}, ends
         stream.close()
-    await_streams(daemon, 0)  # noticed although they slept
+    await_streams(daemon, 0)  # the daemon notices the end of sleeping connections
     assert Stream(daemon.port).status == 200
 
 
@@ -97,7 +97,7 @@ def beats_and_cuts(daemon):
             break
         time.sleep(0.05)
     assert quiet.comments >= 3, quiet.comments
-    job = daemon.submit(total_samples=10**6)  # more and more events, until nothing fits into the socket of the stuck one
+    job = daemon.submit(total_samples=10**6)  # events until the socket of the stuck reader is full
     for _ in range(1200):
         if daemon.metric("motifd_event_streams_cut_total") == 1:
             break

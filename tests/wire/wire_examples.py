@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of examples/ do what they say, against a daemon.
+"""The programs of examples/ work against a daemon.
 
 usage: wire_examples.py MOTIFD MOTIFCTL FOLLOW TRAIN_SH TRAIN_PY"""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""motifctl export and checkpoints against a server that this test plays: parts of earlier runs that fit, do not fit or are complete, answers that break
-off, begin elsewhere or refuse, names, what cannot be written, progress on a terminal. The file is whole and as it was sent, or it is not there.
+"""Tests motifctl export and checkpoints against a simulated server: parts of earlier runs that match, do not match or are complete; answers that break
+off, start at another offset or refuse; names; files that cannot be written; progress on a terminal. The file must be complete and correct, or absent.
 
 usage: wire_export.py MOTIFCTL"""
 import json
@@ -23,7 +23,7 @@ SERVER = Server()
 
 
 class Kept:
-    """One file, of which it gives what is asked for. `instead`: (count of requests) -> an answer in its place, or None; `cut`: so many bytes a time."""
+    """Serves ranges of one file. `instead` maps the number of requests to a replacement answer or None; `cut` is the most bytes per answer."""
 
     def __init__(self, instead=None, cut=None, etag=ETAG, rows=None):
         self.instead, self.cut, self.etag, self.asked = instead or (lambda count: None), cut, etag, []
@@ -50,7 +50,7 @@ def said(status, body=b"", **headers):
 
 
 class Place:
-    """A folder, and what is run in it."""
+    """A folder, and the runs in it."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -79,7 +79,7 @@ class Place:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, timeout=60, text=True)
 
     def whole(self, got, *asked):
-        """The file and nothing beside it, after these requests' first bytes."""
+        """Asserts that only the complete file is there, and the first bytes that were requested."""
         assert got.returncode == 0, got
         assert sorted(os.listdir(self.name)) == ["w"], os.listdir(self.name)
         with open(self.path("w"), "rb") as file:
@@ -88,7 +88,7 @@ class Place:
 
 
 def parts():
-    """What an earlier run left."""
+    """Writes the files that an earlier run left."""
     with Place() as place:
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
     for content, etag, asked in ((DATA[:100], ETAG, [100]), (DATA, ETAG, [len(DATA)]), (DATA + b"more", ETAG, [len(DATA) + 4, None]),
@@ -96,10 +96,10 @@ def parts():
         with Place() as place:
             place.part(content, etag)
             place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), *asked)
-    with Place() as place:  # without its ETag it is nobody's
+    with Place() as place:  # a part without an ETag is not used
         place.write("w.part", DATA[:100])
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
-    with Place() as place:  # an ETag alone
+    with Place() as place:  # an ETag without a part
         place.write("w.part.etag", ETAG.encode())
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
 
@@ -107,19 +107,19 @@ def parts():
 def breaks():
     with Place() as place:
         place.whole(place.run(Kept(cut=4000), "export", JOB, "w", "--checkpoint", "4"), None, 4000, 8000)
-    with Place() as place:  # what has no ETag may be another the next time: from the beginning
+    with Place() as place:  # an answer without ETag may change, so the next try starts from the beginning
         place.whole(place.run(Kept(instead=lambda count: Said("", "", 200, {}, DATA, cut=3000) if count < 3 else None, etag=None), "export", JOB, "w",
                               "--checkpoint", "4"), None, None, None)
-    # A part that begins elsewhere than was asked for, or does not say where: all of it again.
+    # A part with another offset than requested, or without one: the whole file is requested again.
     for where in ("bytes 0-10239/10240", "bytes 99-10239/10240", "bytes 1000-", "", "101-10239/10240"):
         with Place() as place:
             place.part(DATA[:100])
             wrong = said(206, DATA[100:], Content_Range=where, ETag=ETAG)
             place.whole(place.run(Kept(instead=lambda count, wrong=wrong: wrong if count == 1 else None), "export", JOB, "w", "--checkpoint", "4"), 100, None)
-    with Place() as place:  # a part that nobody asked for
+    with Place() as place:  # a part that was not requested
         wrong = said(206, DATA[100:], Content_Range="bytes 100-10239/10240", ETag=ETAG)
         place.whole(place.run(Kept(instead=lambda count: wrong if count == 1 else None), "export", JOB, "w", "--checkpoint", "4"), None, None)
-    with Place() as place:  # never more than the head: given up, and the next run goes on
+    with Place() as place:  # only heads arrive: the run gives up and the next run continues
         got = place.run(Kept(cut=1), "export", JOB, "w", "--checkpoint", "4")
         assert got.returncode == 3 and "error:" in got.stderr and len(place.player.asked) == 6, got
         assert sorted(os.listdir(place.name)) == ["w.part", "w.part.etag"] and os.path.getsize(place.path("w.part")) == 6
@@ -132,7 +132,7 @@ def refusals():
             got = place.run(Kept(instead=lambda count, status=status: said(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
                             JOB, "w", "--checkpoint", "4")
             assert got.returncode != 0 and "not this" in got.stderr and os.listdir(place.name) == [], (status, got, os.listdir(place.name))
-        with Place() as place:  # what is there of it stays
+        with Place() as place:  # the part stays
             place.part(DATA[:100])
             got = place.run(Kept(instead=lambda count, status=status: said(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
                             JOB, "w", "--checkpoint", "4")
@@ -162,7 +162,7 @@ def names():
 
 
 def places():
-    """What cannot be written."""
+    """Files that cannot be written."""
     with Place() as place:
         got = place.run(Kept(), "export", JOB, "none/w", "--checkpoint", "4")
         assert got.returncode == 1 and "cannot be written" in got.stderr, got
@@ -189,7 +189,7 @@ def a_terminal():
             pass
         os.close(ours)
         place.whole(got, None, 4000, 8000)
-        assert "of 10" in shown.decode() and shown.decode().rstrip("\n").endswith("\r\033[K"), shown  # a bar, wiped away
+        assert "of 10" in shown.decode() and shown.decode().rstrip("\n").endswith("\r\033[K"), shown  # a bar that was erased
 
 
 def listed():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A disk that becomes full under the daemon, and has room again: what was acknowledged is there, the rest is refused in words, reads go on,
-and it takes jobs again by itself. The disk is a tmpfs of 64 MB in a mount namespace of its own, so this needs root; without: skipped (77).
+"""The daemon's disk becomes full and then has space again: acknowledged jobs are stored, others are refused with a reason, reads continue,
+and the daemon accepts jobs again by itself. The disk is a tmpfs of 64 MB in a mount namespace, which needs root; otherwise the test is skipped (77).
 
 usage: wire_full.py MOTIFD"""
 import os
@@ -18,7 +18,7 @@ CSV = b"a,b,label\n" + b"1.25,2.5,x\n3.75,4.5,y\n" * 20000
 
 
 def fill(path):
-    """The disk, to its last page."""
+    """Fills the disk to its last page."""
     with open(path, "wb", buffering=0) as file:
         size = 1 << 20
         while size >= 512:
@@ -37,7 +37,7 @@ def await_ready(daemon, status):
 
 
 def submit_until(daemon, refused, most):
-    """The ids that were acknowledged before `refused` came, or all of `most`."""
+    """Submits up to `most` jobs until one is refused; returns the acknowledged ids."""
     ids = []
     for _ in range(most):
         status, headers, answer = daemon.ask("POST", "/v1/jobs", BODY)
@@ -62,11 +62,11 @@ def main(motifd, folder):
         acknowledged += more
         fill(filler)
         await_ready(daemon, 503)
-        # The log may still have room for some.
+        # The database's log may still have space for a few.
         more, headers = submit_until(daemon, 503, 5000)
         assert headers is not None, "5,000 jobs were taken on a full disk"
         acknowledged += more
-        time.sleep(1.5)  # the running job has had something to write
+        time.sleep(1.5)  # the running job has tried to write
         assert daemon.ask("PUT", "/v1/datasets/new", CSV, "text/csv")[0] == 503
         assert daemon.ask("GET", "/healthz")[0] == 200
         assert daemon.ask("GET", f"/v1/jobs/{acknowledged[0]}")[0] == 200

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs that mpirun trains on several ranks: one rank has the bits of the thread executor, a count of ranks has its own bits every time, pause
-and cancel, a rank that is killed, a daemon that is killed; no process stays behind. Skipped where MPI is not installed.
+"""Jobs that mpirun trains on several ranks. One rank gives the same bits as the thread executor; each number of ranks gives the same bits in every run.
+Pause and cancel; a killed rank; a killed daemon; no process is left running. Skipped without MPI.
 
 usage: wire_mpirun.py MOTIFD [ROUNDS]     kills of each kind (1)"""
 import glob
@@ -21,7 +21,7 @@ MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mc
 
 
 def processes(job):
-    """Of a job, by what /proc says: its ranks, and mpirun."""
+    """The ranks of a job and its mpirun, found in /proc."""
     ranks, others = [], []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -43,7 +43,7 @@ def gone(job):
 
 
 def segments():
-    """Shared memory of this user's ranks that nobody has in his memory."""
+    """Shared memory of this user's ranks that no process maps."""
     named = {name for name in os.listdir("/dev/shm") if name.startswith("vader_segment.")} if os.path.isdir("/dev/shm") else set()
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -73,7 +73,7 @@ def same_bits(daemon):
 
 
 def other_kinds(daemon):
-    """Every method's own way of sharing; evaluations, and jobs that start from others, whose checkpoints rank 0 alone can read."""
+    """Every method distributes its work in its own way. Evaluations and warm starts too, where only rank 0 can read the other job's checkpoints."""
     results = []
     for executor, ranks in (("thread", 1), ("mpirun", 2)):
         status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS, "executor": executor,
@@ -95,7 +95,7 @@ def other_kinds(daemon):
 
 
 def study(daemon):
-    """Seeds go to ranks: the whole of one rank's study, bit for bit, with more ranks, and when one of them is killed on the way."""
+    """A study distributes seeds over ranks: its result has the same bits with more ranks, and when a rank is killed."""
     wanted = outcome(daemon, submit(daemon, "thread", seeds=3, total_samples=400))
     assert [run["seed"] for run in wanted[0]["study"]["runs"]] == [1, 2, 3], wanted[0]["study"]
     for ranks, kill in ((2, True), (3, False)):
@@ -136,7 +136,7 @@ def next_checkpoint(daemon, job):
 
 
 def killed_rank(daemon, wanted, samples):
-    """A rank and mpirun in turn, each after a new checkpoint; what was killed is said."""
+    """Kills a rank and mpirun in turn, each after a new checkpoint; the log names the signal."""
     for round_ in range(2 * ROUNDS):
         if round_ == 0:
             job = submit(daemon, ranks=2, total_samples=samples)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs that motif-train trains: the bits of the thread executor, pause and cancel, a trainer that is killed, a daemon that is killed, and
-what a trainer's token opens.
+"""Jobs that motif-train trains: the same bits as the thread executor, pause and cancel, a killed trainer, a killed daemon, and the
+routes that a trainer's token opens.
 
 usage: wire_process.py MOTIFD [ROUNDS]     kills of each kind (2)"""
 import json
@@ -48,7 +48,7 @@ def await_steps(daemon, job):
 
 
 def trainers(job):
-    """The processes that train a job, by what /proc says of all."""
+    """The processes that train a job, found in /proc."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -81,12 +81,12 @@ def outcome(daemon, job):
     assert done["state"] == "succeeded", done
     result = {name: value for name, value in done["result"].items() if name != "seconds"}
     for row in result.get("by_density", []):
-        del row["checkpoint"]  # a number that was begun is not used again
+        del row["checkpoint"]  # an interrupted checkpoint uses up its number
     return result, series(daemon, job)
 
 
 def compare(found, wanted):
-    """Says where two outcomes differ."""
+    """Describes where two outcomes differ."""
     for what, left, right in zip(("result", "series"), found, wanted):
         assert left.keys() == right.keys(), (what, left.keys() ^ right.keys())
         for name in left:
@@ -106,7 +106,7 @@ def same_bits(daemon):
 
 
 def other_kinds(daemon):
-    """Files, and evaluations, which read another job's checkpoints."""
+    """Methods with files, and evaluations, which read another job's checkpoints."""
     for body in ({"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS},):
         results = []
         for executor in ("thread", "process"):
@@ -173,14 +173,14 @@ def killed_daemon(daemon, wanted, samples):
 
 
 def no_progress(daemon):
-    """A trainer that is killed before each checkpoint: the job fails, and says how."""
+    """When the trainer is killed before each checkpoint, the job fails and its error names the signal."""
     job = submit(daemon, total_samples=LONG, checkpoint_every=100000, validation_every=100000)
     killed = set()
     until = time.monotonic() + PATIENCE
     while show(daemon, job)["state"] in ("queued", "running") and time.monotonic() < until:
         for pid in trainers(job):
             try:
-                os.kill(pid, signal.SIGABRT)  # which sanitizers leave alone
+                os.kill(pid, signal.SIGABRT)  # a signal that sanitizers do not handle
                 killed.add(pid)
             except ProcessLookupError:
                 pass
@@ -193,7 +193,7 @@ def no_progress(daemon):
 
 
 def drained(daemon):
-    """SIGTERM: the trainer saves and goes, the daemon ends in order, the job goes on at the next start."""
+    """SIGTERM: the trainer saves and ends, the daemon ends properly, the job continues at the next start."""
     job = submit(daemon, total_samples=LONG)
     await_steps(daemon, job)
     assert daemon.end() == 0
@@ -211,7 +211,7 @@ def environment(pid):
 
 
 def the_token(daemon):
-    """It opens the routes of its own job's trainer and nothing else, and ends with the run. It is in no command line."""
+    """The token opens only the routes of its own job's trainer, expires with the run, and is in no command line."""
     job = submit(daemon, total_samples=LONG)
     pid = await_("a trainer", lambda: trainers(job))[0]
     await_("a trainer that has begun", lambda: (show(daemon, job)["progress"]["step"] or 0) > 0)
@@ -224,7 +224,7 @@ def the_token(daemon):
                              ("POST", "run/reports?epoch=1"), ("PUT", "run/upload?epoch=1&offset=0"), ("PUT", "run/artifacts/a.txt?epoch=1"),
                              ("POST", "run/checkpoints?epoch=1")):
             assert daemon.ask(method, f"/v1/jobs/{job}/{path}", None if method == "GET" else {}, headers=headers)[0] == 401, (method, path)
-    # A token of a trainer grants nothing elsewhere, also where everybody may do everything.
+    # A trainer's token is refused on other routes, even when the daemon requires no token.
     for method, path in (("GET", "/v1/jobs"), ("POST", f"/v1/jobs/{job}/cancel"), ("GET", "/metrics"), ("DELETE", f"/v1/jobs/{job}")):
         assert daemon.ask(method, path, headers={"Authorization": "Bearer motifrun_" + "A" * 43})[0] == 401
     assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202

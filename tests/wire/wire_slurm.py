@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Jobs that Slurm starts, with programs that stand in for sbatch, scontrol, squeue, scancel and srun (tests/harness/fake_slurm.py): the bits of the
-thread executor; what waits is cancelled; pause, preemption, a trainer that dies, a daemon that dies while the trainer goes on; nothing but numbers
-and names of the daemon's own on a command line. tests/reproduce/slurm.sh does it with Slurm itself.
+"""Jobs of the executor slurm, with stand-ins for sbatch, scontrol, squeue, scancel and srun (tests/harness/fake_slurm.py): the same bits as the thread
+executor; waiting jobs are cancelled; pause, preemption, a trainer that dies, a daemon that dies while the trainer continues; only numbers and names of
+the daemon's own on command lines. tests/reproduce/slurm.sh runs the same with the real Slurm.
 
 usage: wire_slurm.py MOTIFD"""
 import os
@@ -82,7 +82,7 @@ def pause_and_cancel(daemon, fake):
 
 
 def preempted(daemon, fake, wanted, samples):
-    """Slurm ends it and begins it again: the same submission goes on."""
+    """Slurm preempts the job and starts it again: the same submission continues."""
     job = submit(daemon, total_samples=samples)
     fake.preempt(running(daemon, fake, job)["number"])
     compare(outcome(daemon, job), wanted)
@@ -99,7 +99,7 @@ def died(daemon, fake, wanted, samples):
 
 
 def another_daemon(daemon, fake, wanted, samples):
-    """The trainer goes on without one, and the next takes it over: after a crash, and after an end in order."""
+    """The trainer continues without a daemon and the next daemon adopts it: after a crash, and after a normal end."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         job = submit(daemon, total_samples=samples)
         pid = running(daemon, fake, job)["pid"]
@@ -113,7 +113,7 @@ def another_daemon(daemon, fake, wanted, samples):
 
 
 def paused_meanwhile(daemon, fake, wanted, samples):
-    """A pause that no trainer has heard of when the daemon dies: the next one tells it."""
+    """A pause that had not reached the trainer when the daemon died: the next daemon passes it on."""
     job = submit(daemon, total_samples=samples)
     row = running(daemon, fake, job)
     os.killpg(row["pid"], signal.SIGSTOP)
@@ -164,7 +164,7 @@ def main():
         log = os.path.join(folder, "log")
         with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,slurm", "--slurm-bin", programs,
                     "--slurm-options", "--partition low", "--threads-per-job", "1", log=open(log, "w")) as daemon:
-            daemon.command[daemon.command.index("127.0.0.1:0")] = f"127.0.0.1:{daemon.port}"  # where its trainers look for it after a restart
+            daemon.command[daemon.command.index("127.0.0.1:0")] = f"127.0.0.1:{daemon.port}"  # trainers look for the restarted daemon at the same port
             try:
                 every_check(daemon, fake, home)
             finally:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Slurm's programs that refuse, say nothing or something odd, or are not there: the job fails with their words, or goes on as far as it is known, is taken
-out of the queue when nobody wants it any more, and is left to the next daemon. The programs are one script that says what this test has written down.
+"""Slurm's programs refuse, print nothing or something unexpected, or are missing. The job fails with their message or continues; it leaves Slurm's queue
+when it is paused or cancelled, and stays there for the next daemon. One script stands in for the programs and prints what this test has written down.
 
 usage: wire_slurm_odd.py MOTIFD"""
 import os
@@ -28,7 +28,7 @@ class Played:
         self.as_usual()
 
     def as_usual(self):
-        """The number 34, which waits."""
+        """The normal case: job 34, which waits."""
         for name in os.listdir(self.folder):
             os.unlink(os.path.join(self.folder, name))
         for name in NAMES:
@@ -39,7 +39,7 @@ class Played:
         self.say("squeue", "34 PENDING\n")
 
     def say(self, name, out="", err="", code=0):
-        """All of it at once, for the calls from now on."""
+        """Sets the output of a program for all later calls."""
         path = os.path.join(self.folder, name + ".say")
         with open(path + "~", "w") as file:
             file.write(f"printf %s {shlex.quote(err)} >&2\nprintf %s {shlex.quote(out)}\nexit {code}\n")
@@ -54,7 +54,7 @@ class Played:
 
 
 def refused(daemon, slurm):
-    """It fails at once, in the words of the program; nothing stays in the queue."""
+    """The job fails at once with the program's message; Slurm's queue stays empty."""
     def no_program(name):
         return lambda: os.unlink(os.path.join(slurm.folder, name))
     for prepare, words in ((lambda: slurm.say("sbatch", "", "sbatch: error: Invalid account\n", 1), "sbatch: sbatch: error: Invalid account"),
@@ -71,7 +71,7 @@ def refused(daemon, slurm):
 
 
 def unwanted(daemon, slurm):
-    """Paused and cancelled while it waits, runs and has not said a word, or is not known: taken out once it is known."""
+    """A job that is paused or cancelled while it waits, runs without having registered, or is unknown to squeue is removed once squeue lists it."""
     for wish, state, row in (("pause", "paused", "34 PENDING"), ("cancel", "cancelled", "34 RUNNING"), ("pause", "paused", "34 COMPLETING"),
                              ("cancel", "cancelled", "34 SUSPENDED")):
         slurm.as_usual()
@@ -82,7 +82,7 @@ def unwanted(daemon, slurm):
         assert slurm.calls("scontrol") == ["scontrol release 34"]
         slurm.say("squeue", "", "slurm_load_jobs error: Unable to contact slurm controller\n", 1)
         asked = len(slurm.calls("squeue"))
-        await_("a question that is not answered", lambda: len(slurm.calls("squeue")) > asked)  # one before may be under way, and be answered
+        await_("a question that is not answered", lambda: len(slurm.calls("squeue")) > asked)  # a query that is already running may be answered
         assert daemon.ask("POST", f"/v1/jobs/{job}/{wish}")[0] == 202
         asked = len(slurm.calls("squeue"))
         await_("a question", lambda: len(slurm.calls("squeue")) > asked + 1)
@@ -96,7 +96,7 @@ def unwanted(daemon, slurm):
 
 
 def left_alone(daemon, slurm):
-    """The daemon ends while it waits: the next one takes it over, and releases it once more."""
+    """The daemon ends while the job waits: the next daemon adopts it and releases it again."""
     slurm.as_usual()
     job = daemon.submit("slurm")
     await_("a question", lambda: slurm.calls("squeue"))
@@ -104,11 +104,11 @@ def left_alone(daemon, slurm):
     daemon.start()
     await_("another release", lambda: len(slurm.calls("scontrol")) == 2)
     assert len(slurm.calls("sbatch")) == 1 and show(daemon, job)["state"] == "running"
-    slurm.say("squeue", "")  # it is gone: submitted again
+    slurm.say("squeue", "")  # the job is gone: it is submitted again
     await_("another submission", lambda: len(slurm.calls("sbatch")) == 2)
     slurm.say("squeue", "")
     await_("a third, or the pause before it", lambda: "is gone and did not report why" in open(daemon.log.name).read())
-    assert daemon.end() == 0  # in that pause too
+    assert daemon.end() == 0  # also during the pause before the next try
     daemon.start()
     assert show(daemon, job)["state"] in ("queued", "running")
     assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] in (200, 202)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The sweep driver of tests/reproduce against a daemon: every point of the grid is a job, a second sweep makes no new
-one, medians and faults are told.
+one, medians and faults are reported.
 
 usage: wire_sweep.py MOTIFD SWEEP"""
 import json

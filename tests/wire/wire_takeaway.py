@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A model leaves a daemon and comes back, read on the way by code that shares nothing with it.
+"""Models are exported, read by independent code, verified, and imported into a second daemon.
 
 usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
 import base64
@@ -56,7 +56,7 @@ def control(daemon, folder, *words):
 
 
 def weights_travel(daemon, other, folder, job):
-    """motifctl export, an independent reader, a second daemon, motifctl import, export again."""
+    """Exports weights, reads them independently, imports them into a second daemon and exports them again."""
     assert control(daemon, folder, "export", job, "w.safetensors").returncode == 0
     with open(os.path.join(folder, "w.safetensors"), "rb") as file:
         data = file.read()
@@ -74,7 +74,7 @@ def weights_travel(daemon, other, folder, job):
         left, right = (server.ask("POST", f"/v1/jobs/{name}/{query}", question)[2]["answers"]
                        for server, name in ((daemon, job), (other, copy)))
         assert left == right, query
-    # A file that somebody else has written, with a weight of his own.
+    # A file that another program has written, with a changed weight.
     name = next(iter(tensors))
     changed = {**tensors, name: tensors[name] + numpy.float32(1)}
     status, _, document = other.ask("POST", "/v1/imports", safetensors_file.write(changed, notes), BYTES)
@@ -95,7 +95,7 @@ def sha256(*parts):
 
 
 def chain_holds(daemon, other, folder, job):
-    """The attestation names machine, configuration and every checkpoint; its chain can be computed by anybody."""
+    """The attestation contains machine, configuration and every checkpoint; its chain of hashes can be recomputed."""
     status, headers, said = daemon.ask("GET", f"/v1/jobs/{job}/attestation")
     assert status == 200 and headers["ETag"]
     system = daemon.ask("GET", "/v1/system")[2]
@@ -135,12 +135,12 @@ def bundle_travels(daemon, other, folder, job):
              server.ask("GET", f"/v1/jobs/{name}/checkpoints")[2]["checkpoints"]]
             for server, name in ((daemon, job), (other, made["id"]))]
     assert rows[0] == rows[1] and len(rows[0]) > 2
-    # Evaluated there, the model is what it was here.
+    # An evaluation on the second daemon has the same result.
     result = [control(server, folder, "evaluate", name, "--samples", "8", "--json").stdout
               for server, name in ((daemon, job), (other, made["id"]))]
     left, right = ({key: json.loads(text.splitlines()[-1])["result"][key] for key in ("fpe", "fne", "ce", "e2ee")} for text in result)
     assert left == right, result
-    # Any byte that is changed is noticed, wherever it lies.
+    # A change of any byte is detected.
     before = len(other.ask("GET", "/v1/jobs?limit=1000")[2]["jobs"])
     for at in [9, 40, *range(200, len(data), len(data) // 25), len(data) - 1]:
         broken = bytearray(data)
@@ -148,7 +148,7 @@ def bundle_travels(daemon, other, folder, job):
         status, _, problem = other.ask("POST", "/v1/imports", bytes(broken), BYTES)
         assert status == 422 and problem["errors"], (at, problem)
     assert other.ask("POST", f"/v1/imports?sha256={'0' * 64}", data, BYTES)[0] == 400
-    # So is a manifest that was written anew without its chain.
+    # A rewritten manifest without its chain is detected too.
     manifest["attestation"]["config"]["seed"] = 99
     text = json.dumps(manifest)
     forged = safetensors_file.write(members, {**notes, "manifest": text, "manifest_sha256": sha256(text.encode())})
@@ -161,7 +161,7 @@ def bundle_travels(daemon, other, folder, job):
 
 
 def bits_are_verified(daemon, other, folder, job):
-    """motifctl verify computes every link again; a changed step is found."""
+    """motifctl verify repeats every link; a changed step is found."""
     kept = [row["seq"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]]
     links = len(kept)
     done = control(daemon, folder, "verify", job, "--from", "0", "--threads", "2")
@@ -169,7 +169,7 @@ def bits_are_verified(daemon, other, folder, job):
     assert f"{links} of {links} links have the same bits" in done.stdout, done
     one = control(daemon, folder, "verify", "all.bundle", "--from", str(kept[0]), "--to", str(kept[1]))
     assert one.returncode == 0 and "1 of 1 links" in one.stdout, one
-    # A bundle whose hashes agree, but of another training: the last checkpoint is taken from a job of another seed.
+    # A bundle with correct hashes but a wrong training: the last checkpoint comes from a job with another seed.
     impostor = daemon.train(seed=2)
     theirs, _ = safetensors_file.read(daemon.ask("GET", f"/v1/jobs/{impostor}/bundle?checkpoints=all")[2])
     with open(os.path.join(folder, "all.bundle"), "rb") as file:
@@ -210,7 +210,7 @@ def motifs_are_changed(daemon, other, folder, job):
         assert set(listed) == set(zip(*(axis.tolist() for axis in numpy.nonzero(grid))))
         assert all(numpy.float32(value) == grid[place] for place, value in listed.items())
 
-    # The same inputs as one array, an input a place of its first axis.
+    # The same inputs as one array, one input per index of its first axis.
     pixels = numpy.array([answer["input"]["values"] for answer in found], numpy.float32).reshape(6, 32, 32)
     file = io.BytesIO()
     numpy.save(file, pixels)
@@ -286,7 +286,7 @@ def run_graph(graph, value):
 
 
 def graph_is_g(daemon, other, folder, job):
-    """The ONNX model passes the checker and gives our motif map to 1e-5."""
+    """The ONNX model passes the checker and gives the same motif map to 1e-5."""
     assert control(daemon, folder, "export", job, "g.onnx", "--onnx").returncode == 0
     model = onnx.load(os.path.join(folder, "g.onnx"))
     onnx.checker.check_model(model, full_check=True)
@@ -310,7 +310,7 @@ def graph_is_g(daemon, other, folder, job):
 
 
 def jobs_are_compared(daemon, other, folder, job):
-    """A model agrees with itself wholly; with another by what NumPy counts from both motif lists."""
+    """A model agrees fully with itself, and with another model as NumPy counts from both motif lists."""
     path, samples = f"/v1/jobs/{job}/compare", 40
     same = daemon.ask("POST", path, {"with": job, "samples": samples})[2]
     for row in same["channels"]:
@@ -346,7 +346,7 @@ def jobs_are_compared(daemon, other, folder, job):
 
 
 def channels_are_shown(daemon, other, folder, job):
-    """Use, histogram and strongest inputs of a channel are what NumPy finds in the motif maps."""
+    """Use, histogram and strongest inputs of a channel equal what NumPy computes from the motif maps."""
     path, samples, first = f"/v1/jobs/{job}/channels", 25, 3
     asked = {"inputs": [{"sample": {"seed": first + index}} for index in range(samples)]}
     maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})[2]))
@@ -402,7 +402,7 @@ OWN = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_fo
 
 
 def motif_counts_hold(daemon, job):
-    """Without boxes there are no motif errors, and of what is known each figure is what the motif lists give."""
+    """Without boxes there are no motif errors; every other number equals what the motif lists give."""
     result = daemon.job(job)["result"]
     assert result["fpe"] is None and "theorem" not in result and result["e2ee"] is not None
     counted, samples = result["motif_counts"], result["motif_samples"]
@@ -427,7 +427,7 @@ def motif_counts_hold(daemon, job):
 
 
 def seeds_agree(daemon, other, folder, job):
-    """A study of two seeds says of their motifs what a comparison of two jobs does."""
+    """A study of two seeds reports the same agreement as a comparison of two jobs."""
     study = daemon.job(daemon.train(seed=5, seeds=2, motif_samples=20))["result"]["study"]
     one, two = (daemon.train(seed=seed) for seed in (5, 6))
     found = daemon.ask("POST", f"/v1/jobs/{one}/compare", {"with": two, "samples": 20})[2]
@@ -436,7 +436,7 @@ def seeds_agree(daemon, other, folder, job):
 
 
 def sequences_are_asked(daemon, other, folder, job):
-    """FASTA is what its one-hot array is; a record an input; one that ends early is filled up with unknown bases."""
+    """FASTA gives the same answers as its one-hot array; each record is an input; a short record is padded with unknown bases."""
     made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
                                                      "total_samples": 40, "validation_every": 40, "validation_samples": 4, "test_samples": 4,
                                                      "motif_samples": 4, "stage_samples": 0, "checkpoint_every": 40, "density_start": 0.2})
@@ -467,7 +467,7 @@ CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "s
 
 
 def labels_follow_motifs(daemon, other, folder, job):
-    """The perturbation experiment of the evaluation, done again from outside with other samples."""
+    """Repeats the perturbation experiment of the evaluation over HTTP with other samples."""
     circle = daemon.train(settings=CIRCLE)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reproduce", "ask.py")
     done = subprocess.run([sys.executable, script, "perturb", circle, "--samples", "200", "--url", daemon.url], capture_output=True, text=True,
@@ -481,7 +481,7 @@ def labels_follow_motifs(daemon, other, folder, job):
 
 
 def table_is_attested(daemon):
-    """What factors and environments read is named by the upload's hash, and by that of the numbers in their checkpoints."""
+    """Factors and environments record the hash of the upload, and in their checkpoints the hash of its numbers."""
     lines = [f"{'ab'[i % 2]},{i % 7},{i % 5 - i % 2},{i % 3},{i % 2}" for i in range(60)]
     text = "\n".join(["group,tall,wide,deep,y"] + lines).encode()
     status, _, made = daemon.ask("PUT", "/v1/datasets/garden", text, "text/csv")
@@ -496,7 +496,7 @@ def table_is_attested(daemon):
 
 
 def data_is_attested(daemon, other, folder, job):
-    """The chain begins with the data's hash; a bundle carries it, and both daemons say the same."""
+    """The chain starts with the hash of the data; a bundle contains it, and both daemons report the same."""
     assert daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"] is None, "digitcircle is drawn, not read"
     random = numpy.random.default_rng(1)
     labels = random.integers(0, 3, 60)

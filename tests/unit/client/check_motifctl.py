@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What motifctl writes of itself: completions for three shells and the manual page hold every command and option.
+"""The completions of motifctl for three shells and its manual page contain every command and option.
 
 usage: check_motifctl.py MOTIFCTL"""
 import os
@@ -31,7 +31,7 @@ TYPED = (("motifctl su", "submit"), ("motifctl submit --dr", "--dry-run"), ("mot
 
 
 def completed(motifctl):
-    """fish and zsh complete for real; where one is not installed, that is said."""
+    """Completes in real fish and zsh; prints which of them is not installed."""
     with tempfile.TemporaryDirectory() as home:
         os.symlink(os.path.abspath(motifctl), os.path.join(home, "motifctl"))
         environment = {**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}", "TERM": "dumb"}
@@ -53,7 +53,7 @@ def by_fish(typed, home, environment):
 
 
 def by_zsh(typed, home, environment):
-    """zsh completes at a terminal alone: it gets one, the words and a tab, and shows what stands in the line."""
+    """zsh completes only at a terminal: this types words and a tab into a pseudo-terminal and returns the line."""
     line = f"fpath=({home}/functions $fpath); autoload -Uz compinit && compinit -u -D; show() {{ zle -I; print -r -- \"<$BUFFER>\" }}\n"
     line += "zle -N show; bindkey '^X' show; print rea''dy\n"
     child, terminal = pty.fork()
