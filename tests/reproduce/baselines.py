@@ -63,7 +63,7 @@ ROWS = [
      (None, None, None, 60.6, None, 0.005, None)),
     ("no-annealing-1.5", "no annealing, 1.5 times the least density", at_once(1.5), (None, None, None, 71.0, None, 0.0067, None)),
     ("no-annealing-1.1", "no annealing, 1.1 times", at_once(1.1), (None, None, None, 68.1, None, 0.005, None)),
-    ("unaided", "SPARLING without curriculum and revival", always(**UNAIDED), (1.48, 0.42, 1.16, 0.74, None, 0.005, None)),
+    ("unaided", "SPARLING without curriculum and reinitialisation", always(**UNAIDED), (1.48, 0.42, 1.16, 0.74, None, 0.005, None)),
     ("no-annealing-unaided", "no annealing, 1.1 times, without these", at_once_unaided(1.1), (None, None, None, 68.1, None, 0.005, None)),
     ("non-sparse", "non-sparse (a density of 0.5)", lambda least: dict(TO_THE_END, density_start=0.5, density_final=0.5),
      (None, None, None, 0.23, None, 50, None)),
