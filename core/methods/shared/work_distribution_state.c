@@ -1,8 +1,10 @@
 /* Work items in a checkpoint (work_distribution.h).
  *
- * A checkpoint of a distributed run contains the item with the highest number as the run itself, the table of all
- * items, the points that are not published yet, and each other running item as a snapshot inside the snapshot. Before a
- * rank saves, the other ranks send it their items. */
+ * A checkpoint of a distributed run contains:
+ *   - the item with the highest number, as the run itself;
+ *   - the table of all items, and the points that are not published yet;
+ *   - each other running item, as a snapshot inside the snapshot.
+ * Before a rank saves, the other ranks send it their items. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,8 +25,9 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
         sink_number(out, "perturbed", row->perturbed);
 }
 
-/* Writes the rises of the edit error when activations have only 16, 8, 4 or 2 values, and an upper limit of the
- * information in a map, at the fewest bits whose rise is below 0.1 % (four bits if none is). */
+/* Writes the rises of the edit error when activations have only 16, 8, 4 or 2 values. Also writes an upper limit of the
+ * information in a map. It uses the fewest bits for an activation that raise the edit error by less than 0.1 %, or four
+ * bits if none do. */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};

@@ -3,10 +3,10 @@
  *   TRAIN --(validation_every samples)--> VALIDATE --> TRAIN ...
  *   TRAIN --(last density reached, or total_samples)--> EVALUATE --> DONE
  *
- * run.c creates and destroys a run, phases.c drives its phases, training/train.c does one update or one piece of a
- * validation, evaluation/evaluate.c does the evaluation, checkpoint.c declares everything that is saved, result.c and
- * evaluation/artifacts.c write the results. A piece of a validation or evaluation has a fixed number of samples on
- * every machine, so results do not depend on speed. */
+ * run.c creates and destroys a run. phases.c drives its phases. training/train.c does one update or one piece of a
+ * validation, evaluation/evaluate.c one piece of the evaluation. checkpoint.c declares everything that is saved.
+ * result.c and evaluation/artifacts.c write the results. A piece of a validation or evaluation has a fixed number of
+ * samples on every machine, so results do not depend on speed. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
 #define MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
 

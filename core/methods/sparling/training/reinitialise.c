@@ -6,9 +6,10 @@
  * gradient.
  *
  * The worth of a channel is the rise of the loss on the next training samples when its motifs are removed from the map.
- * A channel whose worth is below WORTHLESS of the mean at two checks in a row gets new weights in g's last layer and in
- * h's embedding, and for a while a larger density, so that it can find what the other channels do not mark. One channel
- * is reinitialised at a time, and then left alone, because the effect takes a few thousand samples to show. */
+ * A channel whose worth is below WORTHLESS of the mean at two checks in a row is reinitialised: it gets new weights in
+ * g's last layer and in h's embedding. For a while it also gets a larger density, so that it can find what the other
+ * channels do not mark. One channel is reinitialised at a time, and then left alone, because the effect takes a few
+ * thousand samples to show. */
 #include <math.h>
 
 #include "core/base/philox.h"
