@@ -16,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
+
 #define FREE_MIN ((uint64_t)16 << 20) /* a disk with less free space is reported as full */
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
@@ -80,7 +82,7 @@ static enum status create_file(const char *path, struct error *err)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot open the database file for writing: %s", strerror(errno));
-    close(fd);
+    descriptor_close(&fd);
     return STATUS_OK;
 }
 
@@ -195,7 +197,7 @@ static void release(struct storage *storage)
     readers_close(storage);
     db_close(&storage->writer.db);
     if (storage->lock_fd >= 0)
-        close(storage->lock_fd);
+        descriptor_close(&storage->lock_fd);
     while (storage->holds.first != NULL) {
         struct hold *hold = storage->holds.first;
         storage->holds.first = hold->next;

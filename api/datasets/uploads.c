@@ -178,7 +178,7 @@ void upload_close(struct api_upload *u)
         return;
     publish(u, 0, false, true);
     join(u);
-    dataset_part_close(u->file);
+    dataset_part_close(&u->file);
     collection_close(&u->collection);
     pthread_cond_destroy(&u->more);
     pthread_mutex_destroy(&u->lock);

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
+
 #define DEADLINE_SECONDS 2 /* for each read and write at either end, and for a whole request */
 #define PAUSE_MS 100       /* after a failed accept: its cause (no descriptors) lasts a while */
 
@@ -40,7 +42,7 @@ static enum status address(const char *db, int *folder, struct sockaddr_un *out,
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     int bytes = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s-console", *folder, name);
     if (bytes < 0 || (size_t)bytes >= sizeof out->sun_path) {
-        (void)close(*folder);
+        descriptor_close(folder);
         *folder = -1;
         return error_set(err, STATUS_NOT_FOUND, NULL, "the name of the database is too long for a socket beside it");
     }
@@ -163,7 +165,7 @@ static void *console_main(void *argument)
         int fd = accept4(console->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
             serve_one(console, fd);
-            (void)close(fd);
+            descriptor_close(&fd);
         } else {
             (void)poll(wait, 1, PAUSE_MS);
         }
@@ -225,13 +227,13 @@ void console_stop(struct console *console)
     }
     if (console->listener >= 0) {
         (void)unlink(console->at.sun_path);
-        (void)close(console->listener);
+        descriptor_close(&console->listener);
     }
     if (console->folder >= 0) {
-        (void)close(console->folder);
+        descriptor_close(&console->folder);
     }
     if (console->stop >= 0) {
-        (void)close(console->stop);
+        descriptor_close(&console->stop);
     }
     free(console);
 }
@@ -294,8 +296,8 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
     }
     buf_close(&in);
     if (fd >= 0) {
-        (void)close(fd);
+        descriptor_close(&fd);
     }
-    (void)close(folder);
+    descriptor_close(&folder);
     return status;
 }

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
+
 #define EXIT_SIGNAL 128 /* shells and mpirun exit with this plus the number of the signal that ended their program */
 
 void child_sleep(int ms)
@@ -70,10 +72,10 @@ static void close_ends(struct ends *ends)
 {
     for (int i = 0; i < 2; i++) {
         if (ends->input[i] >= 0) {
-            (void)close(ends->input[i]);
+            descriptor_close(&ends->input[i]);
         }
         if (ends->output[i] >= 0) {
-            (void)close(ends->output[i]);
+            descriptor_close(&ends->output[i]);
         }
     }
 }
@@ -188,7 +190,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
         }
     }
     if (child->words >= 0) { /* end of file: no process writes to the pipe any more */
-        (void)close(child->words);
+        descriptor_close(&child->words);
         child->words = -1;
     }
 }
@@ -222,10 +224,10 @@ void child_reap(struct child *child, child_line *heard, void *context)
         end_line(child, heard, context);
     }
     if (child->words >= 0) {
-        (void)close(child->words);
+        descriptor_close(&child->words);
     }
     if (child->fd >= 0) {
-        (void)close(child->fd);
+        descriptor_close(&child->fd);
     }
     child->fd = child->words = -1;
     child->signal[0] = '\0';

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/http/certificate.h"
+#include "core/base/descriptor.h"
 
 #define HEADER_BYTES_MAX (16u * 1024u)
 #define CONNECTION_MEMORY (64u * 1024u)
@@ -155,7 +156,7 @@ static void quiesce(struct http *http)
         http->quiesced = true;
         (void)MHD_quiesce_daemon(http->daemon);
         /* The descriptor is ours again. Closing it makes the kernel refuse new connections. */
-        (void)close(http->listener);
+        descriptor_close(&http->listener);
         http->listener = -1;
     }
 }
@@ -180,7 +181,7 @@ void http_stop(struct http *http, int wait_ms)
     if (http->daemon != NULL) {
         MHD_stop_daemon(http->daemon);
     } else if (http->listener >= 0) {
-        (void)close(http->listener);
+        descriptor_close(&http->listener);
     }
     handler_threads_destroy(http->handlers);
     reaper_destroy(http->reaper);

@@ -21,6 +21,7 @@
 #include "api/jobs/events.h"
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "core/base/descriptor.h"
 
 #define PACE_MS 20
 #define ROWS 64   /* most events read for one stream at a time */
@@ -362,7 +363,7 @@ void streams_destroy(struct streams *streams)
     }
     (void)pthread_cond_destroy(&streams->released);
     (void)pthread_mutex_destroy(&streams->lock);
-    (void)close(streams->notice);
+    descriptor_close(&streams->notice);
     free(streams);
 }
 

@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
+
 void notify_manager(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -24,7 +26,7 @@ void notify_manager(const char *state)
     if (fd >= 0) {
         (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
-        (void)close(fd);
+        descriptor_close(&fd);
     }
 }
 

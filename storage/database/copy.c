@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "storage/storage_int.h"
+#include "core/base/descriptor.h"
 
 #define PAGES_A_STEP 512
 
@@ -78,7 +79,7 @@ static enum status create_part(struct copying *c, struct error *err)
     int fd = open(c->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot create the copy: %s", strerror(errno));
-    (void)close(fd);
+    descriptor_close(&fd);
     return db_open(&c->copy, c->part, SQLITE_OPEN_READWRITE, NULL, &c->options->log, err);
 }
 
@@ -204,7 +205,7 @@ static enum status sync_folder(const char *path, struct error *err)
     int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool ok = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0)
-        (void)close(fd);
+        descriptor_close(&fd);
     free(folder);
     return ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the folder of the copy");
 }
@@ -218,7 +219,7 @@ static enum status give_name(struct copying *c, struct storage_copy_report *repo
     if (status == STATUS_OK)
         status = hash_file(fd, report, err);
     if (fd >= 0)
-        (void)close(fd);
+        descriptor_close(&fd);
     if (status == STATUS_OK && link(c->part, c->options->to) != 0)
         status = errno == EEXIST
                      ? error_set(err, STATUS_CONFLICT, NULL, "the target file exists already")
@@ -266,7 +267,7 @@ enum status storage_copy(const struct storage_copy_options *options, struct stor
     if (status != STATUS_OK && c.part != NULL)
         (void)unlink(c.part);
     if (c.lock_fd >= 0)
-        (void)close(c.lock_fd);
+        descriptor_close(&c.lock_fd);
     free(c.part);
     free(c.lock);
     return status;

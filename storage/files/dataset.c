@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/descriptor.h"
+
 #define UPLOADS ".uploads"
 enum { KEEP_SECONDS = 24 * 3600 };
 
@@ -146,14 +148,14 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || status_unopened(errno) == STATUS_NOT_FOUND;
     if (fd < 0 || !known || !S_ISREG(what.st_mode)) {
         if (fd >= 0)
-            close(fd);
+            descriptor_close(&fd);
         return known ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name)
                      : error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
     }
     *size = (size_t)what.st_size;
     char *to = arena_alloc(arena, *size + 1);
     ssize_t got = to ? read(fd, to, *size) : 0;
-    close(fd);
+    descriptor_close(&fd);
     if (!to)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a file of a data set");
     if (got != (ssize_t)*size)
@@ -176,7 +178,7 @@ static enum status folder_bytes(const char *path, const char *owner, int64_t *by
     bool known = !owner || fd >= 0 || status_unopened(errno) == STATUS_NOT_FOUND;
     ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : 0;
     if (fd >= 0)
-        close(fd);
+        descriptor_close(&fd);
     if (!known || got < 0)
         status = unread(err);
     bool counts = !owner || (fd >= 0 && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
@@ -213,7 +215,7 @@ static bool sync_path(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool good = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0)
-        close(fd);
+        descriptor_close(&fd);
     return good;
 }
 
@@ -232,6 +234,7 @@ static enum status make_folders(const char *root, char uploads[DATASET_FILES], s
 
 enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err)
 {
+    *file = -1;
     char uploads[DATASET_FILES], path[DATASET_FILES];
     struct stat what;
     enum status status = make_folders(root, uploads, err);
@@ -246,22 +249,21 @@ enum status dataset_part_open(const char *root, const char *hash, int *file, int
         return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
     if (flock(*file, LOCK_EX | LOCK_NB) != 0) {
         bool busy = errno == EWOULDBLOCK;
-        close(*file);
+        descriptor_close(file);
         return busy ? error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress")
                     : error_set(err, STATUS_IO, NULL, "a part of an upload cannot be locked");
     }
     if (fstat(*file, &what) != 0) {
-        close(*file);
+        descriptor_close(file);
         return error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
     }
     *bytes = what.st_size;
     return STATUS_OK;
 }
 
-void dataset_part_close(int file)
+void dataset_part_close(int *file)
 {
-    if (file >= 0)
-        close(file);
+    descriptor_close(file);
 }
 
 void dataset_part_remove(const char *root, const char *hash)

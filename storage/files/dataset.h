@@ -47,9 +47,11 @@ enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, s
 
 /* Opens the part of an upload and locks it until it is closed. `hash` is the announced SHA-256 in hex. If it is NULL,
  * the part cannot be resumed and disappears when it is closed. *file is open for reading and writing and contains
- * *bytes bytes. CONFLICT: another upload is writing the same part. */
+ * *bytes bytes. CONFLICT: another upload is writing the same part.
+ * After a failure *file is -1. */
 enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err);
-void dataset_part_close(int file);
+/* Sets *file to -1; allows -1. */
+void dataset_part_close(int *file);
 void dataset_part_remove(const char *root, const char *hash); /* NULL is allowed */
 enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes,
                                struct error *err); /* *bytes is -1 if there is no part */

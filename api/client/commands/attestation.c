@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/client/ctl.h"
+#include "core/base/descriptor.h"
 
 /* --- attestation --- */
 
@@ -127,7 +128,7 @@ static int verify_run(struct ctl *ctl, const struct options *args)
         error_set(&err, STATUS_IO, NULL, "cannot make a temporary file for the bundle");
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
-    close(file);
+    descriptor_close(&file);
     snprintf(path, sizeof(path), "/v1/jobs/%s/bundle?checkpoints=all", id);
     code = ctl_fetch_file(ctl, path, temporary);
     if (code == CTL_SUCCESS)

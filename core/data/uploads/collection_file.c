@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/data/uploads/collection_int.h"
+#include "core/base/descriptor.h"
 
 enum { HEAD = 8 };
 
@@ -251,6 +252,6 @@ enum status collection_open(const char *path, struct collection *c, struct error
     if (file < 0)
         return error_set(err, STATUS_IO, NULL, "the stored data set cannot be opened");
     enum status status = collection_map(file, c, err);
-    close(file);
+    descriptor_close(&file);
     return status;
 }

@@ -97,16 +97,20 @@ static enum status remove_kept(struct sets *s)
 
 static enum status open_part(struct sets *s)
 {
-    int file, unnamed;
+    int file = 0, unnamed = 0;
     int64_t bytes;
     static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     enum status status = dataset_part_open(s->root, hash, &file, &bytes, &s->err);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        if (file != -1)
+            complain("the caller would close %d a second time\n", file);
         return status;
+    }
     status = dataset_part_open(s->root, NULL, &unnamed, &bytes, &s->err);
-    if (status == STATUS_OK)
-        dataset_part_close(unnamed);
-    dataset_part_close(file);
+    if (status != STATUS_OK && unnamed != -1)
+        complain("the caller would close %d a second time\n", unnamed);
+    dataset_part_close(&unnamed);
+    dataset_part_close(&file);
     dataset_part_remove(s->root, hash);
     return status;
 }
@@ -263,7 +267,8 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(write(file, "abc", 3), 3);
     int second;
     assert_int_equal(dataset_part_open(s->root, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
-    dataset_part_close(file);
+    assert_int_equal(second, -1); /* the failed call closed it, so the caller cannot close it again */
+    dataset_part_close(&file);
     dataset_sweep(s->root);
     assert_int_equal(part_bytes(s, hash), 3); /* less than a day old */
     char command[600];

@@ -1,0 +1,19 @@
+/* Every file descriptor of the program is closed here: see descriptor.h. */
+#include "core/base/descriptor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+void descriptor_close(int *descriptor)
+{
+    if (*descriptor < 0) {
+        return;
+    }
+    int before = errno;
+    int failed = close(*descriptor);
+    assert(failed == 0 || errno != EBADF);
+    (void)failed;
+    *descriptor = -1;
+    errno = before;
+}
