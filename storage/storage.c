@@ -196,8 +196,7 @@ static void release(struct storage *storage)
 {
     readers_close(storage);
     db_close(&storage->writer.db);
-    if (storage->lock_fd >= 0)
-        descriptor_close(&storage->lock_fd);
+    descriptor_close(&storage->lock_fd);
     while (storage->holds.first != NULL) {
         struct hold *hold = storage->holds.first;
         storage->holds.first = hold->next;

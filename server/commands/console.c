@@ -43,7 +43,6 @@ static enum status address(const char *db, int *folder, struct sockaddr_un *out,
     int bytes = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s-console", *folder, name);
     if (bytes < 0 || (size_t)bytes >= sizeof out->sun_path) {
         descriptor_close(folder);
-        *folder = -1;
         return error_set(err, STATUS_NOT_FOUND, NULL, "the name of the database is too long for a socket beside it");
     }
     return STATUS_OK;
@@ -229,12 +228,8 @@ void console_stop(struct console *console)
         (void)unlink(console->at.sun_path);
         descriptor_close(&console->listener);
     }
-    if (console->folder >= 0) {
-        descriptor_close(&console->folder);
-    }
-    if (console->stop >= 0) {
-        descriptor_close(&console->stop);
-    }
+    descriptor_close(&console->folder);
+    descriptor_close(&console->stop);
     free(console);
 }
 
@@ -295,9 +290,7 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         status = take_answer(&in, out, err);
     }
     buf_close(&in);
-    if (fd >= 0) {
-        descriptor_close(&fd);
-    }
+    descriptor_close(&fd);
     descriptor_close(&folder);
     return status;
 }

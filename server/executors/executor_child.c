@@ -71,12 +71,8 @@ struct ends {
 static void close_ends(struct ends *ends)
 {
     for (int i = 0; i < 2; i++) {
-        if (ends->input[i] >= 0) {
-            descriptor_close(&ends->input[i]);
-        }
-        if (ends->output[i] >= 0) {
-            descriptor_close(&ends->output[i]);
-        }
+        descriptor_close(&ends->input[i]);
+        descriptor_close(&ends->output[i]);
     }
 }
 
@@ -125,7 +121,6 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
 {
     struct ends ends;
     char **variables = environment(how->variable);
-    child->fd = child->words = -1;
     child->line_size = 0;
     child->said[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
@@ -191,7 +186,6 @@ static void listen_now(struct child *child, child_line *heard, void *context)
     }
     if (child->words >= 0) { /* end of file: no process writes to the pipe any more */
         descriptor_close(&child->words);
-        child->words = -1;
     }
 }
 
@@ -223,13 +217,8 @@ void child_reap(struct child *child, child_line *heard, void *context)
     if (child->line_size > 0) {
         end_line(child, heard, context);
     }
-    if (child->words >= 0) {
-        descriptor_close(&child->words);
-    }
-    if (child->fd >= 0) {
-        descriptor_close(&child->fd);
-    }
-    child->fd = child->words = -1;
+    descriptor_close(&child->words);
+    descriptor_close(&child->fd);
     child->signal[0] = '\0';
     child->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     number = WIFSIGNALED(status) ? WTERMSIG(status)

@@ -157,7 +157,6 @@ static void quiesce(struct http *http)
         (void)MHD_quiesce_daemon(http->daemon);
         /* The descriptor is ours again. Closing it makes the kernel refuse new connections. */
         descriptor_close(&http->listener);
-        http->listener = -1;
     }
 }
 
@@ -180,9 +179,8 @@ void http_stop(struct http *http, int wait_ms)
     }
     if (http->daemon != NULL) {
         MHD_stop_daemon(http->daemon);
-    } else if (http->listener >= 0) {
+    } else
         descriptor_close(&http->listener);
-    }
     handler_threads_destroy(http->handlers);
     reaper_destroy(http->reaper);
     rate_destroy(http->rate);

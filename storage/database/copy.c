@@ -204,8 +204,7 @@ static enum status sync_folder(const char *path, struct error *err)
     char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
     int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        descriptor_close(&fd);
+    descriptor_close(&fd);
     free(folder);
     return ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the folder of the copy");
 }
@@ -218,8 +217,7 @@ static enum status give_name(struct copying *c, struct storage_copy_report *repo
         fd >= 0 && fsync(fd) == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the copy");
     if (status == STATUS_OK)
         status = hash_file(fd, report, err);
-    if (fd >= 0)
-        descriptor_close(&fd);
+    descriptor_close(&fd);
     if (status == STATUS_OK && link(c->part, c->options->to) != 0)
         status = errno == EEXIST
                      ? error_set(err, STATUS_CONFLICT, NULL, "the target file exists already")
@@ -266,8 +264,7 @@ enum status storage_copy(const struct storage_copy_options *options, struct stor
     db_close(&c.from);
     if (status != STATUS_OK && c.part != NULL)
         (void)unlink(c.part);
-    if (c.lock_fd >= 0)
-        descriptor_close(&c.lock_fd);
+    descriptor_close(&c.lock_fd);
     free(c.part);
     free(c.lock);
     return status;

@@ -147,8 +147,7 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     int fd = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || status_unopened(errno) == STATUS_NOT_FOUND;
     if (fd < 0 || !known || !S_ISREG(what.st_mode)) {
-        if (fd >= 0)
-            descriptor_close(&fd);
+        descriptor_close(&fd);
         return known ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name)
                      : error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
     }
@@ -175,13 +174,12 @@ static enum status folder_bytes(const char *path, const char *owner, int64_t *by
     if (!folder)
         return status_unopened(errno) == STATUS_NOT_FOUND ? STATUS_OK : unread(err);
     int fd = owner ? openat(dirfd(folder), DATASET_OWNER, O_RDONLY | O_CLOEXEC) : -1;
-    bool known = !owner || fd >= 0 || status_unopened(errno) == STATUS_NOT_FOUND;
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : 0;
-    if (fd >= 0)
-        descriptor_close(&fd);
+    bool owned = fd >= 0, known = !owner || owned || status_unopened(errno) == STATUS_NOT_FOUND;
+    ssize_t got = owned ? read(fd, text, sizeof text) : 0;
+    descriptor_close(&fd);
     if (!known || got < 0)
         status = unread(err);
-    bool counts = !owner || (fd >= 0 && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
+    bool counts = !owner || (owned && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
     for (const char *name; !status && counts && (name = next_name(folder, &status, err));)
         if (fstatat(dirfd(folder), name, &what, AT_SYMLINK_NOFOLLOW) == 0)
             *bytes += S_ISREG(what.st_mode) ? what.st_size : 0;
@@ -214,8 +212,7 @@ static bool sync_path(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool good = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        descriptor_close(&fd);
+    descriptor_close(&fd);
     return good;
 }
 
