@@ -1,20 +1,4 @@
-/* The sparse layer: finds the quantiles of a batch and moves the thresholds.
- *
- * There are three ways to a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in place.
- *
- * Way 2, few large values: at low densities the quantile is among the largest values of a channel. Earlier batches left
- * a bound for each channel, and the values above it are collected. If their number shows that the quantile is among
- * them, it is selected there; else way 1 runs and leaves a new bound. Bounds change the time of a step, never its
- * result, so a checkpoint does not contain them.
- *
- * Way 3, several batches: with `accumulate`, thresholds move only once count * density reaches it. Before that, neither
- * the collected values nor the last batch reach it alone, so fewer than 2 * `accumulate` values are above the quantile.
- * Only that many of the largest values are stored, which limits memory and checkpoint. If the density rises meanwhile,
- * the collected values are dropped. With `elements` the number of values is small enough to store them all.
- *
- * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
- * values to the others; else the ranks select digit by digit (select_ranks.h). All ranks store the same collected
- * values. */
+/* The sparse layer: moves the thresholds to the quantiles of a batch (sparse_quantile.c) and applies them. */
 #include "core/nn/sparse.h"
 
 #include <math.h>
@@ -22,27 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/nn/select_kth.h"
-#include "core/nn/select_ranks.h"
-
-struct sparse {
-    struct sparse_config config;
-    char name[SNAPSHOT_NAME];
-    struct weight *threshold;
-    int groups;      /* number of independent thresholds: channels, or 1 */
-    int64_t *active; /* [channels] */
-    real *bound;     /* [padded channels] a batch's quantile is expected above it; infinity in the padding */
-    double *times;   /* [channels] a channel's density over the common density: 1, or more after a reinitialisation */
-    double fade;     /* factor of `times` at each update, until it is 1 */
-    bool bounded;    /* `bound` is valid for quantiles of rank `bounded_rank` from the top */
-    int64_t bounded_rank;
-    /* with accumulate or elements > 0: */
-    int64_t keep;      /* capacity of `top`, per group */
-    int64_t collected; /* values of each group since the last update */
-    int64_t kept;      /* values of each group in `top`: min(collected, keep) */
-    double density;    /* of the batches collected so far */
-    real *top;         /* [groups][keep] the largest values, unordered */
-};
+#include "core/nn/sparse_int.h"
 
 enum status sparse_create(struct sparse **out, struct params *params, const char *name,
                           const struct sparse_config *config, struct error *err)
@@ -87,355 +51,6 @@ void sparse_destroy(struct sparse *sparse)
     free(sparse);
 }
 
-/* --- ranks of quantiles ------------------------------------------------------------------------- */
-
-static bool no_memory(struct exec *e)
-{
-    error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
-    return false;
-}
-
-/* A quantile of n values: the k-th smallest, plus `share` of the distance to the next. */
-struct rank {
-    int64_t k;
-    double share;
-};
-
-static struct rank rank_of(const struct sparse *s, int64_t n, double density)
-{
-    double lower = 1.0 - density;
-    if (s->config.interpolate) {
-        double place = lower * (double)(n - 1);
-        int64_t below = (int64_t)place;
-        return (struct rank){below + 1, below + 1 < n ? place - (double)below : 0.0};
-    }
-    int64_t k = (int64_t)((double)n * lower);
-    return (struct rank){k < 1 ? 1 : k, 0.0};
-}
-
-/* --- quantiles of a batch ----------------------------------------------------------------------- */
-
-struct quantile_task {
-    const struct sparse *sparse;
-    const struct kernels *kernels;
-    struct kth_set set;
-    struct rank rank;
-    real *quantile; /* [padded channels], or [1] */
-    char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
-    int64_t batch;  /* values of one group in this batch, on all ranks */
-    bool update;    /* the thresholds move after this batch */
-    real *values;   /* way 3: [groups][capacity] */
-    size_t capacity;
-};
-
-static struct kth_set set_of(const struct tensor *z)
-{
-    const struct map_shape *m = &z->map;
-    return (struct kth_set){.at = map_strip_at(m, z->data, 0, 0).at,
-                            .images = m->images,
-                            .channels = m->channels,
-                            .height = m->height,
-                            .width = m->width,
-                            .image = map_image_stride(m),
-                            .block = map_block_stride(m),
-                            .row = map_row_stride(m)};
-}
-
-static real between(real low, real high, double share)
-{
-    return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
-}
-
-static void select_task(void *context, int chunk, int worker)
-{
-    const struct quantile_task *t = context;
-    char *scratch = t->scratch + (size_t)worker * KTH_SCRATCH_BYTES;
-    if (t->sparse->config.mode == SPARSE_SINGLE) {
-        real low = t->kernels->kth_all(&t->set, t->rank.k, scratch);
-        real high = t->rank.share > 0.0 ? t->kernels->kth_all(&t->set, t->rank.k + 1, scratch) : low;
-        t->quantile[0] = between(low, high, t->rank.share);
-        return;
-    }
-    real *low = t->quantile + (ptrdiff_t)chunk * MAP_LANES, high[MAP_LANES] = {0};
-    int lanes = t->set.channels - chunk * MAP_LANES < MAP_LANES ? t->set.channels - chunk * MAP_LANES : MAP_LANES;
-    t->kernels->kth_block(&t->set, chunk, t->rank.k, low, scratch);
-    if (t->rank.share > 0.0)
-        t->kernels->kth_block(&t->set, chunk, t->rank.k + 1, high, scratch);
-    for (int i = 0; i < lanes && t->rank.share > 0.0; i++)
-        low[i] = between(low[i], high[i], t->rank.share);
-}
-
-/* Way 1, of this rank's batch or of the batch that ranks share. ranks: [groups] an order statistic for each group;
- * NULL: task->rank for all. */
-static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
-{
-    const struct sparse *s = t->sparse;
-    int groups = s->groups;
-    if (e->comm == NULL) {
-        thread_pool_run(e->pool, select_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
-        return true;
-    }
-    int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
-    real *high = arena_alloc(e->arena, (size_t)groups * sizeof *high);
-    bool more = false;
-    for (int g = 0; k != NULL && g < groups; g++) {
-        struct rank rank = ranks == NULL ? t->rank : ranks[g];
-        k[g] = rank.k;
-        more = more || rank.share > 0.0;
-    }
-    if (k == NULL || high == NULL)
-        return no_memory(e);
-    if (select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
-        return false;
-    for (int g = 0; g < groups && more; g++)
-        k[g]++;
-    if (more && select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, high, &e->error) != STATUS_OK)
-        return false;
-    for (int g = 0; g < groups && more; g++)
-        t->quantile[g] = between(t->quantile[g], high[g], (ranks == NULL ? t->rank : ranks[g]).share);
-    return true;
-}
-
-/* --- quantiles from few large values --------------------------------------------------------------- */
-
-enum { TOP_MOST = 512 }; /* the largest rank from the top for which way 2 is tried */
-
-/* How many values a bound should leave: several times the rank, because batches differ. */
-static int64_t top_wanted(int64_t rank)
-{
-    return 6 * rank + 64;
-}
-
-struct top_task {
-    const struct sparse *sparse;
-    const struct kernels *kernels;
-    const struct tensor *z;
-    int room, *count; /* count: [images][padded] values above the bound, of which at most `room` are stored */
-    real *list;       /* [images][padded][room] */
-};
-
-static void top_task(void *context, int chunk, int worker)
-{
-    const struct top_task *t = context;
-    const struct map_shape *s = &t->z->map;
-    int block = chunk % map_blocks(s->channels), image = chunk / map_blocks(s->channels);
-    size_t at = (size_t)chunk * MAP_LANES;
-    struct above_call call = {.rows = s->height,
-                              .width = s->width,
-                              .room = t->room,
-                              .x = map_strip_at(s, t->z->data, image, 0),
-                              .bound = t->sparse->bound + block * MAP_LANES,
-                              .list = t->list + at * (size_t)t->room,
-                              .count = t->count + at};
-    call.x.at += block * call.x.block;
-    t->kernels->collect_above(&call);
-}
-
-/* Copies all values of a channel above its bound to `values` and returns their number; -1 if some were not stored. */
-static int64_t top_values(const struct top_task *t, int channel, real *values)
-{
-    int padded = map_padded(t->z->map.channels);
-    int64_t n = 0;
-    for (int image = 0; image < t->z->map.images; image++) {
-        size_t at = (size_t)image * (size_t)padded + (size_t)channel;
-        if (t->count[at] > t->room)
-            return -1;
-        memcpy(values + n, t->list + at * (size_t)t->room, (size_t)t->count[at] * sizeof(real));
-        n += t->count[at];
-    }
-    return n;
-}
-
-/* The largest `have` of the n values of a channel above its bound; top <= have <= n. */
-struct top_list {
-    real *values;
-    int64_t have, n, top;
-};
-
-/* Selects a channel's quantile, and raises its bound if it leaves too many values. Clears *sound if the bound leaves
- * too few to be used for the next batch. */
-static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
-                     bool *sound)
-{
-    int64_t wanted = top_wanted(list->top), from = list->have - list->top;
-    size_t have = (size_t)list->have;
-    real low = select_kth(list->values, have, (size_t)(from + 1));
-    real high = task->rank.share > 0.0 && list->top > 1 ? select_kth(list->values, have, (size_t)(from + 2)) : low;
-    task->quantile[channel] = between(low, high, task->rank.share);
-    *sound = *sound && list->n >= 3 * list->top + 16;
-    if (list->n > 4 * wanted)
-        s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
-}
-
-/* Way 2 over ranks: every rank sends the largest values of its own batch to all others. A rank without memory to
- * collect them (t: NULL) sends a negative count, so that all ranks take way 1 together. */
-static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const struct top_task *t,
-                                     struct quantile_task *task, int64_t top, real *room)
-{
-    int channels = s->config.channels, most = (int)top_wanted(top) + 1;
-    real *values = arena_alloc(e->arena, (size_t)channels * (size_t)most * sizeof *values);
-    int *count = arena_alloc(e->arena, (size_t)channels * sizeof *count);
-    int64_t *all = arena_alloc(e->arena, (size_t)channels * sizeof *all);
-    if (values == NULL || count == NULL || all == NULL)
-        return no_memory(e);
-    for (int c = 0; c < channels; c++) {
-        int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
-        count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
-        if (t != NULL && n > most) /* partitions: what follows the k-th is not smaller */
-            select_kth(room, (size_t)n, (size_t)(n - most + 1));
-        if (count[c] > 0)
-            memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
-                   (size_t)count[c] * sizeof *values);
-    }
-    if (largest_ranks(e, channels, most, values, count, all, &e->error) != STATUS_OK)
-        return false;
-    bool found = true, sound = true;
-    for (int c = 0; c < channels && found; c++) {
-        found = all[c] >= top;
-        if (found)
-            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top}, &sound);
-    }
-    s->bounded = found && sound;
-    return found;
-}
-
-/* Way 2. `top`: the quantile's rank from the top. Returns false, and sets no error, if the bounds leave too few values.
- */
-static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
-                            int64_t top)
-{
-    int padded = map_padded(z->map.channels), images = z->map.images, blocks = map_blocks(z->map.channels);
-    int64_t wanted = top_wanted(top);
-    struct top_task t = {s, e->kernels, z, (int)wanted, NULL, NULL};
-    size_t lists = (size_t)images * (size_t)padded;
-    t.count = arena_zalloc(e->arena, lists, sizeof *t.count);
-    t.list = arena_alloc(e->arena, lists * (size_t)t.room * sizeof *t.list);
-    real *values = arena_alloc(e->arena, (size_t)images * (size_t)t.room * sizeof *values);
-    bool room = t.count != NULL && t.list != NULL && values != NULL;
-    if (room)
-        thread_pool_run(e->pool, top_task, &t, images * blocks);
-    if (e->comm != NULL)
-        return select_from_top_of_ranks(e, s, room ? &t : NULL, task, top, values);
-    if (!room)
-        return false; /* way 1 needs less memory */
-    bool found = true, sound = true;
-    for (int c = 0; c < s->config.channels && found; c++) {
-        int64_t n = top_values(&t, c, values);
-        found = n >= top;
-        if (found)
-            take_top(s, task, c, &(struct top_list){values, n, n, top}, &sound);
-    }
-    s->bounded = found && sound;
-    return found;
-}
-
-/* Sets the bounds from this batch: the values of rank top_wanted(top) from the top. */
-static void set_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
-{
-    struct quantile_task bounds = *task;
-    bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
-    bounds.quantile = s->bound;
-    if (!select_whole_batch(e, &bounds, NULL))
-        return;
-    for (int c = s->config.channels; c < map_padded(s->config.channels); c++)
-        s->bound[c] = (real)INFINITY;
-    s->bounded = true;
-    s->bounded_rank = top;
-}
-
-/* --- quantiles of several batches --------------------------------------------------------------- */
-
-/* Copies all values of channels [first, last) of the batch. */
-static size_t gather_values(const struct kth_set *set, int first, int last, real *to)
-{
-    size_t n = 0;
-    for (int image = 0; image < set->images; image++)
-        for (int c = first; c < last; c++)
-            for (int y = 0; y < set->height; y++) {
-                const real *row =
-                    set->at + image * set->image + c / MAP_LANES * set->block + y * set->row + c % MAP_LANES;
-                for (int x = 0; x < set->width; x++)
-                    to[n++] = row[(ptrdiff_t)x * MAP_LANES];
-            }
-    return n;
-}
-
-static size_t gather_group(const struct quantile_task *t, int group, real *values)
-{
-    bool single = t->sparse->config.mode == SPARSE_SINGLE;
-    return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
-}
-
-/* Way 3 for one group. `values` contains the n (largest) values of this batch and has room for the stored ones, which
- * are appended. If the thresholds move, selects the quantile of all collected values; else stores the largest again.
- * Every value that was dropped is smaller than the stored ones, so the rank from the top is unchanged. */
-static void collect(const struct quantile_task *t, int group, real *values, size_t n)
-{
-    const struct sparse *s = t->sparse;
-    memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
-    n += (size_t)s->kept;
-    if (t->update) {
-        int64_t gone = s->collected + t->batch - (int64_t)n; /* dropped: all smaller */
-        int64_t k = t->rank.k - gone < 1 ? 1 : t->rank.k - gone;
-        real low = select_kth(values, n, (size_t)k);
-        real high = t->rank.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
-        t->quantile[group] = between(low, high, t->rank.share);
-        return;
-    }
-    int64_t keep = (int64_t)n < s->keep ? (int64_t)n : s->keep;
-    if (keep < (int64_t)n) /* partitions: what follows the k-th is not smaller */
-        select_kth(values, n, n - (size_t)keep + 1);
-    memcpy(s->top + group * s->keep, values + n - (size_t)keep, (size_t)keep * sizeof(real));
-}
-
-static void collect_task(void *context, int group, int worker)
-{
-    const struct quantile_task *t = context;
-    real *values = t->values + (size_t)group * t->capacity;
-    collect(t, group, values, gather_group(t, group, values));
-}
-
-/* Way 3 over ranks. The `keep` largest values of the batch are enough. t->values serves one group after another: first
- * the values of this rank, then the largest of all ranks. */
-static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
-{
-    size_t keep = (size_t)s->keep;
-    real *largest = arena_alloc(e->arena, (size_t)s->groups * keep * sizeof *largest);
-    int *count = arena_alloc(e->arena, (size_t)s->groups * sizeof *count);
-    int64_t *all = arena_zalloc(e->arena, (size_t)s->groups, sizeof *all);
-    if (largest == NULL || count == NULL || all == NULL)
-        return no_memory(e);
-    for (int g = 0; g < s->groups; g++) {
-        size_t n = gather_group(t, g, t->values), most = n < keep ? n : keep;
-        if (most < n)
-            select_kth(t->values, n, n - most + 1);
-        memcpy(largest + (size_t)g * keep, t->values + n - most, most * sizeof *largest);
-        count[g] = (int)most;
-    }
-    if (largest_ranks(e, s->groups, (int)keep, largest, count, all, &e->error) != STATUS_OK)
-        return false;
-    for (int g = 0; g < s->groups; g++) {
-        memcpy(t->values, largest + (size_t)g * keep, (size_t)count[g] * sizeof *largest);
-        collect(t, g, t->values, (size_t)count[g]);
-    }
-    return true;
-}
-
-static bool select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
-{
-    task->capacity = (size_t)task->batch + (size_t)(2 * s->keep);
-    task->values = arena_alloc(e->arena, task->capacity * (size_t)s->groups * sizeof(real));
-    if (task->values == NULL)
-        return no_memory(e);
-    if (e->comm == NULL)
-        thread_pool_run(e->pool, collect_task, task, s->groups);
-    else if (!collect_ranks(e, s, task))
-        return false;
-    s->collected = task->update ? 0 : s->collected + task->batch;
-    s->kept = s->collected < s->keep ? s->collected : s->keep;
-    return true;
-}
-
 /* --- the layer ---------------------------------------------------------------------------------- */
 
 static void move_thresholds(struct sparse *s, const real *quantile)
@@ -452,42 +67,6 @@ void sparse_reinitialise(struct sparse *s, int channel, double times, int64_t up
     s->threshold->value[channel] = (real)INFINITY;
     s->times[channel] = times;
     s->fade = pow(1.0 / times, 1.0 / (double)(updates < 1 ? 1 : updates));
-}
-
-/* Like reinitialised_quantiles(), for a batch that ranks share. */
-static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
-{
-    struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
-    struct quantile_task own = *task;
-    bool any = false;
-    own.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
-    for (int c = 0; ranks != NULL && c < s->groups; c++) {
-        ranks[c] = rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
-        any = any || s->times[c] > 1.0;
-    }
-    if (any && (ranks == NULL || own.quantile == NULL || !select_whole_batch(e, &own, ranks)))
-        return false;
-    for (int c = 0; any && c < s->groups; c++) {
-        task->quantile[c] = s->times[c] > 1.0 ? own.quantile[c] : task->quantile[c];
-        s->times[c] = fmax(1.0, s->times[c] * s->fade);
-    }
-    return true;
-}
-
-/* A reinitialised channel has a higher density, hence another order statistic; its excess fades with each update. */
-static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
-{
-    for (int c = 0; c < s->config.channels; c++) {
-        real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
-        if (s->times[c] <= 1.0)
-            continue;
-        struct rank rank = rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
-        task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
-        if (rank.share > 0.0)
-            task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k + 1, high, task->scratch);
-        task->quantile[c] = between(low[c % MAP_LANES], high[c % MAP_LANES], rank.share);
-        s->times[c] = fmax(1.0, s->times[c] * s->fade);
-    }
 }
 
 /* --- one update --------------------------------------------------------------------------------- */
@@ -521,37 +100,14 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
 static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z, double density,
                         struct quantile_task *task)
 {
-    *task = (struct quantile_task){.sparse = s, .kernels = e->kernels, .set = set_of(z)};
+    *task = (struct quantile_task){.sparse = s, .kernels = e->kernels, .set = sparse_set_of(z)};
     task->batch = batch_values(e, s, &z->map);
     int64_t total = s->collected + task->batch;
     task->update = enough(s, total, density);
-    task->rank = rank_of(s, total, density);
+    task->rank = sparse_rank_of(s, total, density);
     task->quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
     task->scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
-    return (task->quantile != NULL && task->scratch != NULL) || no_memory(e);
-}
-
-/* The quantiles of this batch alone: way 2 where a bound for this rank exists, else way 1. */
-static bool select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
-{
-    int64_t top = task->batch - task->rank.k + 1;
-    bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task->batch;
-    if (few && s->bounded && s->bounded_rank == top && select_from_top(e, s, z, task, top))
-        return true;
-    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, NULL))
-        return false;
-    if (few && task->batch > 0)
-        set_bounds(e, s, task, top);
-    return true;
-}
-
-/* Replaces the quantiles of reinitialised channels, whose density is higher. */
-static bool select_reinitialised(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
-{
-    if (e->comm != NULL)
-        return reinitialised_ranks(e, s, task, density);
-    reinitialised_quantiles(s, task, density);
-    return true;
+    return (task->quantile != NULL && task->scratch != NULL) || sparse_no_memory(e);
 }
 
 /* Moves the thresholds by the quantiles of batch z, or collects its values. Failures go to e->error. */
@@ -562,9 +118,9 @@ static void update_thresholds(struct exec *e, struct sparse *s, const struct ten
     if (!plan_update(e, s, z, density, &task))
         return;
     bool batch_alone = task.update && s->collected == 0;
-    if (!(batch_alone ? select_from_batch(e, s, z, &task) : select_from_collected(e, s, &task)))
+    if (!(batch_alone ? sparse_select_from_batch(e, s, z, &task) : sparse_select_from_collected(e, s, &task)))
         return;
-    if (select_reinitialised(e, s, &task, density) && task.update)
+    if (sparse_select_reinitialised(e, s, &task, density) && task.update)
         move_thresholds(s, task.quantile);
 }
 

@@ -143,7 +143,8 @@ struct half { /* a rank that has half of the images */
     const real *steps; /* [STEPS][2 * HALF images] */
     struct comm *comm;
     double density;
-    bool starved; /* at step STARVED the rank has memory for way 1 (sparse.c), as in step 0, but not for way 2 */
+    bool starved; /* at step STARVED the rank has memory for way 1 (sparse_quantile.c), as in step 0, but not for way 2
+                   */
     size_t peak[STEPS];
     real thresholds[STEPS][18];
     struct error error;
@@ -174,8 +175,8 @@ static void *half_steps(void *context)
     return NULL;
 }
 
-/* If one rank has no memory for way 2 of sparse.c, all ranks take way 1: no rank waits forever, and thresholds are
- * exact. */
+/* If one rank has no memory for way 2 of sparse_quantile.c, all ranks take way 1: no rank waits forever, and thresholds
+ * are exact. */
 static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state)
 {
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
