@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# OpenMPI's all-reduce here: over shared memory, and over TCP between three hosts, each a network namespace of its own, joined by a bridge, with no
-# delay and with one that tc adds. One job of three ranks runs on the three hosts.
+# Measures Open MPI's all-reduce over shared memory, and over TCP between three hosts, without delay and with delays that tc adds. The hosts are
+# network namespaces of this machine, joined by a bridge. One job of three ranks runs on the three hosts.
 #
 #   tests/reproduce/allreduce.sh [PROGRAM ARGUMENT...]      as root, with libopenmpi-dev and iproute2
 #
-# PROGRAM (of MPI, built elsewhere) runs on the three hosts instead of the measurement.
+# PROGRAM (an MPI program) runs on the three hosts instead of the measurement.
 set -euo pipefail
 program=("$@")
 cd "$(dirname "$0")/../.."
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 for tool in mpicc mpirun ip tc; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is missing (libopenmpi-dev openmpi-bin iproute2)"; exit 77; }
 done
-[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces want root"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces need root"; exit 77; }
 work=$(mktemp -d)
 name=motif$$
 tidy() {

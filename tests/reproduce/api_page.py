@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/api.md from a real run: a request and its answer for each route that /openapi.json lists.
+"""Writes docs/reference/api.md from a run of the daemon: a request and its answer for each route in /openapi.json.
 
 usage: api_page.py MOTIFD > docs/reference/api.md       writes the page
        api_page.py MOTIFD --check docs/reference/api.md  runs every example and compares routes, requests and statuses with the page"""
@@ -25,7 +25,7 @@ SIGNAL = {"model": {"layers": [{"name": "pair", "filters": [[1, 1, 1, 1], [1, -1
           "signal": [0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0], "nonzeros": [1]}
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
-MEMBERS_MAX = (30, 6, 4, 3)  # of an object, by how deep it lies
+MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nesting depth
 
 INTRO = """# HTTP API
 
@@ -85,7 +85,7 @@ answer is 204. The stream of all jobs begins at the present. A job keeps its new
 
 
 def shorten(value, depth=0):
-    """The value with long texts, lists and objects cut; how much was cut is stated."""
+    """Returns the value with long texts, lists and objects cut. A cut object states how many members are missing."""
     if isinstance(value, dict):
         most = MEMBERS_MAX[min(depth, len(MEMBERS_MAX) - 1)]
         kept = {name: shorten(item, depth + 1) for name, item in list(value.items())[:most]}
@@ -98,7 +98,7 @@ def shorten(value, depth=0):
 
 
 def layout(value, indent=0, width=120):
-    """JSON on one line where it fits."""
+    """Formats the value as JSON, on one line if it fits into `width` columns."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) + indent <= width or not isinstance(value, (dict, list)):
         return line
@@ -129,7 +129,7 @@ def show(headers, content):
 
 
 class Run:
-    """The examples in an order in which they work; `examples` gets (method, pattern) → (command, status, answer)."""
+    """Runs the examples in an order in which they succeed and fills `examples`: (method, pattern) → (command, status, answer)."""
 
     def __init__(self, daemon, database):
         self.daemon, self.database, self.examples, self.job = daemon, database, {}, ""
@@ -175,7 +175,7 @@ class Run:
         self.examples["GET", pattern] = (command, stream.status, "\n\n".join(blocks) + "\n\n...")
 
     def broken_upload(self, data):
-        """Sends half of an upload with its hash; the rest can follow."""
+        """Sends the first half of an upload, closes the connection, and returns the hash under which the upload can continue."""
         digest = hashlib.sha256(data).hexdigest()
         half = socket.create_connection(("127.0.0.1", self.daemon.port))
         half.sendall((f"PUT /v1/datasets/again?sha256={digest} HTTP/1.1\r\nHost: 127.0.0.1:{self.daemon.port}\r\n"
@@ -190,7 +190,7 @@ class Run:
         return digest
 
     def trainer(self, job):
-        """The messages of motif-train. Its token is never shown, so this one is put into the database by hand."""
+        """Sends the messages of motif-train. The daemon shows a run's token to motif-train only, so this function writes a known token into the database."""
         token, at, names = "motifrun_" + "A" * 43, "/v1/jobs/{id}/run", {"id": job}
         self.await_state(job, "running")
         with sqlite3.connect(self.database, timeout=30) as database:
@@ -278,7 +278,7 @@ class Run:
 
 
 def describe(operation):
-    """Parameters of the query and the errors, from the OpenAPI document."""
+    """Returns the query parameters and the errors of an operation, from the OpenAPI document."""
     lines = []
     for parameter in operation.get("parameters", []):
         if parameter.get("in") == "query":
@@ -310,9 +310,9 @@ def page(run):
 
 
 def outline(text):
-    """Routes, requests and statuses: what does not change from run to run."""
+    """Returns the routes, requests and statuses of a page: the parts that do not change between runs."""
     hidden = re.sub(r"[0-9a-f]{64}|[0-9A-HJKMNP-TV-Z]{26}|/assets/[\w.-]+", "*", text)
-    hidden = re.sub(r"(\$url\*)\n    \d+", r"\1\n    0", hidden)  # 404 in a build without the page
+    hidden = re.sub(r"(\$url\*)\n    \d+", r"\1\n    0", hidden)  # the status is 404 in a build without the dashboard
     return re.findall(r"^(## .*|    \$ .*\n    \d+)$", hidden, re.M)
 
 
@@ -330,17 +330,17 @@ def main(motifd, mode=None, file=None):
         refused = [f"{method} {pattern}: {status}" for (method, pattern), (_, status, _) in run.examples.items()
                    if status >= 300 and pattern != "/assets/{name}"]
         if lacking or refused:
-            sys.exit(f"without an example: {lacking}\nanswered with an error: {refused}")
+            sys.exit(f"routes without an example: {lacking}\nexamples that returned an error: {refused}")
         if mode != "--check":
             print(page(run), end="")
             return
         with open(file, encoding="utf-8") as kept:
             old, new = outline(kept.read()), outline(page(run))
         if old != new:
-            sys.exit(f"{file} is not what the daemon answers; make it again.\n" +
+            sys.exit(f"{file} differs from the answers of the daemon; generate it again:\n" +
                      "\n".join(f"- {line}" for line in old if line not in new) + "\n" +
                      "\n".join(f"+ {line}" for line in new if line not in old))
-        print(f"ok api: {len(routes)} routes answer as their page shows")
+        print(f"ok api: {len(routes)} routes answer as the page shows")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What can be shown of trained models by asking a daemon, and nothing else.
+"""Measures trained models through a daemon's HTTP API alone.
 
-    ask.py perturb JOB [--samples 500]      the perturbation experiment: motifs of one symbol are given another's channel, and the
-                                            label that is read should follow (as in the job's own evaluation, field perturb_samples)
-    ask.py agree JOB JOB... [--least 0.95]  agreement of their motifs, channel by channel, each job with each; fails below --least
-    ask.py latency JOB [--requests 300]     p50, p99 and maximum of a motif query of one input, while whatever runs there runs
-    ask.py rate JOB [--batch 64]            inputs a second in batches: motif maps as arrays, and labels
+    ask.py perturb JOB [--samples 500]      the perturbation experiment: moves the motifs of one symbol to another symbol's channel and
+                                            counts how often the predicted label changes accordingly (the job's own evaluation does
+                                            the same for the field perturb_samples)
+    ask.py agree JOB JOB... [--least 0.95]  compares the motifs of each pair of jobs, channel by channel; fails below --least
+    ask.py latency JOB [--requests 300]     p50, p99 and maximum time of a motif query for one input, beside the jobs that run there
+    ask.py rate JOB [--batch 64]            inputs per second in batches: motif maps as arrays, and labels
 
---url names the daemon. Of a job the latest checkpoint is asked; `motifd bench sparling-forward --threads 1` is the rate to hold `rate` against.
+--url is the daemon's address. Each query uses the latest checkpoint of the job. Compare `rate` with
+`motifd bench sparling-forward --threads 1`.
 """
 import argparse
 import array
@@ -25,7 +27,7 @@ BATCH = 32
 
 
 class Daemon:
-    """One connection that is kept open."""
+    """A client with one connection that stays open."""
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -51,7 +53,9 @@ class Daemon:
 
 
 def meanings(confusion):
-    """The symbol that each channel marks most often, and the channel of each symbol whose channels mark more than 3/4 of it."""
+    """Returns the symbol that each channel marks most often, and the channel of each symbol.
+
+    A symbol has a channel only if its channels mark more than 3/4 of its occurrences."""
     symbols, counts = confusion["symbols"][:-1], confusion["counts"]
     channels = len(counts[0]) - 1
     of_channel = {}
@@ -68,14 +72,14 @@ def meanings(confusion):
 
 
 def turned(label, start, end):
-    """The label with another digit in it: the smallest is read first."""
+    """Returns the label with `end` in place of `start`, rotated so that its smallest digit is first."""
     after = [end if symbol == start else symbol for symbol in label]
     least = after.index(min(after))
     return after[least:] + after[:least]
 
 
 def draw(seed, label, of_symbol):
-    """Which symbol becomes which: one that is there becomes one that is not."""
+    """Chooses a symbol of the label and the symbol, absent from the label, that replaces it; None if there is no such pair."""
     choices = random.Random(seed)
     there = [symbol for symbol in label if symbol in of_symbol]
     others = [symbol for symbol in of_symbol if symbol not in label]
@@ -103,10 +107,10 @@ def perturb(daemon, options):
         tried += len(asked)
         followed += sum(answer["after"]["prediction"] == label for answer, label in zip(after, wanted))
     if tried == 0:
-        sys.exit("no sample is read rightly that could be changed")
+        sys.exit("no sample that could be changed has a correct prediction")
     own = job["result"].get("perturbed")
-    print("%d of %d changed labels are read so: %.1f %%" % (followed, tried, 100 * followed / tried), end="")
-    print("" if own is None else "; by the job's own evaluation %.1f %%" % (100 * own))
+    print("%d of %d predictions follow the change: %.1f %%" % (followed, tried, 100 * followed / tried), end="")
+    print("" if own is None else "; the job's own evaluation: %.1f %%" % (100 * own))
     return 0
 
 
@@ -115,7 +119,7 @@ def perturb(daemon, options):
 
 def agree(daemon, options):
     least = 1
-    print("| job | with | agreement | least | by channel |\n| --- | --- | --- | --- | --- |")
+    print("| job | with | agreement | least | each channel |\n| --- | --- | --- | --- | --- |")
     for one, two in itertools.combinations(options.job, 2):
         found = daemon.ask("/v1/jobs/%s/compare" % one, {"with": two, "samples": options.samples})
         each = " ".join("%.1f" % (100 * channel["agreement"]) for channel in found["channels"])
@@ -134,7 +138,7 @@ def latency(daemon, options):
         daemon.bytes(path, {"inputs": [{"sample": {"seed": seed}}]})
         took.append(1e3 * (time.perf_counter() - began))
         time.sleep(options.pause)
-    took = sorted(took[5:])  # the first open the model
+    took = sorted(took[5:])  # the first queries load the model
     running = daemon.ask("/v1/jobs?state=running")["jobs"]
     print("%d requests while %d jobs run: p50 %.1f ms, p99 %.1f ms, at most %.1f ms"
           % (len(took), len(running), took[len(took) // 2], took[min(len(took) - 1, int(len(took) * 0.99))], took[-1]))
@@ -142,7 +146,7 @@ def latency(daemon, options):
 
 
 def npy(values, shape):
-    """The file of an array of float32."""
+    """Returns the bytes of an .npy file with these float32 values."""
     head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % "".join("%d, " % side for side in shape)
     head = head.ljust((len(head) + 11 + 63) // 64 * 64 - 11) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + array.array("f", values).tobytes()
@@ -152,11 +156,11 @@ def processor_seconds(daemon):
     for line in daemon.bytes("/metrics", accept="text/plain").decode().splitlines():
         if line.startswith("process_cpu_seconds_total "):
             return float(line.split()[1])
-    sys.exit("the daemon does not say what time it has used")
+    sys.exit("/metrics has no process_cpu_seconds_total")
 
 
 def rate(daemon, options):
-    """One array of all inputs is sent, made before the clock runs; `motifs` answers with whole maps, `predict` with labels."""
+    """Sends one array with all inputs, made before the clock starts. `motifs` returns whole maps, `predict` returns labels."""
     job = "/v1/jobs/%s/" % options.job[0]
     answers = daemon.ask(job + "motifs", {"inputs": [{"sample": {"seed": s}} for s in range(options.batch)]})["answers"]
     body = npy([value for answer in answers for value in answer["input"]["values"]], [options.batch] + answers[0]["input"]["shape"])
@@ -168,7 +172,7 @@ def rate(daemon, options):
             daemon.bytes(job + query + "?batch=1", body, accept)
             took.append(clock() - began)
         took = sorted(took[1:])
-        print("%s: %.0f inputs a second in batches of %d, at best %.0f"
+        print("%s: median %.0f inputs per second in batches of %d, best %.0f"
               % (name, options.batch / took[len(took) // 2], options.batch, options.batch / took[0]))
     return 0
 
@@ -185,7 +189,7 @@ def main():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clock", choices=("wall", "processor"), default="wall",
-                        help="processor: the daemon's time on a processor, when it does nothing else")
+                        help="processor: measure the daemon's processor time; the daemon must have no other work")
     options = parser.parse_args()
     return {"perturb": perturb, "agree": agree, "latency": latency, "rate": rate}[options.what](Daemon(options.url), options)
 

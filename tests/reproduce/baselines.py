@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The table of SPARLING's baselines and ablations (Table 1, Fig. 5, sections J.1 to J.3, Table 2 of the paper) in one command:
+"""Reproduces SPARLING's baselines and ablations (Table 1, Fig. 5, sections J.1 to J.3, Table 2 of the paper) in one command:
 
     baselines.py --out FOLDER --preset digitcircle-quick [--set FIELD=VALUE]... [--rows sparling,l1-1,...]
 
-Every row is a job of one daemon, which is started on FOLDER/motifd.db unless --url names another one. A row that is there
-already is not trained again, and one that was broken off goes on from its last checkpoint, so the command can be ended and
-given again at any time. After each row FOLDER holds the table so far, as table.csv and table.md, with the published figures
-and the order of outcomes beside, and each row's pictures in FOLDER/ROW: of the row `sparling` these are error against density
-(Fig. 4) and the rise of the error with binned activations (Fig. 8). --list prints the rows with what they set.
+Every row is a job of one daemon. The script starts the daemon on FOLDER/motifd.db unless --url names a running one. The same
+command continues an interrupted run: finished rows are not trained again, and an interrupted row resumes from its last
+checkpoint. After each row the script writes the table so far to FOLDER/table.csv and FOLDER/table.md, with the published
+figures and the published order of outcomes. It writes each row's pictures to FOLDER/ROW; those of the row `sparling` show error
+against density (Fig. 4) and the rise of the error with binned activations (Fig. 8). --list prints the rows with their settings.
 
-Densities follow from the preset: its density_final stands for one active position a symbol, as the published one does.
+Densities derive from the preset's density_final, which, like the published one, corresponds to one active position per symbol.
 """
 import argparse
 import csv
@@ -28,12 +28,12 @@ from sweep import ENDED, Daemon, cell, pair, value_of  # noqa: E402
 FIGURES = ("fpe", "fne", "ce", "e2ee", "exact", "achieved_density", "single_error")
 TITLES = ("FPE", "FNE", "CE", "E2EE", "exact", "density", "single-motif error")
 
-# Nothing ends the run before its last sample.
+# These settings keep the run from ending before its last sample.
 TO_THE_END = {"target_start": 1, "target_max": 1, "plateau_validations": 0}
-# The recipe's own aids, which no published run has: fewer symbols at first, and channels that begin anew.
+# Switches off two aids that no published run has: the curriculum (fewer symbols at first) and reinitialised dead channels.
 UNAIDED = {"curriculum": 0, "reinitialise_below": 0}
-# Penalties act on the map's strength: it reaches the head as it is, from a batch norm with a gain, as published. Training ends
-# with the first validation above the target.
+# A penalty acts on the magnitude of the motif map, so the head receives the map unscaled, from an affine batch norm, as published.
+# Training ends with the first validation above the target.
 PENALTY = {"density_start": 0.5, "density_final": 0.4, "plateau_validations": 0, "batch_norm": "affine", "motif_scale": "none"}
 
 
@@ -53,7 +53,7 @@ def penalty(kind, weight):
     return lambda least: dict(PENALTY, sparsity=kind, sparsity_penalty=weight, **({"kl_rate": least} if kind == "kl" else {}))
 
 
-# Name, title, settings by the least density, published percents in the order of FIGURES.
+# Name, title, settings as a function of the final density, published percentages in the order of FIGURES.
 ROWS = [
     ("sparling", "SPARLING", always(single_samples=10000, binning_samples=2000, perturb_samples=1000),
      (1.48, 0.42, 1.16, 0.74, None, 0.005, 1.24)),
@@ -64,7 +64,7 @@ ROWS = [
     ("no-annealing-1.5", "no annealing, 1.5 times the least density", at_once(1.5), (None, None, None, 71.0, None, 0.0067, None)),
     ("no-annealing-1.1", "no annealing, 1.1 times", at_once(1.1), (None, None, None, 68.1, None, 0.005, None)),
     ("unaided", "SPARLING without curriculum and reinitialisation", always(**UNAIDED), (1.48, 0.42, 1.16, 0.74, None, 0.005, None)),
-    ("no-annealing-unaided", "no annealing, 1.1 times, without these", at_once_unaided(1.1), (None, None, None, 68.1, None, 0.005, None)),
+    ("no-annealing-unaided", "no annealing, 1.1 times, without both", at_once_unaided(1.1), (None, None, None, 68.1, None, 0.005, None)),
     ("non-sparse", "non-sparse (a density of 0.5)", lambda least: dict(TO_THE_END, density_start=0.5, density_final=0.5),
      (None, None, None, 0.23, None, 50, None)),
     ("retrained", "retrained without the bottleneck", always(sparsity="identity", freeze="motifs", curriculum=0, **TO_THE_END),
@@ -82,7 +82,7 @@ ROWS = [
 ]
 FROM = {"retrained": "sparling"}
 
-# What the paper found, as relations: (row, figure, other row), the first below the second.
+# The order of outcomes in the paper: (row, figure, other row) means that the figure of the first row is lower.
 ORDER = [
     ("sparling", "e2ee", "no-norm"), ("sparling", "e2ee", "no-norm-single"), ("sparling", "e2ee", "no-annealing-1.5"),
     ("sparling", "e2ee", "no-annealing-1.1"), ("unaided", "e2ee", "no-annealing-unaided"), ("sparling", "ce", "single"),
@@ -115,7 +115,7 @@ def run_row(options, daemon, name, settings, jobs):
         time.sleep(options.poll)
         job = daemon.ask("/v1/jobs/" + job["id"])
         if job["state"] == "paused":
-            sys.exit("the job of the row %s is paused; resume it and give the command again" % name)
+            sys.exit("the job of row %s is paused; resume it and run the command again" % name)
     return job
 
 
@@ -141,7 +141,7 @@ def beside(ours, published):
 
 
 def outcomes(found):
-    """Each relation of the paper that both rows can tell of."""
+    """Yields each relation of ORDER for which both rows have the figure."""
     at = {name: dict(zip(FIGURES, percents(job))) for name, job in found.items()}
     for low, figure, high in ORDER:
         a, b = at.get(low, {}).get(figure), at.get(high, {}).get(figure)
@@ -153,7 +153,7 @@ def write_markdown(path, found):
     with open(path, "w", encoding="utf-8") as file:
         def line(cells):
             file.write("| " + " | ".join(cells) + " |\n")
-        file.write("All figures in percent; in brackets the published ones.\n\n")
+        file.write("All figures in percent; published figures in parentheses.\n\n")
         line(("row", "samples") + TITLES)
         line(["---"] * (2 + len(TITLES)))
         for name, title, _, published in ROWS:
@@ -204,12 +204,12 @@ def main():
     parser.add_argument("--set", action="append", default=[], type=pair, metavar="FIELD=VALUE", help="for every row")
     parser.add_argument("--row-set", action="append", default=[], type=pair, metavar="ROW:FIELD=VALUE", help="for one row")
     parser.add_argument("--rows", default=",".join(row[0] for row in ROWS), type=lambda text: text.split(","),
-                        help="some, in the order in which they are to be run")
+                        help="the rows to run, in this order")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--motifd", default="build/motifd")
-    parser.add_argument("--url", help="of a running daemon")
-    parser.add_argument("--poll", type=float, default=2.0, help="seconds")
-    parser.add_argument("--build", default="", help="goes into the keys: name another to compute everything again")
+    parser.add_argument("--url", help="address of a running daemon")
+    parser.add_argument("--poll", type=float, default=2.0, help="seconds between two requests for the state of a job")
+    parser.add_argument("--build", default="", help="part of the idempotency keys: another value trains every row again")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
@@ -218,10 +218,10 @@ def main():
         return 0
     unknown = set(options.rows) - {row[0] for row in ROWS}
     if unknown:
-        parser.error("no row %s; --list names them" % ", ".join(sorted(unknown)))
+        parser.error("there is no row %s; --list prints all rows" % ", ".join(sorted(unknown)))
     for place, name in enumerate(options.rows):
         if name in FROM and FROM[name] not in options.rows[:place]:
-            parser.error("%s begins with the weights of %s, which must come before it" % (name, FROM[name]))
+            parser.error("%s starts from the weights of %s; name %s before it" % (name, FROM[name], FROM[name]))
     os.makedirs(options.out, exist_ok=True)
     if options.url:
         return 0 if work(options, options.url) else 1
@@ -230,7 +230,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     try:
         return 0 if work(options, process.url) else 1
-    finally:  # it saves what is under way
+    finally:  # the daemon saves a checkpoint of the running job
         process.end()
 
 

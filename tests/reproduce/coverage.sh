@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Which lines and branches the tests go through: overall, by room, and the files where most is missing.
+# Measures the line and branch coverage of the tests: overall, for each folder, and the files with the most uncovered branches.
 #
-#   tests/reproduce/coverage.sh                    builds build-coverage, runs the suites unit and wire, counts
-#   tests/reproduce/coverage.sh -r storage,api     counts in these rooms only: the rest is built as always, so this is minutes and not an hour
-#   tests/reproduce/coverage.sh -s unit            this suite only (more than one: -s unit -s wire)
-#   tests/reproduce/coverage.sh -t "NAME NAME"     these tests only
+#   tests/reproduce/coverage.sh                    builds build-coverage, runs the suites unit and wire, prints the coverage
+#   tests/reproduce/coverage.sh -r storage,api     measures these folders only; takes minutes instead of an hour, because the rest is built normally
+#   tests/reproduce/coverage.sh -s unit            runs this suite only (more than one: -s unit -s wire)
+#   tests/reproduce/coverage.sh -t "NAME NAME"     runs these tests only
 #   tests/reproduce/coverage.sh -k ...             keeps the counts of earlier runs and adds to them
-#   tests/reproduce/coverage.sh -n ...             runs nothing: counts what earlier runs left
+#   tests/reproduce/coverage.sh -n ...             runs no tests: prints the coverage of earlier runs
 #
-# gcc counts, gcovr (Debian package) reads. What is counted is compiled without optimisation, so a branch is one of the source: a condition of
-# `a && b` has four. Assertions are left out, as they are from a release. No other branch is: also those that only a fault of hardware or
-# kernel would take count as missing. core/kernels/fast is compiled with small tiles, as sanitizers have it. Counters are atomic. What a
-# process that SIGKILL ends has done does not count; others write it down however they end (coverage_ends.c).
-# On one core (`taskset -c 0`) threads do not wait for each other's counters: a training takes a fraction of the time. mpirun wants its cores.
+# gcc counts; gcovr (Debian package) reads the counts. The measured files are compiled without optimisation, so that branches are those of the
+# source: the condition `a && b` has four. Assertions are compiled out, as in a release. All other branches count, even those that only a fault
+# of hardware or kernel would take. core/kernels/fast is compiled with small tiles, as in builds with sanitizers. Counters are atomic. The counts
+# of a process that SIGKILL ends are lost; every other process writes its counts however it ends (coverage_ends.c).
+# On one core (`taskset -c 0`) threads do not wait for each other's counters, so a training takes a fraction of the time; mpirun needs its cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="build-coverage"
-rooms=core,storage,api,server,trainer
+folders=core,storage,api,server,trainer
 suites=() tests='' keep=no run=yes
 while getopts r:s:t:kn option; do
     case $option in
-    r) rooms=$OPTARG ;;
+    r) folders=$OPTARG ;;
     s) suites+=("$OPTARG") ;;
     t) tests=$OPTARG ;;
     k) keep=yes ;;
@@ -31,7 +31,7 @@ done
 [ "${#suites[@]}" -gt 0 ] || suites=(unit wire)
 command -v gcovr >/dev/null || { echo "gcovr is not installed (Debian package gcovr)"; exit 77; }
 
-# The compiler: gcc, and for sources of these rooms with counters.
+# The compiler is gcc, with counters for the sources of the measured folders.
 wrapper=$PWD/$build-compiler/cc
 mkdir -p "$build-compiler"
 cat >"$wrapper.new" <<EOF
@@ -47,14 +47,14 @@ for argument; do
 done
 compiler=(gcc)
 command -v ccache >/dev/null && compiler=(ccache gcc)
-case ,$rooms, in *,"\$source",*) exec "\${compiler[@]}" "\$@" --coverage -fprofile-update=atomic "\${more[@]}" ;; esac
+case ,$folders, in *,"\$source",*) exec "\${compiler[@]}" "\$@" --coverage -fprofile-update=atomic "\${more[@]}" ;; esac
 [ "\$source" != none ] || for argument; do [ "\$argument" = -c ] && exec "\${compiler[@]}" "\$@"; done
 for argument; do case \$argument in -c | --version | -E | -print* | -dump*) exec "\${compiler[@]}" "\$@" ;; esac; done
 case " \$* " in *" -shared "*) exec "\${compiler[@]}" "\$@" --coverage ;; esac
 ends=(-Wl,--wrap=_exit,--wrap=execv,--wrap=execvp,--wrap=fork,--wrap=raise "$PWD/$build-compiler/ends.o")
 exec "\${compiler[@]}" "\$@" --coverage "\${ends[@]}"
 EOF
-if ! cmp -s "$wrapper" "$wrapper.new"; then # other rooms, another build
+if ! cmp -s "$wrapper" "$wrapper.new"; then # other folders need another build
     mv "$wrapper.new" "$wrapper"
     chmod +x "$wrapper"
     rm -rf "$build"
@@ -70,9 +70,9 @@ if [ "$run" = yes ]; then
     what=("${suites[@]/#/--suite=}")
     [ -z "$tests" ] || read -ra what <<<"$tests"
     meson test -C "$build" --no-rebuild --timeout-multiplier 20 --logbase coverage --print-errorlogs "${what[@]}" || status=$?
-    [ "$status" = 0 ] || echo "some tests did not pass: what they should have shown may be missing below"
+    [ "$status" = 0 ] || echo "some tests failed; their coverage may be missing below"
 fi
-# core is compiled a second time, with doubles: gcovr 5 cannot put both together, and the floats are what ships.
-gcovr --root . --filter "($(tr , '|' <<<"$rooms"))/" --exclude-directories "$build/tests" --exclude-directories ".*_double.*" --json-summary "$build/coverage.json" \
+# core is compiled a second time, with doubles. gcovr 5 cannot merge both, and the build with floats is the one that ships.
+gcovr --root . --filter "($(tr , '|' <<<"$folders"))/" --exclude-directories "$build/tests" --exclude-directories ".*_double.*" --json-summary "$build/coverage.json" \
     --gcov-ignore-parse-errors "$build" >"$build/coverage.txt"
 python3 tests/reproduce/coverage.py "$build/coverage.json"

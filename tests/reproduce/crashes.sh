@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Storage under kill -9 and under loss of power, by the hour: every run of either test is a fresh database, killed 12 times, or without power 30
-# times, at random moments; after each, everything acknowledged must be there, once and whole. Ends at the first fault, and leaves its words.
+# Repeats the storage tests with kill -9 and with simulated loss of power for hours. Each run of a test uses a new database and interrupts it at
+# random moments: 12 kills, or 30 losses of power. After each interruption, everything acknowledged must be stored completely and exactly once.
+# The script ends at the first fault and prints the output of the test.
 #
-#   tests/reproduce/crashes.sh BUILD [KILLS [LOSSES]]     2000 kills and 1000 losses of power without them
+#   tests/reproduce/crashes.sh BUILD [KILLS [LOSSES]]     2000 kills and 1000 losses of power by default
 set -euo pipefail
 build=$1 kills=${2:-2000} losses=${3:-1000}
 
-# repeat TEST TIMES A_RUN
+# repeat TEST TOTAL PER_RUN
 repeat() {
-    local program=$build/tests/crash/test_$1 done=0 words
+    local program=$build/tests/crash/test_$1 done=0 output
     while [ "$done" -lt "$2" ]; do
-        words=$("$program" 2>&1) || { echo "$words"; exit 1; }
+        output=$("$program" 2>&1) || { echo "$output"; exit 1; }
         done=$((done + $3))
-        grep acknowledged <<<"$words" >>"$work/$1"
+        grep acknowledged <<<"$output" >>"$work/$1"
         printf '\r%s: %d of %d ' "$1" "$done" "$2" >&2
     done
     printf '\n' >&2

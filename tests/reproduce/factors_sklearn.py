@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our boosted trees, logistic regression and factorisation beside scikit-learn's on the same data.
+"""Compares our boosted trees, logistic regression and factorisation with scikit-learn's on the same data.
 
     factors_sklearn.py build/tests/reproduce/factors_probe
 
@@ -26,7 +26,7 @@ def ours(x, y, *words):
 def report(name, worst, limit):
     global failed
     failed += worst > limit
-    print("%s %s: off by at most %.4g (limit %g)" % ("ok" if worst <= limit else "FAILED", name, worst, limit))
+    print("%s %s: largest difference %.4g (limit %g)" % ("ok" if worst <= limit else "FAILED", name, worst, limit))
 
 
 rng = np.random.RandomState(7)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The cases of a factors job as a table in Markdown, from what `train` printed, or the topics of its last model, with titles of rows:
+"""Prints the cases of a factors job, or with `topics` the topics of its last model, as a Markdown table. Input: the output of `train`.
 
     train --kind factors --preset abstracts-table ... > out.txt
     factors_table.py out.txt [topics]
 
-A line a model (and correlation); means and deviations over folds or drawings, medians over synthetic data sets."""
+The table has a line for each model (and correlation), with means and standard deviations over folds or random draws, and medians
+over synthetic data sets."""
 import signal
 import statistics
 import sys
@@ -14,7 +15,7 @@ FIGURES = ["mse", "nll", "recall_at_5", "ndcg_at_10", "accuracy", "dci", "column
 
 
 def members(path, wanted):
-    """Lines of the result's member `wanted`, stripped; indentation is its structure."""
+    """Returns the lines of the result's member `wanted`, stripped. Indentation shows which lines belong to it."""
     inside = False
     for line in open(path, encoding="utf-8"):
         if line.strip() and not line.startswith(" "):
@@ -24,7 +25,7 @@ def members(path, wanted):
 
 
 def cases(path):
-    """Of one output, or of several one behind another."""
+    """Returns the cases of one output, or of several outputs in one file."""
     found = []
     for line in members(path, "curve"):
         name, _, value = line.partition(": ")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every allocation of every route, method and migration fails in turn: what the tests do in strides, without them.
+# Lets every allocation of every route, method and migration fail, one after another. In the unit suite the same tests fail only every n-th allocation.
 #
-#   tests/reproduce/faults.sh BUILD     minutes with a release build, hours with sanitizers (which see leaks)
+#   tests/reproduce/faults.sh BUILD     takes minutes with a release build, hours with sanitizers (which also find leaks)
 set -euo pipefail
 build=$(realpath "${1:-build}")
 cd "$(dirname "$0")/../.."

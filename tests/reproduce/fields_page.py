@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/fields.md and metrics.md from what a daemon answers to GET /v1/kinds and /v1/kinds/{kind}.
+"""Writes docs/reference/fields.md and metrics.md from a daemon's answers to GET /v1/kinds and /v1/kinds/{kind}.
 
 usage: fields_page.py MOTIFD FOLDER            writes FOLDER/fields.md and FOLDER/metrics.md
        fields_page.py MOTIFD --check FOLDER    fails when a name on the pages differs from the daemon's"""
@@ -29,7 +29,7 @@ def number(value):
 
 
 def allowed(field):
-    """The range in a form that is short enough for a table."""
+    """Returns the allowed range in a form that is short enough for a table."""
     if field.get("choices"):
         return ", ".join(field["choices"])
     if field["type"] in ("integer", "number") and "min" in field:
@@ -107,9 +107,9 @@ def main(motifd, *words):
             continue
         with open(path, encoding="utf-8") as page:
             old, new = (set(re.findall(r"^(?:## \w+|\| `[^`]+`)", lines, re.M)) for lines in (page.read(), text))
-        faults += [f"{path}: {line} is {'no longer there' if line in old else 'missing'}" for line in sorted(old ^ new)]
+        faults += [f"{path}: {line} is {'obsolete' if line in old else 'missing'}" for line in sorted(old ^ new)]
     if faults:
-        sys.exit("\n".join(faults) + f"\nmake the pages again: {COMMAND}")
+        sys.exit("\n".join(faults) + f"\ngenerate the pages again: {COMMAND}")
     print(f"ok fields: {len(kinds)} kinds")
 
 

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Three hosts on one machine, sourced by allreduce.sh and three_hosts.sh: network namespaces with names and addresses of their own (10.77.0.1 to .3),
-# joined by a bridge. As root, with iproute2 and openmpi-bin.
+# Simulates three hosts on one machine for allreduce.sh and three_hosts.sh, which source this file. A host is a network namespace with its own host
+# name and address (10.77.0.1 to .3); a bridge joins them. Needs root, iproute2 and openmpi-bin.
 #
-#   hosts_make NAME FOLDER      NAME-1 to NAME-3 and NAME-hub; fills the array hosts_mpi: mpirun on all three; FOLDER: for its agent
-#   hosts_end NAME
-#   on_host NAME I COMMAND...   in that host's network and under its name
+#   hosts_make NAME FOLDER      creates NAME-1 to NAME-3 and NAME-hub; sets the array hosts_mpi, a mpirun command for all three hosts; writes
+#                               mpirun's launch agent to FOLDER
+#   hosts_end NAME              removes the hosts
+#   on_host NAME I COMMAND...   runs the command in host I's network and under its name
 hosts_make() {
     local name=$1 folder=$2 i
     ip netns add "$name-hub"
@@ -18,7 +19,7 @@ hosts_make() {
         ip -n "$name-$i" address add "10.77.0.$i/24" dev eth0
         ip -n "$name-$i" link set eth0 up
     done
-    # What mpirun starts on another host goes into that host's namespaces.
+    # mpirun starts programs on another host through this agent, which enters that host's namespaces.
     cat >"$folder/agent" <<AGENT
 #!/bin/sh
 host=\${1##*.}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds pages of LaTeX-OCR against pdflatex and poppler (Debian's texlive-latex-base and poppler-utils):
+"""Compares our pages of LaTeX-OCR with pages from pdflatex and poppler (Debian packages texlive-latex-base and poppler-utils):
 
     python3 tests/reproduce/latex_reference.py build/tests/reproduce/latex_sheet [COUNT]
 
-Prints how far the ends of the ink are apart, and the share of black pixels that differ after binarising."""
+Prints the largest distance between the outermost ink pixels of both pages, and the share of black pixels that differ after binarising."""
 import glob
 import subprocess
 import sys
@@ -61,8 +61,8 @@ def main():
             differing += ((page <= BLACK) != (own <= BLACK)).sum()
             black += (page <= BLACK).sum()
     for pixels, pages in enumerate(np.bincount(apart)):
-        print(f"{pages} pages: ends of the ink {pixels} px apart at most")
-    print(f"{cut} pages larger than the picture, left out")
+        print(f"{pages} pages: outermost ink pixels at most {pixels} px apart")
+    print(f"{cut} pages left out because they are larger than the picture")
     print(f"black pixels: {black} in the reference, {differing} differ ({100 * differing / black:.1f} %)")
     return 0 if max(apart) <= 1 else 1
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""How far the loss curve of 2 and 4 ranks is from that of one over 200 updates, for every method, as a table: in stretches, each from what one rank
-has saved (10 updates of SPARLING, 20 of others, which report a loss so often), and left alone from the first update on.
+"""Prints a table of the largest relative difference between the loss curves of 2 and 4 ranks and that of one rank, over 200 updates, for every method.
 
-usage: rank_curves.py RANKS [--alone] [NAME ...]     RANKS: build/tests/reproduce/ranks, or ranks_double for the whole core in double; --alone:
-no stretches; NAME: rows whose name begins so; wants mpirun"""
+Each row has two comparisons. "By stretches": every stretch starts from the state that one rank has saved (10 updates for SPARLING, 20 for other
+methods, which is how often they report a loss). "Left alone": the ranks run from the first update to the last.
+
+usage: rank_curves.py RANKS [--alone] [NAME ...]     RANKS: build/tests/reproduce/ranks, or ranks_double for the whole core in double;
+--alone: no stretches; NAME: only rows whose name begins with it. Needs mpirun."""
 import os
 import subprocess
 import sys

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""SIGKILL under mpirun: a rank, mpirun, the daemon, KILLS times each, every one after a new checkpoint of the run that it hits. Each of three jobs of two
-ranks must end with the result and the curves of one that nobody disturbed, and no process may outlive what started it. Says how long it took until
-training went on.
+"""Kills a rank, then mpirun, then the daemon with SIGKILL, KILLS times each, every time after a new checkpoint of the run.
 
-usage: rank_kills.py BUILD/motifd [KILLS]     20"""
+Three jobs of two ranks are disturbed in this way. Each must end with the result and the curves of an undisturbed job, and no process may outlive its
+parent. Prints how long the processes needed to end and how long it took until the next checkpoint.
+
+usage: rank_kills.py BUILD/motifd [KILLS]     20 kills by default"""
 import os
 import signal
 import statistics
@@ -21,7 +22,7 @@ SAMPLES = 600 * KILLS
 
 
 def both(job):
-    """Two ranks and who started them."""
+    """Waits for the two ranks of a job; returns their process ids and those of the processes that started them."""
     return await_("ranks", lambda: (lambda seen: seen if len(seen[0]) == 2 and seen[1] else None)(mpi.processes(job)))
 
 
@@ -53,7 +54,7 @@ def main():
                 times = [hit(daemon, job, what, round_) for round_ in range(KILLS)]
                 compare(outcome(daemon, job), wanted)
                 mpi.gone(job)
-                print(f"{what}: {KILLS} times, the same weights and curves, no orphan; all gone after {statistics.median(t[0] for t in times):.2f} s "
+                print(f"{what}: {KILLS} kills, the same weights and curves, no orphan; all processes ended after {statistics.median(t[0] for t in times):.2f} s "
                       f"(at most {max(t[0] for t in times):.2f}), the next checkpoint after {statistics.median(t[1] for t in times):.1f} s "
                       f"(at most {max(t[1] for t in times):.1f})", flush=True)
             assert daemon.end() == 0

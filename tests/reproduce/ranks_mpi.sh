@@ -1,6 +1,6 @@
 #!/bin/sh
-# ranks_mpi.sh MPIRUN RANKS: a short run on one, two and three MPI processes. One is the run without MPI, bit for bit; two give the same bits
-# twice; two and three stay near one rank's curve.
+# ranks_mpi.sh MPIRUN RANKS: a short training on one, two and three MPI processes. One process gives the same weights as a run without MPI, bit for
+# bit. Two processes give the same weights in two runs. The loss curve of three processes stays near that of one.
 set -eu
 mpirun=$1 program=$2
 dir=$(mktemp -d)

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""The cost model of docs/lab/scaling.md: prints its tables, draws its picture.
+"""The cost model of docs/lab/scaling.md: prints its tables and draws its picture.
 
     scaling_model.py [--dry-runs FILE] [--png FILE]
 
-A step of one preset on p ranks, each a machine like the one measured (two cores), the batch b split over them:
+The model of one step of a preset on p ranks. Each rank is a machine like the measured one (two cores); the ranks share the batch b:
 
-    compute     ceil(b / p) * c                   c: seconds a sample
-    gradients   2 (p - 1) a + 2 (p - 1) / p n / B  n: bytes of the gradients; a, B: latency and bytes a second of the network
-    small sums  r ceil(log2 p) a                  r: sums of statistics and of the quantile a step, each a few hundred bytes
+    compute     ceil(b / p) * c                   c: seconds per sample
+    gradients   2 (p - 1) a + 2 (p - 1) / p n / B  n: bytes of the gradients; a, B: latency and bytes per second of the network
+    small sums  r ceil(log2 p) a                  r: sums per step for statistics and the quantile, each a few hundred bytes
     step        compute + max(0, gradients - 2/3 compute) + small sums
 
-since gradients travel while the backward pass, two thirds of the compute, goes on. c is measured where SECONDS has it; else it is the dry run's FLOPs a
-sample by its rate. --dry-runs: a JSON list of answers to POST /v1/jobs?dry_run=1 for other presets than those below."""
+The ranks exchange gradients during the backward pass, which is two thirds of the compute. c is the measured value in SECONDS if there is one, else the
+dry run's FLOPs per sample divided by its rate. --dry-runs: a JSON list of answers to POST /v1/jobs?dry_run=1, for presets that are not listed below."""
 import argparse
 import json
 import math
 
-# name: parameters, FLOPs a sample, batch, bytes of a checkpoint (POST /v1/jobs?dry_run=1), GFLOPS of two threads: of sparling what digitcircle and
-# digitcircle-paper reach below (271 and 259), of others what the dry run assumes.
+# name: parameters, FLOPs per sample, batch, bytes of a checkpoint (all from POST /v1/jobs?dry_run=1), GFLOPS of two threads. The GFLOPS of sparling are
+# those that digitcircle and digitcircle-paper reach (271 and 259); those of other kinds are the dry run's assumption.
 SPARLING = 260
 PRESETS = {
     "digitcircle-quick": (187900, 496216704, 8, 2320336, SPARLING), "digitcircle": (371734, 1323137280, 8, 4526344, SPARLING),
@@ -31,7 +31,7 @@ PRESETS = {
 }
 SECONDS = {"digitcircle": 1 / 205, "digitcircle-paper": 1 / 6.46}  # docs/lab/performance.md: two threads, idle machine, dense
 SPARLING_SUMS, OTHER_SUMS = 26, 2
-NETWORKS = {  # latency in seconds, bytes a second: nominal, but for the first, which allreduce.sh measured between two processes
+NETWORKS = {  # latency in seconds, bytes per second; nominal, except the first, which allreduce.sh measured between two processes
     "shared memory": (0.4e-6, 8.5e9), "1 Gb/s": (50e-6, 0.117e9), "10 Gb/s": (20e-6, 1.17e9), "100 Gb/s, RDMA": (2e-6, 11.7e9)}
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
@@ -58,7 +58,7 @@ def speedup(name, presets, ranks, network, batch=None):
 
 
 def best(name, presets, network):
-    """The most ranks that are used at half of their time or better, with the preset's own batch."""
+    """Returns the largest number of ranks whose efficiency is at least one half, with the preset's own batch."""
     good = [p for p in RANKS if p <= presets[name][2] and speedup(name, presets, p, network) >= p / 2]
     return max(good), speedup(name, presets, max(good), network)
 
@@ -83,11 +83,11 @@ def main():
                 presets.setdefault(answer["preset"], (answer["parameters"], answer["flops_per_sample"], answer["config"].get("batch") or 1,
                                                       answer["checkpoint_bytes"], rate))
     ethernet = [(name, network) for name, network in NETWORKS.items() if name != "shared memory"]
-    print("The preset's own batch: the most ranks that are used at half of their time or better, and how much faster they are.\n")
+    print("The preset's own batch: the largest number of ranks with an efficiency of at least one half, and their speedup.\n")
     table(["preset", "batch", "gradients", "step on one"] + [name for name, _ in ethernet],
           [[name, str(presets[name][2]), f"{4 * presets[name][0] / 1e6:.3g} MB", f"{step(name, presets, 1, (0, 1))[0] * 1e3:.3g} ms"]
            + ["{}: {:.1f}x".format(*best(name, presets, network)) for _, network in ethernet] for name in presets])
-    print("A batch that grows with the ranks (the preset's own on each; another training than the preset's): share of the time that computes.\n")
+    print("A batch that grows with the ranks (each rank has the preset's own batch, so the training differs from the preset's): efficiency.\n")
     table(["preset", "network"] + [str(p) for p in RANKS[3:]],
           [[name, label] + [f"{speedup(name, presets, p, network, p * presets[name][2]) / p:.2f}" for p in RANKS[3:]]
            for name in ("digitcircle", "digitcircle-paper", "audio-sequence-paper", "latex-ocr-paper", "movielens", "tree-mlp") for label, network in ethernet])

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""slowhttptest (Debian package) in its three modes with 1,000 connections against the daemon: slow heads, slow bodies, slow readers.
+"""Attacks a daemon with slowhttptest (Debian package) in three modes and 1,000 connections: slow heads, slow bodies, slow readers.
 
     slowhttp.py build/motifd [--connections 1000] [--seconds 40]
 
-Twice: with the daemon's own limits, where one address gets 128 connections, and with limits that let all of them in, so that only deadlines send
-them away. Meanwhile somebody at another address (127.0.0.2) asks /healthz ten times a second, each time on a new connection. Printed are the
-answers, their median, 99th percentile and longest, how many slow connections there were at once, how long the test took (it ends when none is left),
-and how many descriptors more than before the daemon has then: a slow reader does not see that its connection was closed before it has read what the
-kernel keeps for it. Exit code 1: a request was not answered, slow heads or bodies outlived their deadline, or connections are left."""
+Each mode runs twice: with the daemon's default limits (128 connections per address), and with limits that accept all connections, so that only
+deadlines close them. Meanwhile a client at another address (127.0.0.2) requests /healthz ten times per second, each time on a new connection. The
+script prints the number of answers with their median, 99th percentile and longest time, the largest number of simultaneous slow connections, the
+duration of the test (it ends with the last connection), and how many more descriptors the daemon has open than before. Some may remain: a slow reader
+notices that its connection was closed only after it has read the kernel's buffer. Exit code 1: a request had no answer, slow heads or bodies outlived
+their deadline, or too many connections remain."""
 import argparse
 import csv
 import http.client
@@ -24,8 +25,8 @@ from daemon import Daemon  # noqa: E402
 
 MODES = {"heads": ["-H", "-i", "5"], "bodies": ["-B", "-i", "5", "-s", "8192", "-f", "application/json"], "readers": ["-X", "-n", "1", "-z", "5"]}
 TARGETS = {"heads": "/v1/jobs", "bodies": "/v1/jobs", "readers": "/openapi.json"}
-DEADLINE = 20  # of heads and bodies: 10 s, until all are there, and until the test looks
-SPARE = 16      # connections of its own and of who asks meanwhile
+DEADLINE = 20  # seconds for slow heads and bodies: the daemon's 10 s, the time to open all connections, and the time until slowhttptest notices the end
+SPARE = 16  # descriptors that the daemon itself and the client of /healthz may have opened meanwhile
 
 
 def ask_until(port, done, times, faults):
@@ -78,8 +79,8 @@ def main():
         print("slowhttptest is not installed (Debian package slowhttptest)")
         return 77
     good = True
-    room = str(2 * options.connections)
-    for name, limits in (("the daemon's own limits", []), ("room for all", ["--connections", room, "--connections-per-address", room])):
+    enough = str(2 * options.connections)
+    for name, limits in (("the daemon's own limits", []), ("limits that accept all connections", ["--connections", enough, "--connections-per-address", enough])):
         folder = tempfile.mkdtemp(prefix="motifd-slow-")
         daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), *limits, log=subprocess.DEVNULL)
         print(f"{name}:", flush=True)

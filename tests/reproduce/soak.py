@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A daemon through many requests and jobs: does its memory or its number of descriptors grow?
+"""Sends many requests and jobs to a daemon and checks that neither its memory nor its number of descriptors grows.
 
     soak.py build/motifd [--requests 1000000] [--jobs 10000]
 
-Requests are of every kind that reads, some that are refused and some that break off; jobs are small ones, trained to their end and asked; half of
-them are deleted at once and half a round later, so that what is stored stays as large as it is. It goes in ten rounds; after each, memory and
-descriptors are read from /metrics. Caches fill in the first of them, so the fifth and the tenth are compared. Exit code 1: memory grew by a hundredth
-or descriptors by one."""
+The requests cover every reading route, invalid requests, and requests whose connection breaks off. The jobs are small and train to their end. The
+script deletes half of them at once and the others one round later, so that the database keeps its size. There are ten rounds; after each, the script
+reads memory and descriptors from /metrics. Caches fill in the first rounds, so it compares the fifth round with the tenth. Exit code 1: memory grew
+by 1 % or more, the number of descriptors grew, or the daemon did not end with 0."""
 import argparse
 import asyncio
 import json
@@ -25,8 +25,10 @@ ROUNDS = 10
 
 
 async def figures(port):
-    """The least of twelve seconds: an answer that is being written has memory for a moment, and connections that broke off within a body are closed at its
-    deadline."""
+    """Returns the minimum of each figure over twelve seconds.
+
+    A minimum, because an answer uses memory while it is written, and the daemon closes a connection that broke off within a body only at the
+    body's deadline."""
     asker, found = Asker(port), {}
     for _ in range(120):
         text = (await asker.ask("GET", "/metrics"))[1].decode()
@@ -67,7 +69,7 @@ async def delete(asker, ids):
 
 
 async def jobs(port, count, old):
-    """Makes some, deletes half of them and the old ones; those that are left."""
+    """Trains `count` jobs, deletes half of them and all `old` ones; returns the ids of the remaining jobs."""
     asker, left = Asker(port), []
     for start in range(0, count, 100):
         made = [expect(await asker.ask("POST", "/v1/jobs", TINY), 201)["id"] for _ in range(min(100, count - start))]

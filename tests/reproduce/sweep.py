@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs a grid of configurations over seeds as jobs of a daemon, and prints what each reached.
+"""Runs a grid of configurations, each with several seeds, as jobs of a daemon, and prints their results.
 
     sweep.py --url http://127.0.0.1:8080 --preset digitcircle-quick --seeds 1,2,3 \\
              --grid curriculum=8000,24000 --grid plateau_validations=1,2 --set precision=bf16
 
-Every job has an idempotency key made from its configuration, so a sweep that was broken off goes on where it stood
-when the same command is given again, and a larger grid computes only what is new. Jobs run as the daemon's workers
-allow; ending this program ends none of them. Columns are members of the job's result; those of a job that failed are empty.
-The table is Markdown, a line a job and below it the medians over the seeds; --csv FILE keeps the single values.
+Every job has an idempotency key made from its configuration. Therefore the same command continues an interrupted sweep, and
+a larger grid trains only the new jobs. The daemon runs as many jobs at the same time as it has workers. The jobs continue
+when this program ends. The program prints a Markdown table with a line for each job and, below them, the medians over the
+seeds. Columns are members of the job's result and are empty for a failed job. --csv FILE writes the values of the single jobs.
 """
 import argparse
 import csv
@@ -58,7 +58,7 @@ class Daemon:
 
 
 def submissions(options):
-    """The jobs of the grid: (what was varied, body)."""
+    """Yields each job of the grid: (values of the varied fields, seed, request body)."""
     names = [name for name, _ in options.grid]
     values = [value.split(",") for _, value in options.grid]
     for point in itertools.product(*values):
@@ -74,7 +74,7 @@ def submissions(options):
 
 
 def await_all(daemon, jobs):
-    """Polls what has not ended; one line when something has, and a sum of what is left."""
+    """Polls the jobs and yields each one that ends; prints how many have ended and an estimate of the remaining time."""
     began, waiting = time.monotonic(), dict(jobs)
     while waiting:
         for name in list(waiting):
@@ -111,7 +111,7 @@ def report(options, results):
         line(list(point) + [str(seed), job["state"]] + [cell(value) for value in found])
         medians.setdefault(point, []).append(found)
     for point, found in medians.items():
-        # A seed without a value counts as worse than any other, so that none drops out.
+        # A seed without a value counts as the worst one, so that the median includes every seed.
         middle = [statistics.median_high([v if isinstance(v, (int, float)) else float("inf") for v in column]) for column in zip(*found)]
         line(list(point) + ["median", ""] + ["" if m == float("inf") else cell(m) for m in middle])
     if options.csv:
@@ -133,7 +133,7 @@ def main():
     parser.add_argument("--name", default="sweep")
     parser.add_argument("--columns", default="trained_samples,seconds,density,fpe,fne,ce,e2ee", type=lambda text: text.split(","))
     parser.add_argument("--csv")
-    parser.add_argument("--build", default="", help="goes into the keys: name another to compute everything again")
+    parser.add_argument("--build", default="", help="part of the idempotency keys: another value trains every job again")
     options = parser.parse_args()
     daemon = Daemon(options.url, os.environ.get("MOTIFD_TOKEN"))
     jobs = {}

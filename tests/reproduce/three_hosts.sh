@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One job on three hosts over TCP: a daemon on the first starts mpirun, which puts a rank on each. The hosts are network namespaces of this machine with
-# names and addresses of their own, joined by a bridge. The rank on the third host is killed, then mpirun; the job ends with the weights of one
-# that nobody disturbed, and nothing stays behind on any host.
+# Runs one job on three hosts over TCP. A daemon on the first host starts mpirun, which starts a rank on each host. The hosts are network namespaces
+# of this machine (hosts.sh). The script kills the rank on the third host, then mpirun. The job must end with the weights of an undisturbed job, and
+# no process may remain on any host.
 #
 #   tests/reproduce/three_hosts.sh build [SAMPLES]      as root, with openmpi-bin, libopenmpi-dev (for the build) and iproute2
 set -euo pipefail
@@ -12,7 +12,7 @@ for tool in mpirun ip unshare; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is missing (openmpi-bin iproute2)"; exit 77; }
 done
 [ -x "$build/motif-train-mpi" ] || { echo "skipped: motif-train-mpi was not built (libopenmpi-dev)"; exit 77; }
-[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces want root"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces need root"; exit 77; }
 work=$(mktemp -d)
 name=motif$$
 daemon=
@@ -40,7 +40,7 @@ until_true() { # SECONDS COMMAND...
 hosts_make "$name" "$work"
 mpirun="${hosts_mpi[*]} --mca mpi_yield_when_idle 1"
 on_first() { on_host "$name" 1 "$@"; }
-# Not by on_first: its process would be a shell's, not the daemon's.
+# Not through on_first, because $! would then be a shell's process, not the daemon's.
 ip netns exec "$name-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh "$build/motifd" serve --listen 127.0.0.1:8080 --db "$work/db" --data "$work/data" --threads-per-job 1 --executors thread,mpirun \
     --mpirun "$mpirun" >"$work/out" 2>"$work/log" &
 daemon=$!
@@ -49,7 +49,7 @@ ask() { on_first "$build/motifctl" "$@"; }
 job=(submit --preset digitcircle-quick --executor mpirun --ranks 3 --set "total_samples=$samples" --set checkpoint_every=80 --set width=16 --set test_samples=20
     --set motif_samples=20 --set validation_samples=20 --set seed=5)
 field() { ask show latest --json | python3 -c "import json, sys; job = json.load(sys.stdin); print($1)"; }
-ranks_on() { # HOST: the processes there that train
+ranks_on() { # HOST: prints the training processes there
     local pid
     for pid in $(ip netns pids "$name-$1"); do
         ! grep -qs '^motif-train-mpi' "/proc/$pid/cmdline" && ! [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$build/motif-train-mpi" ] || echo "$pid"
@@ -61,25 +61,25 @@ echo "three hosts, a rank on each: weights ${wanted:0:16}, $(field 'job["result"
 
 stands() { [ "$(field 'int((job["progress"] or {}).get("samples") or 0)')" -ge "$1" ]; }
 ask "${job[@]}" >/dev/null
-until_true 300 stands $((samples / 4)) || fail "the run does not begin"
-for i in 1 2 3; do [ "$(ranks_on "$i" | wc -w)" = 1 ] || fail "host $i has not one rank: $(ranks_on "$i")"; done
+until_true 300 stands $((samples / 4)) || fail "the training does not start"
+for i in 1 2 3; do [ "$(ranks_on "$i" | wc -w)" = 1 ] || fail "host $i must have exactly one rank; its ranks: $(ranks_on "$i")"; done
 victim=$(ranks_on 3)
 kill -KILL "$victim"
 is_over() { [ ! -e "/proc/$victim" ]; }
-until_true 30 is_over || fail "the rank lives"
+until_true 30 is_over || fail "the rank is still alive"
 echo "killed: the rank on the third host"
-until_true 300 stands $((samples / 2)) || fail "the run does not go on"
+until_true 300 stands $((samples / 2)) || fail "the training does not continue"
 victim=$(pgrep -f -- "--host 10.77.0.1,10.77.0.2" | while read -r pid; do [ "$(readlink "/proc/$pid/exe")" = "$build/motifd" ] || echo "$pid"; done | sed -n 1p)
-[ -n "$victim" ] || fail "there is no mpirun"
+[ -n "$victim" ] || fail "no process of mpirun was found"
 old=$(ranks_on 2; ranks_on 3)
 kill -KILL "$victim"
 are_gone() { for pid in $old; do [ ! -e "/proc/$pid" ] || return 1; done; }
-until_true 60 are_gone || fail "ranks of a killed mpirun live on other hosts"
+until_true 60 are_gone || fail "ranks of a killed mpirun are still alive on other hosts"
 echo "killed: mpirun; its ranks on the other hosts are gone"
 ask watch latest >"$work/watch" 2>&1 || fail "the run failed: $(tail -n 2 "$work/watch")"
 [ "$(field 'job["result"]["weights_sha256"]')" = "$wanted" ] || fail "the weights differ"
-for i in 1 2 3; do [ -z "$(ranks_on "$i")" ] || fail "a rank stays behind on host $i"; done
-echo "the same weights, and no process stays behind"
+for i in 1 2 3; do [ -z "$(ranks_on "$i")" ] || fail "a rank remains on host $i"; done
+echo "the same weights, and no process remains"
 kill "$daemon"
-wait "$daemon" || fail "the daemon ended badly"
+wait "$daemon" || fail "the daemon did not exit with 0"
 daemon=

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes tests/fixtures/torch_step_{post,pre}.pack: one training step of a small SPARLING network in PyTorch.
+"""Writes tests/fixtures/torch_step_{post,pre}.pack: one training step of a small SPARLING network in PyTorch.
 
     /usr/bin/python3 tests/reproduce/torch_step.py tests/fixtures     # Debian: python3-torch
 
-The network is g (1x1 convolution, two residual units, 1x1 convolution, affine batch norm, sparse layer with a
-threshold for each channel) and h (embedding with max-pool, row BiLSTM, sine positions, transformer encoder and
-decoder, linear), from stock layers, dropout 0. Everything is computed in double precision from values that float
-holds exactly, so that a test may hold both builds of the core against it. The file is a pack stream
-(core/base/snapshot.h) with, for each array under the name the core gives it, value.NAME, grad.NAME and (post) after.NAME,
-and input.*, result.*.
+The network has two parts, built from stock layers with dropout 0: g (1x1 convolution, two residual units, 1x1
+convolution, affine batch norm, sparse layer with a threshold for each channel) and h (embedding with max pooling, row
+BiLSTM, sine positions, transformer encoder and decoder, linear). PyTorch computes in double precision from values that
+float represents exactly, so that the test can compare both builds of the core with the file. The file is a snapshot
+(core/base/snapshot.h). It contains value.NAME, grad.NAME and, in the post-norm variant, after.NAME for each array, with
+the core's name of the array; and input.* and result.*.
 """
 import math
 import struct
@@ -79,7 +79,7 @@ def sines(rows):
 
 
 def renamed(name):
-    """Name in the core of an array, and of the parts a packed one is split into: [(name, first row, last row)]."""
+    """Returns the core's names of an array: [(name, first row, last row)]. The core splits some of PyTorch's packed arrays."""
     for ours, theirs in (("self_attn", "self"), ("multihead_attn", "cross"), ("linear1", "up"), ("linear2", "down"),
                          (".out_proj", ".out"), ("encoder.norm", "encoder.final"), ("decoder.norm", "decoder.final")):
         name = name.replace(ours, theirs)
@@ -114,7 +114,7 @@ def make(path, pre):
     network = Network(pre).double()
     with torch.no_grad():
         for name, p in network.named_parameters():
-            if "norm" in name:  # away from 1 and 0, so that they are seen
+            if "norm" in name:  # values other than 1 and 0 show whether the core uses them
                 p.add_(0.3 * torch.randn_like(p))
             p.copy_(p.float())
     images = torch.randn(IMAGES, 1, SIZE, SIZE).double()

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The unit tests under valgrind's memcheck, one after another, a line for each: its seconds, what memcheck says against it (reads of what
-# was never written, accesses beside a block), and the bytes it definitely lost. Ends with 1 when there is one of these, or a test fails.
+# Runs the unit tests under valgrind's memcheck, one after another. Prints a line for each: its seconds, the number of errors (reads of
+# uninitialised memory, accesses outside a block), and the bytes definitely lost. Exits with 1 if there is an error or a leak, or a test fails.
 #
-#   tests/reproduce/valgrind.sh BUILD [NAME ...]     all of them, or these: storage_job pack ...
+#   tests/reproduce/valgrind.sh BUILD [NAME ...]     all tests, or the given ones: storage_job snapshot ...
 #
-# A build for it:  meson setup build-valgrind -Dbuildtype=release -Dc_args=-DMOTIF_NO_FMA
-# A release build will do as well, but valgrind calculates fused multiply-adds one by one: what trains is eighty times slower there (for OpenBLAS this
-# picks its kernels without them). With -Ddebug=true it also says in which lines. LOGS (a folder, build/valgrind by default) keeps what valgrind wrote.
-# LIMIT is the processor time in seconds after which a program is ended and named as not finished (1800). memcheck knows no AVX-512 and says so to
-# the programs it runs: they take the AVX2 kernels by themselves, and OpenBLAS is told to.
+# A build for this script:  meson setup build-valgrind -Dbuildtype=release -Dc_args=-DMOTIF_NO_FMA
+# A release build also works, but valgrind emulates fused multiply-adds one by one, which makes a training eighty times slower. In a build without
+# them the script selects OpenBLAS kernels without them too. With -Ddebug=true valgrind also prints line numbers. LOGS is the folder for valgrind's
+# output (build/valgrind by default). LIMIT is the processor time in seconds after which a program is ended and reported as not finished (1800).
+# memcheck does not support AVX-512. Our programs detect this and use the AVX2 kernels; the script sets the variable that OpenBLAS needs.
 set -euo pipefail
 build=$(realpath "${1:-build}")
 shift || true
@@ -18,20 +18,20 @@ logs=${LOGS:-$build/valgrind}
 limit=${LIMIT:-1800}
 mkdir -p "$logs"
 logs=$(realpath "$logs")
-# Without this a program would begin again as itself, and out of valgrind's hands (core/kernels/blas.h).
+# Without this variable a program would execute itself again and leave valgrind's control (core/kernels/blas.h).
 export OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1
 if meson introspect --buildoptions "$build" | grep -q MOTIF_NO_FMA; then
     export OPENBLAS_CORETYPE=Sandybridge
 fi
 
-# What is no program of this tree, or is one in the hands of many processes of somebody else's; crash reads where nothing is, on purpose, and
-# executor_child starts a program that is not there, which valgrind finds out too late to say so.
+# Left out: tests that are no program of this tree, and ranks-mpi, whose programs run under many processes of Open MPI. crash reads an invalid
+# address on purpose. executor_child starts a program that does not exist, which valgrind notices too late to report.
 left_out=" structure install systemd_unit ranks-mpi crash executor_child "
 
-# A line a test: its name, and its command as the shell reads it. Programs of the tree that a script of Python runs are put into
-# valgrind's hands in its place.
+# Prints a line for each test: its name, and its command in the shell's syntax. Where a Python script runs a program of the tree, the script
+# receives a wrapper that runs the program under valgrind.
 list() {
-    # shellcheck disable=SC2016 # for Python, and for the shell that reads the lines
+    # shellcheck disable=SC2016 # the variables belong to Python and to the shell that reads the lines
     meson introspect "$build" --tests | python3 -c '
 import json, os, shlex, sys
 build, left, wanted = sys.argv[1], sys.argv[2].split(), sys.argv[3:]
@@ -60,14 +60,14 @@ memcheck=(valgrind --leak-check=full --show-leak-kinds=definite --errors-for-lea
     --suppressions="$PWD/tests/valgrind.suppressions"
     --trace-children=yes '--trace-children-skip=/bin/*,/usr/*,*/shims/*,*/python*')
 
-# A script in the place of a program.
+# Writes a script that runs a program under valgrind; prints its path.
 under() {
     local script=$logs/$1.sh
     {
         echo '#!/bin/sh'
         printf 'exec '
         printf '%q ' "${memcheck[@]}" "--log-file=$logs/$1.%p" "$2"
-        # shellcheck disable=SC2016 # for the script
+        # shellcheck disable=SC2016 # the script expands this
         echo '"$@"'
     } >"$script"
     chmod +x "$script"

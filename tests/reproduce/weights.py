@@ -3,8 +3,8 @@
 
     tests/reproduce/weights.py BUILD
 
-Two builds of which neither changes what is computed print the same lines on one machine. A restructuring shows with it that it
-moved code and nothing else. Takes about a minute.
+On one machine, two builds that compute the same thing print the same lines. Compare the lines before and after a restructuring
+to show that it changed no result. Takes about a minute.
 """
 import json
 import pathlib
