@@ -121,6 +121,7 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
 {
     struct ends ends;
     char **variables = environment(how->variable);
+    child->fd = child->words = -1;
     child->line_size = 0;
     child->said[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
