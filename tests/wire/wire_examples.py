@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of examples/ work against a daemon.
+"""Runs the programs of examples/ and those of the tutorials against a daemon.
 
 usage: wire_examples.py MOTIFD MOTIFCTL FOLLOW TRAIN_SH TRAIN_PY"""
 import json
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import TINY, Daemon  # noqa: E402
@@ -22,12 +23,38 @@ def run(name, command, folder, expected, **environment):
     return good
 
 
+TUTORIAL = {**{name: TINY[name] for name in ("width", "units", "channels", "layers", "heads", "feed_forward", "validation_every",
+                                              "checkpoint_every", "total_samples")}, "dataset_fit": False, "motifs": 4, "curriculum": 0}
+
+
+def tutorials(daemon, examples, folder):
+    """The generators' files are accepted, and the sites of a model come as BED lines that can be compared with the truth."""
+    def script(name, *words):
+        return [sys.executable, os.path.join(examples, name), *words]
+    good = [run("make_shapes.py", script("make_shapes.py", "shapes.tar", "40"), folder, []),
+            run("make_dna.py", script("make_dna.py", "sites.fa", "truth.bed", "60"), folder, [])]
+    for name, kind in (("shapes.tar", "application/x-tar"), ("sites.fa", "text/x-fasta")):
+        with open(os.path.join(folder, name), "rb") as file:
+            status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name.split('.')[0]}", file.read(), headers={"Content-Type": kind})
+        assert status == 201, answer
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**TUTORIAL, "dataset_name": "sites"}})
+    assert status == 201, job
+    for _ in range(600):
+        job = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
+        if job["state"] in ("succeeded", "failed"):
+            break
+        time.sleep(0.1)
+    assert job["state"] == "succeeded", job["error"]
+    good.append(run("sites_to_bed.py", script("sites_to_bed.py", daemon.url, job["id"], "sites.fa", "10"), folder, ["s0\t", "channel"]))
+    return good + [run("compare_bed.py", script("compare_bed.py", "truth.bed", "truth.bed"), folder, ["sites are covered: 100.0%"])]
+
+
 def main(motifd, motifctl, follow, shell, python):
     paths = [os.path.abspath(path) for path in (motifd, motifctl, follow, shell, python)]
     motifd, motifctl, follow, shell, python = paths
     settings = [f"{name}={value}" for name, value in TINY.items()]
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(motifd, os.path.join(folder, "db"))
+        daemon = Daemon(motifd, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"))
         body = json.dumps({"kind": "sparling", "preset": "digitcircle-quick", "config": TINY})
         try:
             good = [
@@ -36,6 +63,7 @@ def main(motifd, motifctl, follow, shell, python):
                     PATH=os.path.dirname(motifctl) + os.pathsep + os.environ["PATH"]),
                 run("Python", [sys.executable, python, daemon.url, *settings], folder, ["succeeded", "100.0%", "errors: ", "answer "]),
                 os.path.exists(os.path.join(folder, "model.safetensors")),
+                *tutorials(daemon, os.path.dirname(python), folder),
             ]
         finally:
             daemon.end()
