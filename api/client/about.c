@@ -110,8 +110,10 @@ static int group_table(const cJSON *fields, const char *group, const struct view
     }
     if (shown > 0) {
         if (group)
-            buf_format(out, view->markdown ? "\n**%s**\n\n" : "\n%s\n", group);
+            buf_format(out, view->markdown ? "**%s**\n\n" : "%s\n", group);
         put_table(&table, view->markdown, view->colour, out);
+        if (group)
+            buf_text(out, "\n");
     }
     table_close(&table);
     return hidden;
@@ -131,7 +133,7 @@ static void fields_table(const cJSON *kind, const struct view *view, struct buf 
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         hidden += group_table(fields, groups[i], view, out);
     if (hidden > 0)
-        buf_format(out, "\n%d further fields tune a training or repeat an experiment; --all shows them\n", hidden);
+        buf_format(out, "%d further fields tune a training or repeat an experiment; --all shows them\n", hidden);
 }
 
 /* Names and meanings of presets, metrics or queries. */
@@ -219,9 +221,12 @@ const struct command command_kinds = {
     .name = "kinds",
     .arguments = "[KIND]",
     .summary = "list methods and presets, or one method's fields",
-    .text = "With a KIND: every configuration field with its default, what is allowed, its unit and its meaning.",
+    .text = "Use it to choose a preset and its fields before a submission. With a KIND it prints the basic fields in "
+            "groups: default,\n"
+            "allowed values, unit and meaning; then presets, metrics and queries.",
     .example = "  motifctl kinds\n"
-               "  motifctl kinds sparling",
+               "  motifctl kinds sparling\n"
+               "  motifctl kinds sparling --all | grep density",
     .options = kinds_options,
     .least = 0,
     .most = 1,
@@ -262,7 +267,7 @@ const struct command command_system = {
     .name = "system",
     .arguments = "",
     .summary = "show the server: version, CPU, workers, queue, database",
-    .text = "",
+    .text = "Use it to see which kernels the server uses, how many jobs wait, and how large its database is.",
     .example = "  motifctl system",
     .options = no_options,
     .least = 0,

@@ -34,7 +34,7 @@ PROBLEM = "application/problem+json"
 
 # (name, words, exit code, text in the output); @ is the job, @2 another job
 COMMANDS = (
-    ("kinds", "kinds", 0, "digitcircle-quick"), ("kind", "kinds sparling", 0, "density_start"), ("kind-md", "kinds factors --markdown", 0, "| --- |"),
+    ("kinds", "kinds", 0, "digitcircle-quick"), ("kind", "kinds sparling --all", 0, "density_start"), ("kind-md", "kinds factors --markdown", 0, "| --- |"),
     ("kinds-json", "kinds --json", 0, '"kinds"'), ("system", "system", 0, "blas_core"), ("health", "health", 0, "ready"),
     ("list", "list", 0, "digitcircle-quick"), ("list-json", "list --state succeeded --kind sparling --limit 1 --json", 0, '"jobs"'), ("no-such", "show none", 2, ""),
     ("show", "show @ --config --confusion", 0, "weights_sha256"), ("show-json", "show @ --json", 0, '"result"'), ("latest", "show latest", 0, ""),

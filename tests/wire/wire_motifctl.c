@@ -412,11 +412,13 @@ static void kinds_system_and_health_describe_the_server(void **state)
     ctl("kinds");
     expect(0);
     shows("digitcircle-quick");
-    ctl("kinds sparling");
+    ctl("kinds sparling"); /* basic fields */
     expect(0);
-    shows("density_start");
+    shows("density_final");
+    assert_null(strstr(got.out, "density_start"));
+    shows("--all");
     shows("PRESET");
-    ctl("kinds sparling --markdown");
+    ctl("kinds sparling --all --markdown");
     expect(0);
     shows("| density_start | ");
     ctl("submit --preset cells"); /* two kinds have a preset of that name */
