@@ -1,5 +1,5 @@
-/* Bytes as they come: from memory, a file, a member of an archive, or an upload that is still arriving. A parser pulls;
- * it never knows how many there will be. One thread at a time. */
+/* A byte source: bytes from memory, a file, a member of an archive, or an upload that is still arriving. A parser pulls
+ * bytes and does not know in advance how many there are. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_BYTE_SOURCE_H
 #define MOTIF_CORE_FORMATS_BYTE_SOURCE_H
 
@@ -9,18 +9,19 @@
 
 struct source {
     void *context;
-    /* At most `most` (> 0) bytes to `to`; *got 0 is the end. May wait for them. */
+    /* Reads at most `most` (> 0) bytes to `to`; *got == 0 is the end. May block until bytes arrive. */
     enum status (*read)(void *context, void *to, size_t most, size_t *got, struct error *err);
 };
 
-/* Exactly `count` bytes. STATUS_CORRUPT ("ends inside WHAT") when there are fewer. */
+/* Reads exactly `count` bytes. STATUS_CORRUPT ("end inside WHAT"): there are fewer. */
 enum status source_exactly(const struct source *from, void *to, size_t count, const char *what, struct error *err);
-/* STATUS_CORRUPT when something follows WHAT. */
+/* Expects the end. STATUS_CORRUPT: more bytes follow WHAT. */
 enum status source_end(const struct source *from, const char *what, struct error *err);
-/* All that is left, malloc'ed; STATUS_LIMIT when it is more than `most` bytes. */
+/* Reads all remaining bytes; the caller frees *bytes. STATUS_LIMIT: there are more than `most`. */
 enum status source_all(const struct source *from, size_t most, char **bytes, size_t *size, struct error *err);
 
-/* Bytes in memory, at most `step` at a time (0: as many as are asked for). Borrowed. */
+/* A source of borrowed bytes in memory. It returns at most `step` bytes in one call (0: as many as requested), which
+ * lets tests exercise partial reads. */
 struct source_memory {
     const unsigned char *at;
     size_t left, step;

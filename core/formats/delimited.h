@@ -1,5 +1,6 @@
-/* Tables in text, a record a line: comma or tab between fields, a field in double quotes may hold either and,
- * doubled, quotes. Ends of lines may be CRLF. One pass, a line in memory at a time. */
+/* Text tables of one record a line in a data set's folder. Commas or tabs separate fields; a field in double quotes may
+ * contain separators and doubled quotes. Lines may end in CRLF. One line is in memory at a time; one thread at a time.
+ */
 #ifndef MOTIF_CORE_FORMATS_DELIMITED_H
 #define MOTIF_CORE_FORMATS_DELIMITED_H
 
@@ -12,25 +13,26 @@
 struct delimited {
     FILE *file;
     char separator;
-    char *line; /* of the present record; fields point into it */
+    char *line; /* the present line; fields point into it */
     size_t room;
     char **fields; /* [count] NUL-terminated */
     size_t count, capacity;
-    long number;   /* of the line, from 1 */
-    char name[64]; /* of the file, for messages */
+    long number;   /* number of the present line, from 1 */
+    char name[64]; /* name of the file, for messages */
 };
 
-/* FOLDER/NAME. STATUS_NOT_FOUND when it is not there. separator 0: tab if the first line has one, else comma. */
+/* Opens FOLDER/NAME; the caller closes it, after an error too. separator 0: tab if the first line contains one,
+ * otherwise comma. STATUS_NOT_FOUND: there is no such file. STATUS_IO: it cannot be opened. */
 enum status delimited_open(struct delimited *d, const char *folder, const char *name, char separator,
                            struct error *err);
-void delimited_close(struct delimited *d); /* zeroed is fine */
-/* The next record; `*more` false at the end. */
+void delimited_close(struct delimited *d); /* a zeroed struct is allowed */
+/* Reads the next record; *more is false at the end. Empty lines are skipped. */
 enum status delimited_next(struct delimited *d, bool *more, struct error *err);
-/* The next line as it is, in `line`. */
+/* Reads the next line into d->line without splitting it. */
 enum status delimited_raw(struct delimited *d, bool *more, struct error *err);
-/* Field `index` as a number: STATUS_INVALID naming file and line where it is none. */
+/* Parses field `index` as a finite number. STATUS_INVALID: it is none; the message names file and line. */
 enum status delimited_number(const struct delimited *d, size_t index, double *value, struct error *err);
-/* Which field is called so; -1: none. */
+/* Index of the field with this text in the present record (the header); -1: there is none. */
 int delimited_find(const struct delimited *d, const char *name);
 
 #endif

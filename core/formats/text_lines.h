@@ -1,5 +1,5 @@
-/* Lines and words of foreign text, and whole files under a bound. The text need not end in NUL, and may hold any
- * bytes. Pure functions. */
+/* Splits untrusted text into lines, words and fields, and loads whole files of limited size. The text need not end in
+ * NUL and may contain any bytes. Lines and words are views into it. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_FORMATS_TEXT_LINES_H
 #define MOTIF_CORE_FORMATS_TEXT_LINES_H
 
@@ -10,29 +10,31 @@
 #include "core/base/error.h"
 
 struct plain_line {
-    const char *at; /* not terminated */
+    const char *at; /* not NUL-terminated */
     size_t size;
 };
 struct plain_lines {
     const char *at, *end;
-    int64_t number; /* of the line given last, from 1 */
+    int64_t number; /* number of the last line returned, from 1 */
 };
 
 struct plain_lines plain_lines(const char *text, size_t size);
-/* The next line without its end (LF or CR LF); false at the end of the text. */
+/* Returns the next line without its end (LF or CR LF); false at the end of the text. */
 bool plain_next(struct plain_lines *lines, struct plain_line *line);
-/* Takes the next word (separated by spaces and tabs) off a line. */
+/* Removes the next word (separated by spaces and tabs) from the beginning of a line; false: there is none. */
 bool plain_word(struct plain_line *line, struct plain_line *word);
-/* Takes the next field, up to `separator` or the end, off a line; fields may be empty. False when none is left. */
+/* Removes the next field, up to `separator` or the end, from the beginning of a line. Fields may be empty. False: none
+ * is left. */
 bool plain_field(struct plain_line *line, char separator, struct plain_line *field);
+/* Whether a word equals a NUL-terminated text. */
 bool plain_is(struct plain_line word, const char *text);
-/* A whole word as a finite number, NaN if it is none. */
+/* Parses a whole word as a finite number; NaN: it is none. */
 double plain_number(struct plain_line word);
-/* A whole word as an integer in [0, most]; -1 if it is none. */
+/* Parses a whole word as an integer in [0, most]; -1: it is none. */
 int64_t plain_integer(struct plain_line word, int64_t most);
 
-/* A file of at most `most` bytes, malloc'ed. `shown` stands for it in messages. STATUS_IO, STATUS_LIMIT,
- * STATUS_NO_MEMORY. */
+/* Loads a file of at most `most` bytes; the caller frees *text. Messages call the file `shown`. STATUS_IO: it cannot be
+ * read. STATUS_LIMIT: it is larger. */
 enum status plain_load(const char *path, const char *shown, size_t most, char **text, size_t *size, struct error *err);
 
 #endif
