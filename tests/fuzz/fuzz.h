@@ -1,5 +1,5 @@
-/* What a fuzz target offers: the entry that libFuzzer calls, and good inputs to start from (used by random.c; a corpus
- * folder serves libFuzzer). A target ends the process when something that must hold does not. */
+/* What a fuzz target provides: the entry that libFuzzer calls, and good inputs to start from (random.c uses them;
+ * libFuzzer uses a corpus folder). A target ends the process when a property that must hold does not. */
 #ifndef MOTIF_TESTS_FUZZ_H
 #define MOTIF_TESTS_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* Archives: the first byte says zip or tar, and whether reading them fails half way. Every name is one that could lead
- * nowhere, and no more is unpacked than allowed. */
+/* Archives. The first byte selects zip or tar, and whether the source fails half way. Every accepted name must be
+ * harmless, and no more may be unpacked than allowed. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
 struct torn {
     struct source_memory memory;
-    size_t fails_at; /* bytes that are left then */
+    size_t fails_at; /* the source fails when this many bytes are left */
 };
 
 static enum status read_torn(void *context, void *to, size_t most, size_t *got, struct error *err)

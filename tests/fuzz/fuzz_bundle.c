@@ -1,5 +1,5 @@
-/* Manifests of bundles: the text goes into a file whose own hashes are right, so that what stands behind them is
- * reached. What is taken has a checkpoint, within the file. */
+/* Manifests of bundles. The text is put into a file whose own hashes are right, so that the checks after the hashes are
+ * reached. An accepted bundle must have a checkpoint within the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static void add_head(struct buf *out, const char *head)
     buf_append(out, "        ", padded - length);
 }
 
-/* Two members: "metrics" holds {}, "checkpoint.1" abc. */
+/* Two members: "metrics" contains {}, "checkpoint.1" contains abc. */
 static void wrap(const char *manifest, struct buf *out)
 {
     static const char *const names[] = {"metrics", "checkpoint.1"};
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < bundle.count; i++) {
         FUZZ_CHECK(memcmp(bundle.checkpoints[i].bytes, "abc", bundle.checkpoints[i].count) == 0);
     }
-    /* The manifest as it was made is taken. */
+    /* The unchanged manifest must be accepted. */
     FUZZ_CHECK(strcmp(manifest, MANIFEST) != 0 || status == STATUS_OK);
     bundle_close(&bundle);
     buf_close(&file);

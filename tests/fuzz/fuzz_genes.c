@@ -1,4 +1,4 @@
-/* Genes: a FASTA text, a NUL, a GFF3 text. What is taken has a class for each base, and windows that lie within its
+/* Genes: a FASTA text, a NUL, a GFF3 text. Accepted genes must have a class for each base, and windows within their
  * loci. */
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t gff = end != NULL ? size - fasta - 1 : 0;
     struct genes genes;
     struct error err = {0};
-    char *one = malloc(fasta + 1), *other = malloc(gff + 1); /* exact, so that a sanitizer sees every byte beyond */
+    char *one = malloc(fasta + 1), *other = malloc(gff + 1); /* exact sizes, so that a sanitizer sees reads beyond */
     FUZZ_CHECK(one != NULL && other != NULL);
     if (fasta > 0) {
         memcpy(one, data, fasta);

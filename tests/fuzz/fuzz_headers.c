@@ -1,6 +1,6 @@
-/* Heads of requests as the parser in front hands them over, and tokens: a line "METHOD TARGET VERSION", then a line a
- * header. What the guard lets through has one framing, one Host that is ours and no foreign Origin; and Authorization
- * grants what the one token that it holds was made for, found here without hashes, and nothing else. */
+/* Heads of requests as the parser in front passes them on, and tokens: a line "METHOD TARGET VERSION", then one line
+ * for each header. A request that the guard accepts must have one framing, one Host that is ours and no foreign Origin.
+ * Authorization must grant exactly what its one token was made for; the target computes this without hashes. */
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
@@ -34,7 +34,7 @@ static const struct {
     const char *secret;
     enum api_scope grants;
 } tokens[] = {
-    {"static", API_SCOPE_ADMIN}, /* of the command line; the others are stored */
+    {"static", API_SCOPE_ADMIN}, /* from the command line; the others are stored */
     {"reader", API_SCOPE_READ},  {"writer", API_SCOPE_SUBMIT}, {"late", API_SCOPE_NONE}, {"taken", API_SCOPE_NONE},
 };
 
@@ -57,7 +57,7 @@ static void stop(void)
     (void)rmdir(kept.folder);
 }
 
-/* Without any token: all on loopback, nothing beyond. */
+/* Without any token: everything on loopback, nothing from elsewhere. */
 static void check_open(void)
 {
     char name[AUTH_NAME];
@@ -66,7 +66,7 @@ static void check_open(void)
     FUZZ_CHECK(auth_scope(&kept.auth, NULL, name) == API_SCOPE_ADMIN && name[0] == '\0');
 }
 
-/* A token that was made grants what it was made for. */
+/* A token grants what it was made for. */
 static void check_made(void)
 {
     char line[AUTH_SECRET + 16], name[AUTH_NAME];
@@ -114,7 +114,7 @@ static char *word_of(char **rest)
     return word;
 }
 
-/* `text` ends in a NUL; values may hold others. */
+/* `text` ends in a NUL; values may contain others. */
 static void cut(char *text, size_t size, struct guard_request *request, struct guard_header headers[LINES])
 {
     char *end = text + size, *line = memchr(text, '\n', size);

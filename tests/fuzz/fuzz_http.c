@@ -1,6 +1,6 @@
-/* Raw bytes into the whole server, in one process: libmicrohttpd's parser, the guard in front, admission, routes,
- * storage. Whatever comes, the answer is nothing, or whole answers of HTTP/1.1 with a status that the contract knows
- * and never 500; and the next connection is served. */
+/* Raw bytes into the whole server in one process: libmicrohttpd's parser, the guard in front, admission, routes,
+ * storage. The answer must be nothing, or whole HTTP/1.1 responses with a status of the contract other than 500; and
+ * the server must serve the next connection. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -21,10 +21,10 @@
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
-#define DEADLINE_MS 300 /* the reaper ends what the FIN does not */
+#define DEADLINE_MS 300 /* the reaper closes connections that a FIN did not end */
 #define PATIENCE_MS 20000
 
-const struct fuzz_seed fuzz_seeds[1]; /* none: they are corpus/http */
+const struct fuzz_seed fuzz_seeds[1]; /* none here: the seeds are corpus/http */
 const size_t fuzz_seed_count = 0;
 
 /* ---- the server, made once ------------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ static void start(void)
 
 /* ---- one connection ------------------------------------------------------------------------------------- */
 
-/* poll() of one descriptor. libFuzzer's alarm, every ten minutes, does not end the wait. */
+/* poll() of one descriptor. libFuzzer's alarm, every ten minutes, does not interrupt the wait. */
 static int wait_for(struct pollfd *ready, int ms)
 {
     int some_way;
@@ -106,7 +106,7 @@ static int connect_to_it(void)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct linger at_once = {.l_onoff = 1}; /* no port waits behind a connection that is over */
+    struct linger at_once = {.l_onoff = 1}; /* closed connections leave no port in TIME_WAIT */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     (void)connect(fd, (struct sockaddr *)&address, sizeof address);
@@ -115,7 +115,7 @@ static int connect_to_it(void)
     return fd;
 }
 
-/* Sends and reads at the same time, so that neither side waits for the other; what was answered, with a NUL. */
+/* Sends and reads at the same time, so that neither side waits for the other. Returns the answer with a NUL. */
 static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t room)
 {
     int fd = connect_to_it();
@@ -124,8 +124,8 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
-        FUZZ_CHECK(some_way == 1 || !ended); /* else it would never end */
-        if (some_way == 0) { /* on its own: a FIN that comes with the last bytes is seen only with the next event */
+        FUZZ_CHECK(some_way == 1 || !ended); /* otherwise the loop would never end */
+        if (some_way == 0) { /* a FIN of its own: if it came with the last bytes, only the next event shows it */
             (void)shutdown(fd, SHUT_WR);
             ended = true;
         }

@@ -1,4 +1,4 @@
-/* The body of a job: what is refused names at least one fault, what is taken round-trips. */
+/* Bodies of jobs: a refused one must name at least one fault, an accepted one must survive writing and reading. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ const struct fuzz_seed fuzz_seeds[] = {
         "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
     FUZZ_SEED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),
     FUZZ_SEED("{\"a\":{\"a\":[1,2,{\"a\":null}],\"a\":1},\"b\":\"\xc3\xa4\"}"),
-    FUZZ_SEED("{\"a\":11111111111115111.315}"), /* beyond 2^53, with 17 digits */
+    FUZZ_SEED("{\"a\":11111111111115111.315}"), /* above 2^53, with 17 digits */
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
@@ -46,7 +46,7 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
-/* The same text as a configuration, upon the defaults and upon a preset. */
+/* The same text as a configuration on top of the defaults and of a preset. */
 static void check_config(const struct method *method, const char *text, size_t size)
 {
     static struct api_faults faults;

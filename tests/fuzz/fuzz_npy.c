@@ -1,4 +1,4 @@
-/* Arrays from clients: what is taken is finite and as large as it says. */
+/* Arrays from clients: an accepted array must be finite and have the size of its shape. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

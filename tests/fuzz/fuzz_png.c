@@ -1,6 +1,6 @@
-/* Pictures from clients: what is taken is finite, between 0 and 1, and no larger than allowed. Each chunk's sum is
- * set right first, as no change would come past it. Every eighth that is taken is written in eight bits and read again.
- */
+/* Pictures from clients: an accepted picture must be finite, between 0 and 1, and no larger than allowed. The checksum
+ * of each chunk is corrected first, otherwise libpng would refuse every change. Every eighth accepted picture is
+ * written with eight bits and read again. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static size_t number_at(const uint8_t *at)
     return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
-/* Length, type, data, sum of type and data. */
+/* A chunk: length, type, data, checksum of type and data. */
 static void mend_sums(uint8_t *file, size_t size)
 {
     for (size_t at = 8; size >= 12 && at <= size - 12;) {
@@ -48,7 +48,7 @@ static void check_again(const float *values, int rows, int cols)
     for (int i = 0; i < 3 * rows * cols; i++) {
         picture->pixels[i] = (uint8_t)lroundf(255 * values[i / 3]);
     }
-    buf_init(&small, 40); /* less than any file */
+    buf_init(&small, 40); /* smaller than any file */
     FUZZ_CHECK(png_encode(picture, &small, NULL) == STATUS_LIMIT);
     buf_close(&small);
     FUZZ_CHECK(png_encode(picture, &file, NULL) == STATUS_OK);

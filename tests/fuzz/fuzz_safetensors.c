@@ -1,4 +1,5 @@
-/* Model files from clients: what is taken lies within the file, without gaps, and becomes a stream that reads back. */
+/* Model files from clients: tensors of an accepted file must be within the file without gaps, and the stream made of
+ * them must be readable. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The stored form of a data set with any bytes changed: refused, or whole. */
+/* The stored form of a data set with any bytes changed: it must be refused or consistent. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(file >= 0 && write(file, data, size) == (ssize_t)size);
     enum status status = collection_map(file, &c, &err);
     FUZZ_CHECK(status == err.code);
-    for (int64_t i = 0; status == STATUS_OK && i < c.count; i++) { /* a sanitizer sees what lies outside */
+    for (int64_t i = 0; status == STATUS_OK && i < c.count; i++) { /* a sanitizer sees reads outside */
         const int32_t *label;
         int length = collection_labels(&c, i, &label);
         for (int j = 0; j < length; j++)

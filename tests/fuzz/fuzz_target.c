@@ -22,7 +22,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
-/* What a matched route says of itself. */
+/* Properties of a matched route. */
 static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;
@@ -48,7 +48,7 @@ static void check_route(const char *text)
                    match.status == 414);
         FUZZ_CHECK((match.status == 405) == (match.allow[0] != '\0') || match.status == 200);
         for (size_t i = 0; match.route != NULL && i < match.count; i++) {
-            const char *value = match.values[i]; /* nothing that could climb out of anywhere */
+            const char *value = match.values[i]; /* must not contain a path that climbs */
             FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && strpbrk(value, "/\\%'\" ") == NULL);
         }
         FUZZ_CHECK(route_find(&table, methods[m], text) == match.route);
@@ -58,7 +58,7 @@ static void check_route(const char *text)
     }
 }
 
-/* A cursor is good for the filter that it was written for, and for no other. */
+/* A cursor is valid for the filter that it was written for, and for no other. */
 static void check_cursor(const char *text)
 {
     char id[STORAGE_ID], read[STORAGE_ID], cursor[CURSOR_TEXT];

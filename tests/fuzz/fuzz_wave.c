@@ -1,5 +1,5 @@
-/* Recordings from clients: what is taken is finite and as long as it says, comes to another rate whole or not at all,
- * has no more behind it when its ends are cut off, and is read as it was written (every eighth). */
+/* Recordings from clients: an accepted recording must be finite and as long as stated, be resampled completely or
+ * refused, be no longer after trimming, and equal its written form (every eighth is written and read). */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

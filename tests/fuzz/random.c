@@ -1,6 +1,7 @@
-/* Drives a fuzz target without libFuzzer: the seeds, then changed, cut, joined and wholly random bytes from a fixed
- * generator. FUZZ_ROUNDS in the environment sets how many (20000). An argument is a folder of further seeds. With
- * --write FOLDER the seeds of the target are written there, a file each, for libFuzzer, and nothing is run. */
+/* Drives a fuzz target without libFuzzer: first the seeds, then changed, cut, joined and random bytes from a fixed
+ * generator. The environment variable FUZZ_ROUNDS sets the number of inputs (20000). An argument names a folder of
+ * further seeds. With --write FOLDER it writes the target's seeds there, one file each, for libFuzzer, and runs
+ * nothing. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -8,10 +9,10 @@
 
 #define BYTES 16384
 
-static struct fuzz_seed *seeds; /* those of the target, then the files */
+static struct fuzz_seed *seeds; /* the target's own, then those from files */
 static size_t seed_count;
 
-/* As long as the file is, so that a sanitizer sees every byte beyond. */
+/* Memory of exactly the file's size, so that a sanitizer sees reads beyond it. */
 static struct fuzz_seed load(const char *folder, const char *name)
 {
     char path[4096];
@@ -80,18 +81,18 @@ static size_t make(uint8_t *out)
         case 1:
             out[at] = (uint8_t)interesting[draw(sizeof interesting)];
             break;
-        case 2: /* cut out */
+        case 2: /* remove a part */
             memmove(out + at, out + at + 1, size - at - 1);
             size--;
             break;
-        case 3: /* put in */
+        case 3: /* insert a part */
             if (size < BYTES - 1) {
                 memmove(out + at + 1, out + at, size - at);
                 out[at] = (uint8_t)interesting[draw(sizeof interesting)];
                 size++;
             }
             break;
-        case 4: /* say something again */
+        case 4: /* repeat a part */
             if (size < BYTES / 2) {
                 size_t length = draw((uint32_t)(size - at)) + 1;
                 memmove(out + at + length, out + at, size - at);
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     }
     for (long round = 0; round < rounds; round++) {
         size_t size = make(scratch);
-        uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a sanitizer sees every byte beyond */
+        uint8_t *exact = malloc(size > 0 ? size : 1); /* exact size, so that a sanitizer sees reads beyond */
         FUZZ_CHECK(exact != NULL);
         memcpy(exact, scratch, size);
         (void)LLVMFuzzerTestOneInput(exact, size);

@@ -1,4 +1,4 @@
-/* Recordings that tests of audio make, in a folder of their own. Where cmocka.h is included. */
+/* Recordings that tests of audio write into a folder of their own. Include it after cmocka.h. */
 #ifndef MOTIF_TESTS_UNIT_CORE_AUDIO_FILES_H
 #define MOTIF_TESTS_UNIT_CORE_AUDIO_FILES_H
 
@@ -56,6 +56,6 @@ static inline void put_bytes(const char *name, const void *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A RIFF file of 16-bit samples, written by hand. */
+/* Writes a RIFF file of 16-bit samples byte by byte. */
 
 #endif

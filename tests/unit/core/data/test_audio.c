@@ -1,5 +1,5 @@
-/* Spectrograms, corpora and clips of spoken words: the published draws and shapes, and the signal processing against
- * plain double precision. Every recording is made here. */
+/* Spectrograms, corpora and clips of spoken words: draws and shapes equal the published ones, and signal processing
+ * equals a direct computation in double precision. The test makes every recording itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static struct audio_spectrum *paper_spectrum(void)
     return spectrum;
 }
 
-static void the_spectrogram_has_the_published_shape(void **state)
+static void spectrograms_have_the_published_shape(void **state)
 {
     struct audio_spectrum *s = paper_spectrum();
     assert_int_equal(audio_spectrum_window(s), 375);
@@ -45,7 +45,7 @@ static void the_spectrogram_has_the_published_shape(void **state)
     audio_spectrum_destroy(s);
 }
 
-/* Decibels of one frame and band straight from the definition. */
+/* Decibels of one frame and band, computed directly from the definition. */
 static double direct(const float *audio, int count, int frame, int mel, double power[188])
 {
     if (mel == 0)
@@ -89,7 +89,7 @@ static void check_against_direct(const float *audio, int count)
     audio_spectrum_destroy(s);
 }
 
-static void the_spectrogram_is_its_definition(void **state)
+static void spectrograms_equal_their_definition(void **state)
 {
     enum { COUNT = 3000 };
     float audio[COUNT];
@@ -103,7 +103,7 @@ static void the_spectrogram_is_its_definition(void **state)
     check_against_direct(audio, 2991); /* an odd number of frames */
     check_against_direct(audio + 1200, 400);
     memset(audio, 0, sizeof audio);
-    check_against_direct(audio, COUNT); /* nothing at all: -100 dB */
+    check_against_direct(audio, COUNT); /* silence: -100 dB */
 }
 
 static void impossible_spectrograms_are_refused(void **state)
@@ -116,7 +116,7 @@ static void impossible_spectrograms_are_refused(void **state)
 
 /* ---- corpora ---------------------------------------------------------------------------------- */
 
-/* AudioMNIST's names with clips of `length` samples: the value of each sample says who speaks. */
+/* A corpus with AudioMNIST's names and recordings of `length` samples, whose value identifies the speaker. */
 static struct audio_corpus *audio_mnist(int takes, int length)
 {
     struct audio_corpus *corpus = NULL;
@@ -150,12 +150,12 @@ static void speakers_are_split_as_published(void **state)
     const struct audio_clip *takes;
     assert_int_equal(audio_corpus_takes(corpus, 0, 3, &takes), 11);
     assert_string_equal(takes[0].file, "3_27_0");
-    assert_string_equal(takes[2].file, "3_27_10"); /* in the order of text */
+    assert_string_equal(takes[2].file, "3_27_10"); /* sorted as text */
     assert_string_equal(takes[3].file, "3_27_2");
     audio_corpus_destroy(corpus);
 }
 
-static void names_of_three_layouts_are_understood(void **state)
+static void file_names_of_three_layouts_are_parsed(void **state)
 {
     static const struct {
         const char *name, *class, *speaker, *file;
@@ -204,7 +204,7 @@ static struct audio_corpus *loaded(const char *name)
     return corpus;
 }
 
-static void folders_of_three_layouts_are_read(void **state)
+static void folders_of_three_layouts_are_loaded(void **state)
 {
     char name[96];
     make_folders("mnist", "mnist/data");
@@ -253,7 +253,7 @@ static void folders_of_three_layouts_are_read(void **state)
     audio_corpus_destroy(corpus);
 }
 
-static void poor_corpora_are_refused(void **state)
+static void corpora_with_too_few_speakers_or_classes_are_refused(void **state)
 {
     struct audio_corpus *corpus = NULL;
     struct error err = {0};
@@ -357,7 +357,7 @@ static void noise_is_drawn_as_published(void **state)
     float *audio = malloc(120000 * sizeof *audio);
     struct mt19937 rng;
     struct audio_truth truth;
-    domain.min_symbols = domain.max_symbols = 0; /* draws nothing before the noise */
+    domain.min_symbols = domain.max_symbols = 0; /* so the noise is drawn first */
     mt19937_init(&rng, 0);
     audio_sequence_draw(&domain, &rng, audio, &truth);
     assert_int_equal(truth.count, 0);
@@ -378,8 +378,9 @@ static void noise_is_drawn_as_published(void **state)
     audio_corpus_destroy(corpus);
 }
 
-/* Words lie apart and in order, voices are of their part, samples are word plus noise, boxes the rule of the facts. */
-static void words_lie_where_the_truth_says(void **state)
+/* Words are apart and in order, speakers are of the right part, samples are word plus noise, boxes follow their rule.
+ */
+static void words_are_at_the_places_of_the_truth(void **state)
 {
     enum { SAMPLES = 30000, LENGTH = 4000, FRAMES = 161 };
     struct audio_corpus *corpus = audio_mnist(2, LENGTH);
@@ -442,7 +443,7 @@ static void count_fault(void *context, const char *field, const char *detail)
     assert_true(strlen(detail) > 10);
 }
 
-static void clips_that_cannot_be_are_faults(void **state)
+static void impossible_domains_are_reported(void **state)
 {
     struct audio_corpus *corpus = audio_mnist(1, 4000);
     struct audio_sequence good = {corpus, AUDIO_TRAINING_SPEAKERS, 30000, 2, 4, 1e-3}, bad;
@@ -454,7 +455,7 @@ static void clips_that_cannot_be_are_faults(void **state)
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
     bad = good, bad.noise = NAN, field = "noise";
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
-    bad = good, bad.samples = 16000, field = "samples"; /* four words fill it */
+    bad = good, bad.samples = 16000, field = "samples"; /* four words fill the clip */
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
     bad = good, bad.samples = 16400; /* one draw in 10^6 would fit */
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
@@ -464,19 +465,19 @@ static void clips_that_cannot_be_are_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_spectrogram_has_the_published_shape),
-        cmocka_unit_test(the_spectrogram_is_its_definition),
+        cmocka_unit_test(spectrograms_have_the_published_shape),
+        cmocka_unit_test(spectrograms_equal_their_definition),
         cmocka_unit_test(impossible_spectrograms_are_refused),
         cmocka_unit_test(speakers_are_split_as_published),
-        cmocka_unit_test(names_of_three_layouts_are_understood),
-        cmocka_unit_test(folders_of_three_layouts_are_read),
-        cmocka_unit_test(poor_corpora_are_refused),
+        cmocka_unit_test(file_names_of_three_layouts_are_parsed),
+        cmocka_unit_test(folders_of_three_layouts_are_loaded),
+        cmocka_unit_test(corpora_with_too_few_speakers_or_classes_are_refused),
         cmocka_unit_test(names_of_data_sets_are_not_paths),
         cmocka_unit_test(clips_are_drawn_as_published),
         cmocka_unit_test(noise_is_drawn_as_published),
-        cmocka_unit_test(words_lie_where_the_truth_says),
+        cmocka_unit_test(words_are_at_the_places_of_the_truth),
         cmocka_unit_test(a_single_word_is_in_the_middle),
-        cmocka_unit_test(clips_that_cannot_be_are_faults),
+        cmocka_unit_test(impossible_domains_are_reported),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

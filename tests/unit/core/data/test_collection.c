@@ -1,3 +1,4 @@
+/* Reading uploads of every format, refusing faulty and hostile ones with a message that helps, and the stored form. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ static void refuses(const char *format, const char *text, enum status status, co
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
 
-static void test_table(void **state)
+static void tables_are_read(void **state)
 {
     struct collection c;
     assert_int_equal(read_text("csv", "id,\"f,1\",f2,class,group\nr1,1,-2.5e1,10,a\n\nr2,\"3\",4,9,b\r\n", &c),
@@ -56,7 +57,7 @@ static void test_table(void **state)
     assert_true(c.count == 2 && c.cols == 2 && c.channels == 1 && c.rows == 1);
     assert_string_equal(c.columns.name[0], "f,1");
     assert_true(c.values[1] == -25 && collection_sample(&c, 1)[0] == 3);
-    assert_string_equal(c.vocabulary.name[0], "9"); /* in the order of numbers */
+    assert_string_equal(c.vocabulary.name[0], "9"); /* sorted as numbers */
     assert_true(c.label[0] == 1 && c.label[1] == 0);
     assert_string_equal(c.groups.name[c.group[1]], "b");
     collection_close(&c);
@@ -70,7 +71,7 @@ static void test_table(void **state)
     collection_close(&c);
 }
 
-static void test_table_refusals(void **state)
+static void faulty_tables_are_refused_with_row_and_column(void **state)
 {
     refuses("csv", "", STATUS_INVALID, "row 1: there is no header");
     refuses("csv", "a,b\n", STATUS_INVALID, "no samples");
@@ -156,7 +157,7 @@ static void refuses_tar(const char *member, unsigned type, const char *message)
         fail_msg("'%s' does not say '%s'", err.message, message);
 }
 
-static void test_pictures(void **state)
+static void pictures_with_labels_and_boxes_are_read(void **state)
 {
     static struct packed p;
     struct collection c;
@@ -176,11 +177,11 @@ static void test_pictures(void **state)
     assert_true(c.label[0] == 1 && c.label_start[1] == 1 && c.label[3] == 2);
     assert_true(c.boxes == 1 && c.box_start[1] == 1 && c.box[0][0] == 1 && c.box[0][4] == 3);
     collection_close(&c);
-    for (size_t cut = 1024; cut + 1536 < p.size; cut += 700) /* every end but that of the last padding is a fault */
+    for (size_t cut = 1024; cut + 1536 < p.size; cut += 700) /* every cut before the final padding is a fault */
         assert_int_not_equal(read_bytes("tar", p.bytes, cut, "", &c), STATUS_OK);
 }
 
-static void test_tar_refusals(void **state)
+static void faulty_archives_are_refused_with_the_member(void **state)
 {
     static struct packed p;
     struct collection c;
@@ -203,7 +204,8 @@ static void test_tar_refusals(void **state)
     add_png(a, "b.png", 4, 7);
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
-    assert_string_equal(err.message, "member 'b.png': is 7 pixels wide, but the first picture is 6; all must have the same size");
+    assert_string_equal(err.message,
+                        "member 'b.png': is 7 pixels wide, but the first picture is 6; all must have the same size");
     a = begin(&p, false);
     add_png(a, "a.png", 4, 6);
     add(a, "labels.csv", AE_IFREG, "file,label\nb.png,1\n", 19);
@@ -212,8 +214,8 @@ static void test_tar_refusals(void **state)
     assert_string_equal(err.message, "member 'labels.csv': row 2: the archive has no member 'b.png'");
 }
 
-/* An array of zeros far larger than its file, and headers that promise more than there is. */
-static void test_bombs(void **state)
+/* An array of zeros far larger than its file, and headers that claim more than the file contains. */
+static void files_that_unpack_to_too_much_are_refused(void **state)
 {
     static struct packed p;
     struct collection c;
@@ -241,8 +243,8 @@ static void test_bombs(void **state)
     assert_non_null(strstr(err.message, "member 'x.npy'"));
     limits = COLLECTION_LIMITS;
     assert_int_equal(read_bytes("npz", p.bytes, p.size / 2, "", &c), STATUS_CORRUPT);
-    assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* and takes no memory for 64 MiB */
-    /* Members that nobody reads are counted as well. */
+    assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* without allocating 64 MiB */
+    /* Members that no reader consumes count too. */
     struct archive_reader *reader;
     struct archive_limits bounds = {10, 1 << 20};
     struct source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};
@@ -258,7 +260,7 @@ static void test_bombs(void **state)
 
 /* ---- sequences, and the stored form ------------------------------------------------------------------------ */
 
-static void test_fasta(void **state)
+static void sequences_with_labels_are_read(void **state)
 {
     struct collection c;
     assert_int_equal(read_text("fasta", ">a up down\nACGT\nN\n>b\nGG\n", &c), STATUS_OK);
@@ -274,9 +276,9 @@ static void test_fasta(void **state)
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
 }
 
-/* Two windows of a record of 1,010 bases and one of a short one: 1,000 with a class each between 200 on either side to
- * be seen. */
-static void test_genes(void **state)
+/* Two windows of a record of 1,010 bases and one of a short record: 1,000 bases with a class each, and 200 of context
+ * on either side. */
+static void genes_become_windows_with_a_class_for_each_base(void **state)
 {
     enum { LONG = 1010, WHOLE = 1400, FLANK = 200 };
     static struct packed p;
@@ -317,7 +319,7 @@ static enum status put(void *context, const void *bytes, size_t count, struct er
     return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
 }
 
-static void test_stored(void **state)
+static void the_stored_form_equals_the_collection(void **state)
 {
     struct collection c, again;
     FILE *file = tmpfile();
@@ -343,9 +345,14 @@ static void test_stored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),        cmocka_unit_test(test_table_refusals), cmocka_unit_test(test_pictures),
-        cmocka_unit_test(test_tar_refusals), cmocka_unit_test(test_bombs),          cmocka_unit_test(test_fasta),
-        cmocka_unit_test(test_genes),        cmocka_unit_test(test_stored),
+        cmocka_unit_test(tables_are_read),
+        cmocka_unit_test(faulty_tables_are_refused_with_row_and_column),
+        cmocka_unit_test(pictures_with_labels_and_boxes_are_read),
+        cmocka_unit_test(faulty_archives_are_refused_with_the_member),
+        cmocka_unit_test(files_that_unpack_to_too_much_are_refused),
+        cmocka_unit_test(sequences_with_labels_are_read),
+        cmocka_unit_test(genes_become_windows_with_a_class_for_each_base),
+        cmocka_unit_test(the_stored_form_equals_the_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What people are shown of a collection: its figures word by word, and a picture by its pixels, for every kind and
- * for data that are odd: constant, huge, tiny, many columns, names without end. */
+/* The description and the preview of a collection: figures as text and pictures by their pixels, for every kind and for
+ * unusual data: constant, huge, tiny, with many columns, with very long names. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void assert_colour(const struct picture *p, int row, int col, int red, in
         fail_msg("row %d, col %d: %d %d %d, not %d %d %d", row, col, c.red, c.green, c.blue, red, green, blue);
 }
 
-/* Pixels of exactly that grey within a rectangle. */
+/* Number of pixels of exactly this grey within a rectangle. */
 static int greys(const struct picture *p, int row0, int col0, int rows, int cols, int grey)
 {
     int count = 0;
@@ -104,7 +104,7 @@ static int greys(const struct picture *p, int row0, int col0, int rows, int cols
 static char *two[] = {"left", "right"};
 static int64_t ones[] = {0, 1, 2, 3};
 
-static void a_table(void **state)
+static void tables_are_described_and_drawn(void **state)
 {
     static float values[] = {1, 5, 2, 5, 6, 5};
     static int64_t start[] = {0, 2, 4, 6};
@@ -131,8 +131,8 @@ static void a_table(void **state)
                   "deviation=0 } ] longest=1 "
                   "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
                   "count=1 } ] boxes=0 ");
-    /* Rows down, columns across, 40 wide at most, in deviations from the column's mean: blue below, red above, a
-     * constant is white. */
+    /* Rows downwards, at most 40 columns, values in standard deviations from the column's mean: blue below, red above,
+     * white for a constant column. */
     struct picture *p = preview(&c);
     struct colour low = picture_get(p, 8 + 4, 8 + 20), high = picture_get(p, 8 + 20, 8 + 20);
     assert_true(low.blue > low.red && high.red > high.blue);
@@ -142,8 +142,8 @@ static void a_table(void **state)
     picture_destroy(p);
 }
 
-/* A hundred columns of all, sixty rows of all. */
-static void a_large_table(void **state)
+/* One hundred of all columns and sixty of all rows are drawn. */
+static void large_tables_are_sampled(void **state)
 {
     enum { ROWS = 130, COLS = 1000 };
     struct collection c = {
@@ -155,7 +155,7 @@ static void a_large_table(void **state)
         c.start[i] = (int64_t)i * COLS;
     for (int i = 0; i < ROWS; i++)
         c.values[i * COLS + 500] =
-            i < ROWS / 2 ? -1000 : 1000; /* column 50 of those shown; its halves are one deviation off */
+            i < ROWS / 2 ? -1000 : 1000; /* column 50 of those drawn; its halves are one deviation from the mean */
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 100 * 6 + 16);
     assert_int_equal(p->rows, 60 * 8 + 12 + 16);
@@ -168,7 +168,7 @@ static void a_large_table(void **state)
     test_free(c.label_start);
 }
 
-static void images(void **state)
+static void images_are_drawn_side_by_side(void **state)
 {
     static float values[2 * 3 * 4];
     static int64_t start[] = {0, 4, 8}, label_start[] = {0, 1, 3}, box_start[] = {0, 1, 1};
@@ -176,7 +176,7 @@ static void images(void **state)
     for (int i = 0; i < 12; i++)
         values[i] = (float)i / 11;
     for (int i = 12; i < 24; i++)
-        values[i] = 7; /* the second is constant: as its least */
+        values[i] = 7; /* the second image is constant and drawn as the least value */
     struct collection c = {.kind = COLLECTION_IMAGES,
                            .target = TARGET_SEQUENCE,
                            .count = 2,
@@ -197,7 +197,7 @@ static void images(void **state)
               "deviation=3.25757 } "
               "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=1 max=2 mean=1.5 deviation=0.5 } longest=2 "
               "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 ");
-    struct picture *p = preview(&c); /* each value thirty pixels wide */
+    struct picture *p = preview(&c); /* thirty pixels for each value */
     assert_int_equal(p->cols, 2 * (4 * 30 + 8) + 8);
     assert_colour(p, 8 + 15, 8 + 15, 255, 255, 255);
     assert_colour(p, 8 + 75, 8 + 105, 24, 24, 24);
@@ -205,8 +205,8 @@ static void images(void **state)
     picture_destroy(p);
 }
 
-/* More than fit, and larger than a picture should be: every fourth pixel of a few. */
-static void large_images(void **state)
+/* More and larger images than fit: every fourth pixel of a few of them. */
+static void large_images_are_reduced(void **state)
 {
     enum { COUNT = 9, SIDE = 1000 };
     struct collection c = {.kind = COLLECTION_IMAGES,
@@ -227,7 +227,7 @@ static void large_images(void **state)
         c.label_start[i] = i;
     }
     for (int i = 0; i < SIDE; i++)
-        c.values[(int64_t)i * SIDE + i] = 1; /* of the first a diagonal */
+        c.values[(int64_t)i * SIDE + i] = 1; /* a diagonal in the first image */
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 3 * (250 + 8) + 8);
     assert_int_equal(p->rows, 2 * (250 + 12 + 8) + 8);
@@ -240,8 +240,8 @@ static void large_images(void **state)
     test_free(c.label);
 }
 
-/* Classes at positions are not written below; -1 is counted nowhere. */
-static void a_sequence(void **state)
+/* Classes of positions are not written below the sequence; -1 is not counted. */
+static void sequences_are_drawn_as_planes(void **state)
 {
     static float values[] = {0, 0.5F, 1, 0.5F, 3, -2, 1, 1};
     static int64_t start[] = {0, 4}, label_start[] = {0, 4};
@@ -262,7 +262,7 @@ static void a_sequence(void **state)
                   "mean=0.625 deviation=1.29301 } "
                   "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=4 max=4 mean=4 deviation=0 } longest=4 "
                   "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 ");
-    struct picture *p = preview(&c); /* two lines of 24, from 0 (white) to 1, and no further */
+    struct picture *p = preview(&c); /* two lines of 24 pixels, from 0 (white) to 1 */
     assert_colour(p, 8 + 12, 8 + 80, 255, 255, 255);
     assert_colour(p, 8 + 12, 8 + 400, 24, 24, 24);
     assert_colour(p, 8 + 36, 8 + 80, 24, 24, 24);
@@ -270,13 +270,13 @@ static void a_sequence(void **state)
     picture_destroy(p);
 }
 
-static void recordings(void **state)
+static void recordings_are_drawn_as_curves(void **state)
 {
     static float values[3000 + 2];
     static int64_t start[] = {0, 3000, 3002}, label_start[] = {0, 0, 0};
     for (int i = 0; i < 3000; i++)
         values[i] = i % 2 ? 0.5F : -0.5F;
-    values[3000] = values[3001] = 0.25F; /* shorter than the line, and always the same */
+    values[3000] = values[3001] = 0.25F; /* shorter than the line, and constant */
     struct collection c = {.kind = COLLECTION_RECORDINGS,
                            .target = TARGET_NONE,
                            .count = 2,
@@ -292,7 +292,7 @@ static void recordings(void **state)
                   "vocabulary[] boxes=0 ");
     struct picture *p = preview(&c);
     for (int k = 0; k < 640; k += 7) {
-        assert_colour(p, 8, 8 + k, 24, 32, 48); /* from its largest to its least value */
+        assert_colour(p, 8, 8 + k, 24, 32, 48); /* from the largest to the least value */
         assert_colour(p, 8 + 47, 8 + k, 24, 32, 48);
         assert_colour(p, 8 + 48 + 12 + 8, 8 + k, 24, 32, 48);
         assert_colour(p, 8 + 48 + 12 + 8 + 20, 8 + k, 255, 255, 255);
@@ -300,7 +300,7 @@ static void recordings(void **state)
     picture_destroy(p);
 }
 
-static void no_memory_for_a_picture(void **state)
+static void a_failed_allocation_of_the_preview_is_reported(void **state)
 {
     static float values[] = {1, 2};
     static int64_t start[] = {0, 1, 2}, none[] = {0, 0, 0};
@@ -332,12 +332,12 @@ static void no_memory_for_a_picture(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_table),
-                                       cmocka_unit_test(a_large_table),
-                                       cmocka_unit_test(images),
-                                       cmocka_unit_test(large_images),
-                                       cmocka_unit_test(a_sequence),
-                                       cmocka_unit_test(recordings),
-                                       cmocka_unit_test(no_memory_for_a_picture)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tables_are_described_and_drawn),
+                                       cmocka_unit_test(large_tables_are_sampled),
+                                       cmocka_unit_test(images_are_drawn_side_by_side),
+                                       cmocka_unit_test(large_images_are_reduced),
+                                       cmocka_unit_test(sequences_are_drawn_as_planes),
+                                       cmocka_unit_test(recordings_are_drawn_as_curves),
+                                       cmocka_unit_test(a_failed_allocation_of_the_preview_is_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The pictures must be the published ones bit for bit: labels, ink counts, hashes of the packed bits
- * and placements come from the authors' generator run under numpy. */
+/* The pictures equal the published ones bit for bit: labels, ink counts, hashes of the packed bits and placements come
+ * from the authors' generator under numpy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #define MAX_PIXELS (128 * 128)
 
-/* First 16 hex digits of SHA-256 over the bits, row-major, most significant first; counts the ink. */
+/* First 16 hex digits of the SHA-256 of the bits, row-major, most significant bit first; also counts the ink. */
 static int digest(const float *image, int pixels, char text[17])
 {
     unsigned char bits[MAX_PIXELS / 8] = {0}, sum[HASH_BYTES];
@@ -45,12 +45,12 @@ static void label_text(const struct digitcircle_truth *truth, char *text)
 }
 
 struct known {
-    uint32_t raw;        /* generator seed ... */
-    int64_t seed, index; /* ... or, where index >= 0, sample of a set */
+    uint32_t raw;        /* seed of the generator ... */
+    int64_t seed, index; /* ... or, if index >= 0, a sample of a set */
     const char *label;
     int ones;
     const char *hash;
-    int placed[6][3]; /* digit and its point; as many as are listed */
+    int placed[6][3]; /* digit and its point, as far as listed */
     int placements;
 };
 
@@ -74,7 +74,7 @@ static const struct known pictures[] = {
     {1847193206U, -2, 1, "05496", 1713, "ff485c5886e73279", {{0}}, 0},
 };
 
-static void published_pictures(void **state)
+static void pictures_equal_the_published_ones(void **state)
 {
     static float image[100 * 100];
     const struct digitcircle domain = digitcircle_paper();
@@ -99,7 +99,7 @@ static void published_pictures(void **state)
     }
 }
 
-static void published_single_digits(void **state)
+static void single_digits_equal_the_published_ones(void **state)
 {
     static const struct {
         int digit, ones;
@@ -115,7 +115,7 @@ static void published_single_digits(void **state)
     }
 }
 
-static void stamps(void **state)
+static void stamps_have_the_published_sizes_and_ink(void **state)
 {
     static const int cols[] = {9, 7, 8, 9, 8, 9, 8, 8, 7, 8}, ink[] = {30, 16, 21, 23, 25, 26, 28, 16, 27, 31};
     for (int digit = 0; digit < DIGITCIRCLE_CLASSES; digit++) {
@@ -134,9 +134,9 @@ static void stamps(void **state)
     }
 }
 
-/* Section 5.1: 4.492 symbols a picture over raw seeds 0..999, whether there is noise or not; the
- * share of ink without noise is ten times .00108952. */
-static void mean_symbols_and_clean_ink(void **state)
+/* Section 5.1: 4.492 symbols a picture over the seeds 0 to 999, with and without noise; the share of ink without noise
+ * is ten times .00108952. */
+static void means_of_symbols_and_ink_are_the_published_ones(void **state)
 {
     static float image[100 * 100];
     const struct digitcircle clean = digitcircle_without_noise(digitcircle_paper());
@@ -151,7 +151,7 @@ static void mean_symbols_and_clean_ink(void **state)
     assert_true(fabs(ink / 1000 / 1e5 - 0.00108952) < 5e-9);
 }
 
-/* Noise consumes the same draws whatever its share: the truth does not depend on it. */
+/* Noise uses the same number of draws whatever its share, so the truth does not depend on it. */
 static void noise_does_not_move_digits(void **state)
 {
     static float noisy_image[100 * 100], clean_image[100 * 100];
@@ -181,7 +181,7 @@ static void expect_consistent(const struct digitcircle *domain, const float *ima
         assert_true(box->row0 >= 0 && box->col0 >= 0 && box->row1 <= size && box->col1 <= size);
         assert_true(truth->label[0] <= truth->label[i]);
     }
-    const struct box *last = &truth->boxes[truth->count - 1]; /* nothing covers the last one */
+    const struct box *last = &truth->boxes[truth->count - 1]; /* no other digit covers the last one */
     for (int r = last->row0; domain->post_noise == 0 && r < last->row1; r++) {
         for (int c = last->col0; c < last->col1; c++) {
             bool ink = digitcircle_stamp_ink(last->symbol, r - last->row0, c - last->col0);
@@ -190,7 +190,7 @@ static void expect_consistent(const struct digitcircle *domain, const float *ima
     }
 }
 
-static void smaller_circles(void **state)
+static void smaller_circles_fit_their_pictures(void **state)
 {
     static const struct digitcircle domains[] = {
         {.image_size = 56,
@@ -235,8 +235,8 @@ static void smaller_circles(void **state)
     }
 }
 
-/* A batch is its samples, and samples are functions of (seed, index) alone. */
-static void batches(void **state)
+/* A batch equals its samples, and samples depend on (seed, index) only. */
+static void batches_equal_their_samples(void **state)
 {
     enum { COUNT = 5, PIXELS = 56 * 56 };
     const struct digitcircle domain = {.image_size = 56,
@@ -262,8 +262,8 @@ static void batches(void **state)
     assert_memory_not_equal(image, images[0], sizeof image);
 }
 
-/* The share of ink after noise that the facts state. */
-static void noise_level(void **state)
+/* The share of ink after noise equals the published one. */
+static void noise_gives_the_published_share_of_ink(void **state)
 {
     static float image[100 * 100];
     const struct digitcircle domain = digitcircle_paper();
@@ -324,14 +324,14 @@ static void impossible_domains_name_their_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_pictures),
-        cmocka_unit_test(published_single_digits),
-        cmocka_unit_test(stamps),
-        cmocka_unit_test(mean_symbols_and_clean_ink),
+        cmocka_unit_test(pictures_equal_the_published_ones),
+        cmocka_unit_test(single_digits_equal_the_published_ones),
+        cmocka_unit_test(stamps_have_the_published_sizes_and_ink),
+        cmocka_unit_test(means_of_symbols_and_ink_are_the_published_ones),
         cmocka_unit_test(noise_does_not_move_digits),
-        cmocka_unit_test(smaller_circles),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(noise_level),
+        cmocka_unit_test(smaller_circles_fit_their_pictures),
+        cmocka_unit_test(batches_equal_their_samples),
+        cmocka_unit_test(noise_gives_the_published_share_of_ink),
         cmocka_unit_test(impossible_domains_name_their_fields),
     };
     return cmocka_run_group_tests_name("digitcircle", tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 /* ---- trees -------------------------------------------------------------------------------------------- */
 
-static void complete_trees_have_the_arcs_they_should(void **state)
+static void complete_trees_have_the_right_edges(void **state)
 {
     for (int depth = 1; depth <= 7; depth++) {
         struct tree *tree;
@@ -25,7 +25,7 @@ static void complete_trees_have_the_arcs_they_should(void **state)
         assert_int_equal(tree->nodes - 1, (1 << (depth + 1)) - 2);
         int count = tree_leaves(tree, leaves);
         assert_int_equal(count, 1 << depth);
-        for (int i = 0; i < count; i++) /* a leaf's row of the path matrix sums to the depth */
+        for (int i = 0; i < count; i++) /* a leaf's row of the path matrix sums to its depth */
             assert_int_equal(tree_depth(tree, leaves[i]), depth);
         for (int v = 1; v < tree->nodes; v++)
             assert_true(tree->parent[v] < v);
@@ -41,7 +41,7 @@ static void complete_trees_have_the_arcs_they_should(void **state)
     tree_destroy(tree);
 }
 
-static void newick_reads(void **state)
+static void newick_text_is_parsed(void **state)
 {
     struct tree *tree;
     assert_ok(tree_newick("((a:1.5,b)ab:2,'c d''e',(f,g:3)) [odd] root;\n", &tree, err));
@@ -97,7 +97,7 @@ static void open_edges(const struct tree *tree, const char *seen_names, enum edg
     assert_ok(tree_edges_create(tree, seen, shape, merge, edges, err));
 }
 
-static void arcs_are_those_that_data_tell_apart(void **state)
+static void edges_are_those_that_data_can_distinguish(void **state)
 {
     struct tree *tree = small_tree();
     struct tree_edges edges;
@@ -117,12 +117,12 @@ static void arcs_are_those_that_data_tell_apart(void **state)
     tree_edges_gather(&edges, truth, 1, by_edge);
     assert_true(by_edge[edges.arc[q]] == truth[q] - truth[p] && by_edge[edges.arc[d]] == truth[d]);
     tree_edges_close(&edges);
-    open_edges(tree, "abc", EDGES_TREE, true, &edges); /* d unseen: its parent lies on the way to c */
+    open_edges(tree, "abc", EDGES_TREE, true, &edges); /* d has no data; its parent is on the path to c */
     assert_int_equal(edges.count, 3);
     assert_true(edges.arc[d] == -1 && edges.arc[c] == edges.arc[q] && edges.arc[q] == edges.arc[p]);
     assert_true(fabsf(edges.share[c] - 1 / 3.0F) < 1e-6F && fabsf(edges.share[p] + 1 / 3.0F) < 1e-6F);
     tree_edges_close(&edges);
-    open_edges(tree, "ab", EDGES_TREE, true, &edges); /* the root might as well be p */
+    open_edges(tree, "ab", EDGES_TREE, true, &edges); /* data cannot distinguish the root from p */
     assert_true(edges.count == 1 && edges.arc[p] == -1 && edges.arc[a] == edges.arc[b] && edges.arc[q] == -1);
     tree_edges_close(&edges);
     open_edges(tree, "abc", EDGES_STAR, true, &edges);
@@ -130,13 +130,13 @@ static void arcs_are_those_that_data_tell_apart(void **state)
     float heads[3] = {3, 6, 9}, w[7];
     const struct weight changes = {.value = heads, .count = 3};
     tree_edges_weights(&edges, NULL, &changes, 1, w);
-    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* unseen: the mean */
+    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* without data: the mean */
     tree_edges_close(&edges);
     tree_destroy(tree);
 }
 
-/* Rows without noise: the refit finds weights again, from a support that holds them. */
-static void a_refit_is_exact(void **state)
+/* On rows without noise, the refit recovers the weights from a support that contains theirs. */
+static void a_refit_without_noise_is_exact(void **state)
 {
     struct tree *tree = small_tree();
     struct tree_edges edges;
@@ -148,7 +148,7 @@ static void a_refit_is_exact(void **state)
     truth_change[0] = 3;
     truth_change[5] = -1.5F;
     for (int i = 0; i < 10; i++)
-        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* more than needed, of which some are free */
+        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* a larger support than needed */
     tree_edges_weights(&edges, &tb, &tc, 2, w);
     assert_ok(least_sums_create(7, 2, &sums, err));
     for (int v = 0; v < 7; v++)
@@ -181,7 +181,7 @@ static void a_change_is_found_from_few_rows(void **state)
     least_change(z, y, ROWS, K, w, 0, d);
     for (int c = 0; c < K; c++)
         assert_true(fabs(d[c] - (c == 2 ? -1.25 : 0)) < 1e-5);
-    for (double penalty = 0.05; penalty < 0.5; penalty *= 2) { /* shrinks, stays alone */
+    for (double penalty = 0.05; penalty < 0.5; penalty *= 2) { /* shrunken, but only the true change remains */
         least_change(z, y, ROWS, K, w, penalty, d);
         assert_true(d[2] < 0 && fabs(d[2]) < before);
         before = fabs(d[2]);
@@ -193,7 +193,7 @@ static void a_change_is_found_from_few_rows(void **state)
 
 /* ---- identification ----------------------------------------------------------------------------------- */
 
-static void mcc_knows_permutation_and_scale(void **state)
+static void mcc_ignores_permutation_and_scale(void **state)
 {
     enum { ROWS = 500, K = 3 };
     static float truth[ROWS * K], codes[ROWS * K], mixed[ROWS * K], wide[ROWS * 5];
@@ -225,7 +225,7 @@ static void mcc_knows_permutation_and_scale(void **state)
     assert_true(mcc <= 1.0 / 3 + 1e-6);
 }
 
-static void systems_are_solved(void **state)
+static void symmetric_systems_are_solved(void **state)
 {
     double a[9] = {4, 1, 0, 1, 3, 1, 0, 1, 2}, b[6] = {6, 10, 8, 4, 1, 0};
     solve_symmetric(a, 3, b, 2);
@@ -239,7 +239,7 @@ static void systems_are_solved(void **state)
 
 /* ---- simulation --------------------------------------------------------------------------------------- */
 
-static void simulations_are_what_they_say(void **state)
+static void simulations_follow_their_definition(void **state)
 {
     struct tree *tree;
     int leaves[64];
@@ -252,7 +252,7 @@ static void simulations_are_what_they_say(void **state)
         assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves + 3, 1, 20, 0, &part, err));
         assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 1, &again, err));
         assert_memory_equal(part->x, e->x + 3 * 300 * 10,
-                            20 * 10 * sizeof(float)); /* a row is a function of its place */
+                            20 * 10 * sizeof(float)); /* a row depends on its node and number only */
         assert_memory_not_equal(again->x, e->x, 100 * sizeof(float));
         assert_memory_equal(again->weights, e->weights, 63 * 6 * sizeof(double));
         double miss = 0;
@@ -289,7 +289,7 @@ static void simulations_are_what_they_say(void **state)
     assert_ok(environments_simulate(tree, &dense, PSI_LINEAR, 10, leaves, count, 2, 0, &e, err));
     for (int i = 6; i < 63 * 6; i++)
         changed += e->changes[i] != 0;
-    assert_true(changed > 140 && changed < 232); /* half of 372 */
+    assert_true(changed > 140 && changed < 232); /* expected: half of 372 */
     environments_free(e);
     tree_destroy(tree);
 }
@@ -316,7 +316,7 @@ static void clear(const char *folder)
     }
 }
 
-static void tables_are_read(void **state)
+static void folders_of_both_layouts_are_read(void **state)
 {
     char folder[64] = "/tmp/motif-tree-XXXXXX";
     struct tree *tree;
@@ -324,7 +324,7 @@ static void tables_are_read(void **state)
     struct error error = {0};
     struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}};
     assert_non_null(mkdtemp(folder));
-    /* A line a feature, places beside it; c is no place, its column of samples goes. */
+    /* One line a feature, with nodes in another table; c is no node, so its sample is left out. */
     put_file(folder, "tree.nwk", "((a,b)ab,d)root;\n");
     put_file(folder, "samples.tsv", "id\tweek\tplace\ns1\t1\ta\ns2\t2\tc\ns3\t1\tb\ns4\t5\ta\n");
     put_file(folder, "expression.tsv",
@@ -343,7 +343,7 @@ static void tables_are_read(void **state)
     assert_int_equal(environments_read(folder, &r, &tree, &e, &error), STATUS_INVALID);
     assert_non_null(strstr(error.message, "id 2"));
     clear(folder);
-    /* A column a feature, with the outcome; names are LEVEL:NAME. */
+    /* One column a feature, with the outcome; names are LEVEL:NAME. */
     put_file(folder, "tree_edges.tsv",
              "parent\tchild\nroot\tgenus:a\ngenus:a\tsample:1.5\ngenus:a\tsample:2.5\nroot\tsample:3.5\n");
     put_file(folder, "samples.tsv", "id\tresistant\tf0\tf1\n1.5\t0\t0.5\t3\n2.5\t1\t1\t2\n3.5\t1\t2\t2\n9\t0\t2\t2\n");
@@ -363,16 +363,16 @@ static void tables_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(complete_trees_have_the_arcs_they_should),
-        cmocka_unit_test(newick_reads),
+        cmocka_unit_test(complete_trees_have_the_right_edges),
+        cmocka_unit_test(newick_text_is_parsed),
         cmocka_unit_test(edges_make_a_tree_in_any_order),
-        cmocka_unit_test(arcs_are_those_that_data_tell_apart),
-        cmocka_unit_test(a_refit_is_exact),
+        cmocka_unit_test(edges_are_those_that_data_can_distinguish),
+        cmocka_unit_test(a_refit_without_noise_is_exact),
         cmocka_unit_test(a_change_is_found_from_few_rows),
-        cmocka_unit_test(mcc_knows_permutation_and_scale),
-        cmocka_unit_test(systems_are_solved),
-        cmocka_unit_test(simulations_are_what_they_say),
-        cmocka_unit_test(tables_are_read),
+        cmocka_unit_test(mcc_ignores_permutation_and_scale),
+        cmocka_unit_test(symmetric_systems_are_solved),
+        cmocka_unit_test(simulations_follow_their_definition),
+        cmocka_unit_test(folders_of_both_layouts_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Formulas, noise and places are those of the authors' data: formulas and noise bit for bit, ink boxes as
- * measured in pages that pdflatex and poppler made. */
+/* Formulas, noise and places equal the authors' data: formulas and noise bit for bit, ink boxes as measured in pages
+ * that pdflatex and poppler made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static const struct {
     {-2, 4, "4 SUB( c SUB) + 6 SUP( z SUP)", "4_{c}+6^{z}"},
 };
 
-static void published_formulas(void **state)
+static void formulas_equal_the_published_ones(void **state)
 {
     for (size_t k = 0; k < COUNT(formulas); k++) {
         int tokens[LATEX_MAX_TOKENS], parsed[LATEX_MAX_TOKENS], count;
@@ -67,8 +67,8 @@ static void published_formulas(void **state)
     }
 }
 
-/* 200 test formulas have 15.48 tokens and 9.64 characters in the mean. */
-static void published_means(void **state)
+/* 200 formulas of the test set have 15.48 tokens and 9.64 characters on average. */
+static void means_equal_the_published_ones(void **state)
 {
     struct latex domain = latex_paper();
     int64_t tokens_in_all = 0;
@@ -80,8 +80,8 @@ static void published_means(void **state)
     assert_true(fabs(latex_mean_characters(&domain, 200) - 9.64) < 1e-9);
 }
 
-/* How often a formula has 1, 2, ... tokens when no length is asked for. */
-static void lengths_of_the_grammar(void **state)
+/* Share of formulas with 1, 2, ... tokens when the length is free. */
+static void lengths_follow_the_grammar(void **state)
 {
     static const double share[] = {.1365,  .00728, .02369, .2765,  .03793, .06224, .01764, .06184, .03759, .03085,
                                    .03612, .02354, .02435, .01708, .02064, .01563, .01463, .01329, .01177, .01086,
@@ -93,11 +93,11 @@ static void lengths_of_the_grammar(void **state)
         if (length <= (int)COUNT(share))
             seen[length - 1]++;
     }
-    for (size_t i = 0; i < COUNT(share); i++) /* five standard deviations */
+    for (size_t i = 0; i < COUNT(share); i++) /* within five standard deviations */
         assert_true(fabs(seen[i] / (double)FORMULAS - share[i]) < 5 * sqrt(share[i] / FORMULAS));
 }
 
-static void lengths_as_asked(void **state)
+static void formulas_have_the_requested_lengths(void **state)
 {
     int tokens[LATEX_MAX_TOKENS];
     bool seen[8] = {false};
@@ -105,7 +105,7 @@ static void lengths_as_asked(void **state)
         int length = latex_formula(3, i, 0, 7, 4, tokens);
         assert_in_range(length, 0, 7);
         seen[length] = true;
-        for (int j = 0; j < length; j++) { /* of the symbols only 0 1 2 3 */
+        for (int j = 0; j < length; j++) { /* only the symbols 0 1 2 3 occur */
             assert_false(tokens[j] >= LATEX_DIGIT + 4 && tokens[j] < LATEX_DIGIT + 10);
             assert_false(tokens[j] >= LATEX_LETTER);
         }
@@ -114,7 +114,7 @@ static void lengths_as_asked(void **state)
         assert_true(seen[i]);
 }
 
-static void texts_have_limits(void **state)
+static void texts_that_do_not_fit_are_refused(void **state)
 {
     struct error err = {0};
     char text[8];
@@ -139,8 +139,8 @@ static void render(const char *names, const struct latex *domain, float *grey, s
     assert_int_equal(latex_render(domain, font, tokens, count, grey, truth, &err), STATUS_OK);
 }
 
-/* First and last rows and columns with any ink in reference pages: within a pixel. */
-static void measured_ink(void **state)
+/* First and last rows and columns with ink in the reference pages, within a pixel. */
+static void ink_is_where_the_reference_pages_have_it(void **state)
 {
     static const struct {
         const char *names;
@@ -174,7 +174,7 @@ static void measured_ink(void **state)
     }
 }
 
-static void fractions(void **state)
+static void fractions_have_numerator_bar_and_denominator(void **state)
 {
     static float grey[120 * 360];
     struct latex domain = latex_paper();
@@ -192,11 +192,11 @@ static void fractions(void **state)
     assert_true(top->row1 <= bar->row0 && inner->row0 > bar->row1 && plus->row0 > inner->row1);
     assert_true(bar->col0 <= inner->col0 && bar->col1 >= inner->col1 && inner->col1 - inner->col0 >= 25);
     assert_true(abs(top->col0 + top->col1 - bar->col0 - bar->col1) <= 2);
-    assert_true(top->row1 - top->row0 >= 19 && truth.boxes[3].row1 - truth.boxes[3].row0 <= 14); /* 10 and 7 pt */
+    assert_true(top->row1 - top->row0 >= 19 && truth.boxes[3].row1 - truth.boxes[3].row0 <= 14); /* 10 pt, 7 pt */
 }
 
-/* What is not a formula is refused, however long, and never written beyond its room. */
-static void not_formulas(void **state)
+/* Tokens that are no formula are refused whatever their number, and nothing is written beyond an array. */
+static void tokens_that_are_no_formula_are_refused(void **state)
 {
     static const char *const wrong[] = {"+",         "1 +",           "PAREN( 1",
                                         "1 PAREN)",  "SUP( 1 SUP)",   "1 SUP( 2 3 SUP)",
@@ -222,7 +222,7 @@ static void not_formulas(void **state)
 
 /* -- samples ---------------------------------------------------------------------------------- */
 
-static void published_noise(void **state)
+static void noise_equals_the_published_one(void **state)
 {
     static float image[120 * 360];
     struct latex domain = latex_paper();
@@ -237,7 +237,7 @@ static void published_noise(void **state)
     assert_int_equal(black, 10859);
 }
 
-/* Boxes of the ink and nothing else: all of it is in one, each has some on its four sides. */
+/* Every ink pixel is in a box, and each box has ink on its four sides. */
 static void boxes_hold_the_ink(void **state)
 {
     static float grey[120 * 360];
@@ -275,8 +275,8 @@ static void boxes_hold_the_ink(void **state)
     assert_true(fabs(ink / (200.0 * 120 * 360) - 0.0141) < 0.001);
 }
 
-/* A sample depends on its number alone, boxes are grown by the margin, white is 1. */
-static void samples(void **state)
+/* A sample depends on seed and index only; boxes include the margin; white is 1. */
+static void samples_depend_on_seed_and_index_only(void **state)
 {
     static float image[2][120 * 360], grey[120 * 360];
     struct latex domain = latex_paper(), tight = domain;
@@ -301,8 +301,9 @@ static void samples(void **state)
     assert_true(fabs(white / (20.0 * 120 * 360) - 0.739) < 0.004);
 }
 
-/* A page larger than the picture is cut at all sides alike; boxes stay inside. Length 0 is an empty picture. */
-static void small_pictures(void **state)
+/* A page larger than the picture is cut equally on opposite sides; boxes stay inside. Length 0 gives an empty picture.
+ */
+static void larger_pages_are_cut_at_all_sides(void **state)
 {
     static float image[24 * 60];
     struct latex domain = {
@@ -328,8 +329,8 @@ static void small_pictures(void **state)
     assert_true(empty && cut);
 }
 
-/* Characters one by one: each class has crops, a sample is one of them, binarised, in the middle. */
-static void single_characters(void **state)
+/* Every class has crops, and a sample is one of them, black and white, in the middle. */
+static void single_characters_are_crops_in_the_middle(void **state)
 {
     static float image[2][40 * 40];
     struct latex domain = latex_paper();
@@ -361,7 +362,7 @@ static void single_characters(void **state)
         }
         assert_in_range(ink, 8, 200);
         assert_in_range(black - ink, 300, 500);
-        for (int i = 0; i < 40; i++) /* the grown box leaves a border */
+        for (int i = 0; i < 40; i++) /* the grown box leaves a white border */
             assert_true(image[0][i] == 1 && image[0][39 * 40 + i] == 1 && image[0][40 * i] == 1);
     }
     for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++)
@@ -386,7 +387,7 @@ static void keep_field(void *context, const char *field, const char *detail)
     strcat(context, " ");
 }
 
-static void faults_are_named(void **state)
+static void impossible_domains_name_their_fields(void **state)
 {
     char fields[128] = "";
     struct latex domain = latex_paper();
@@ -400,7 +401,7 @@ static void faults_are_named(void **state)
     assert_int_equal(latex_check(&domain, NULL, NULL), 4);
 }
 
-static void missing_font(void **state)
+static void a_missing_font_names_the_package(void **state)
 {
     struct latex_font *none = NULL;
     struct error err = {0};
@@ -413,21 +414,21 @@ static void missing_font(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_formulas),
-        cmocka_unit_test(published_means),
-        cmocka_unit_test(lengths_of_the_grammar),
-        cmocka_unit_test(lengths_as_asked),
-        cmocka_unit_test(texts_have_limits),
-        cmocka_unit_test(measured_ink),
-        cmocka_unit_test(fractions),
-        cmocka_unit_test(not_formulas),
-        cmocka_unit_test(published_noise),
+        cmocka_unit_test(formulas_equal_the_published_ones),
+        cmocka_unit_test(means_equal_the_published_ones),
+        cmocka_unit_test(lengths_follow_the_grammar),
+        cmocka_unit_test(formulas_have_the_requested_lengths),
+        cmocka_unit_test(texts_that_do_not_fit_are_refused),
+        cmocka_unit_test(ink_is_where_the_reference_pages_have_it),
+        cmocka_unit_test(fractions_have_numerator_bar_and_denominator),
+        cmocka_unit_test(tokens_that_are_no_formula_are_refused),
+        cmocka_unit_test(noise_equals_the_published_one),
         cmocka_unit_test(boxes_hold_the_ink),
-        cmocka_unit_test(samples),
-        cmocka_unit_test(small_pictures),
-        cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(missing_font),
-        cmocka_unit_test(single_characters),
+        cmocka_unit_test(samples_depend_on_seed_and_index_only),
+        cmocka_unit_test(larger_pages_are_cut_at_all_sides),
+        cmocka_unit_test(impossible_domains_name_their_fields),
+        cmocka_unit_test(a_missing_font_names_the_package),
+        cmocka_unit_test(single_characters_are_crops_in_the_middle),
     };
     return cmocka_run_group_tests(tests, open_font, close_font);
 }

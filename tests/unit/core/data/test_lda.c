@@ -1,4 +1,4 @@
-/* Topics of documents, and documents drawn from shifted mixtures of them. */
+/* Fitting topics of documents, and drawing documents from shifted mixtures of them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Every document is about one of four topics, each of three words. */
+/* Every document has words of one of four topics, each of three words. */
 static struct features *documents(void)
 {
     struct features *f;
@@ -58,14 +58,14 @@ static void digamma_has_its_values(void **state)
     assert_true(fabs(lda_digamma(0.05) - (lda_digamma(1.05) - 20)) < 1e-10);
 }
 
-static void topics_are_found(void **state)
+static void planted_topics_are_found(void **state)
 {
     struct features *f = documents();
     struct lda_setup s = four_topics();
     struct lda lda = {0}, again = {0};
     struct thread_pool *one;
     uint64_t best_seed = 0;
-    for (uint64_t seed = 1; seed <= 6; seed++) { /* a start may have two kinds in one topic: the bound tells */
+    for (uint64_t seed = 1; seed <= 6; seed++) { /* a start may merge two topics; the best bound excludes it */
         s.seed = seed;
         assert_int_equal(lda_fit(&s, f, pool, &again, NULL), STATUS_OK);
         if (lda.theta == NULL || again.bound > lda.bound) {
@@ -77,7 +77,7 @@ static void topics_are_found(void **state)
         lda_close(&again);
     }
     s.seed = best_seed;
-    for (int i = TOPICS; i < DOCUMENTS; i++) { /* the topic that a document has most of is that of its kind */
+    for (int i = TOPICS; i < DOCUMENTS; i++) { /* a document's largest topic is the topic of its kind */
         int best[2] = {0, 0}, which[2] = {i, i % TOPICS};
         double sum = 0;
         for (int d = 0; d < 2; d++)
@@ -93,7 +93,7 @@ static void topics_are_found(void **state)
             own += lda.beta[best[0] * WORDS + 3 * (i % TOPICS) + j];
         assert_true(own > 0.95);
     }
-    assert_true(lda.bound < 0 && exp(-lda.bound / (30 * DOCUMENTS)) < 3.5); /* of three words: at least 3 */
+    assert_true(lda.bound < 0 && exp(-lda.bound / (30 * DOCUMENTS)) < 3.5); /* three words a topic: at least 3 */
     assert_int_equal(thread_pool_create(1, &one, NULL), STATUS_OK);
     assert_int_equal(lda_fit(&s, f, one, &again, NULL), STATUS_OK);
     assert_memory_equal(lda.theta, again.theta, sizeof(double) * DOCUMENTS * TOPICS);
@@ -103,8 +103,8 @@ static void topics_are_found(void **state)
     features_destroy(f);
 }
 
-/* Without a shift the second half of the topics copies the first; the test half is theta's own. */
-static void documents_are_shifted(void **state)
+/* Without a shift the second half of the topics equals the first; the test rows use theta itself. */
+static void shifted_documents_follow_their_definition(void **state)
 {
     struct features *f = documents(), *drawn, *wide, *same;
     struct lda_setup s = four_topics();
@@ -138,8 +138,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digamma_has_its_values),
-        cmocka_unit_test(topics_are_found),
-        cmocka_unit_test(documents_are_shifted),
+        cmocka_unit_test(planted_topics_are_found),
+        cmocka_unit_test(shifted_documents_follow_their_definition),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
