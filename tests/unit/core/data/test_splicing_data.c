@@ -1,4 +1,4 @@
-/* The data of the splicing domain: affinity files, FASTA with GFF3, the planting generator. */
+/* The data of the splicing domain: affinity files, FASTA with GFF3, and the generator with a known truth. */
 #include "core/data/splicing/splicing_affinity.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/splicing/splicing_planted.h"
@@ -23,7 +23,7 @@ static void encode(const char *text, uint8_t *bases)
         bases[i] = splicing_base(text[i]);
 }
 
-static void letters_and_planes(void **state)
+static void letters_become_bases_and_planes(void **state)
 {
     uint8_t bases[8];
     float planes[4 * 8], sum = 0;
@@ -51,7 +51,7 @@ static const char two_matrices[] = "# runinfo: version=0\n"
                                    "0.5 1 0.5 0.5 c\n"
                                    "1e-1 0.2 1 0.4 g";
 
-static void affinities_by_hand(void **state)
+static void affinities_equal_those_computed_by_hand(void **state)
 {
     struct affinity_set set = {0};
     struct error err = {0};
@@ -60,7 +60,7 @@ static void affinities_by_hand(void **state)
     assert_int_equal(p->matrices, 2);
     assert_int_equal(p->columns, 3);
     assert_true(p->matrix[0].weight == 1 && fabs(p->matrix[1].weight - 0.25) < 1e-15);
-    assert_true(p->matrix[1].entry[2][0] == 1 && p->matrix[1].entry[0][1] == 1); /* made up for on the right */
+    assert_true(p->matrix[1].entry[2][0] == 1 && p->matrix[1].entry[0][1] == 1); /* padded on the right */
     uint8_t bases[6];
     double score[6];
     encode("ACTNCG", bases);
@@ -86,7 +86,7 @@ static void refused(const char *text, enum status code, const char *says)
     affinity_close(&set);
 }
 
-static void affinity_files_that_are_refused(void **state)
+static void faulty_affinity_files_are_refused_with_the_line(void **state)
 {
     refused("", STATUS_INVALID, "ends without a PSAM");
     refused("# nothing\n\n", STATUS_INVALID, "ends without a PSAM");
@@ -112,8 +112,8 @@ static void affinity_files_that_are_refused(void **state)
     refused(many, STATUS_LIMIT, "line 129: too many");
 }
 
-/* Any bytes: no crash, and what is taken has sound numbers. */
-static void affinity_files_of_noise(void **state)
+/* Random bytes never crash the reader, and the numbers of an accepted file are valid. */
+static void affinity_files_of_random_bytes_never_crash(void **state)
 {
     struct mt19937 rng;
     mt19937_init(&rng, 5);
@@ -124,7 +124,7 @@ static void affinity_files_of_noise(void **state)
             text[mt19937_integer(&rng, 0, (int64_t)sizeof text)] = (char)mt19937_integer(&rng, 0, 256);
         struct affinity_set set = {0};
         size_t size = (size_t)mt19937_integer(&rng, 0, (int64_t)sizeof text);
-        char *exact = malloc(size + 1); /* so that a sanitizer sees the first byte too far */
+        char *exact = malloc(size + 1); /* exact size, so that a sanitizer sees reads beyond */
         memcpy(exact, text, size);
         char *fitted = realloc(exact, size > 0 ? size : 1);
         if (affinity_add_text(&set, "X", fitted, size, NULL) == STATUS_OK) {
@@ -154,7 +154,7 @@ static void remove_file(const char *folder, const char *name)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_folder_of_affinity_files(void **state)
+static void a_folder_of_affinity_files_is_read_in_order(void **state)
 {
     char folder[] = "/tmp/motif-splicing-XXXXXX";
     struct affinity_set set = {0};
@@ -183,7 +183,7 @@ static void a_folder_of_affinity_files(void **state)
     assert_null(strstr(err.message, folder));
 }
 
-/* numpy.quantile: the share of positions asked for stays above the threshold. */
+/* As numpy.quantile computes it: the requested share of positions is above the threshold. */
 static void thresholds_are_quantiles(void **state)
 {
     struct affinity_set set = {0};
@@ -210,15 +210,15 @@ static void thresholds_are_quantiles(void **state)
                         (hit[j].position == hit[j - 1].position && hit[j].protein > hit[j - 1].protein));
         }
     }
-    assert_true(hits[0] <= 0.0018 * inside + 1); /* few distinct affinities: ties are left out */
+    assert_true(hits[0] <= 0.0018 * inside + 1); /* few distinct affinities, so ties are not above the threshold */
     assert_true(fabs(hits[1] - 0.0018 * inside) <= 5);
     assert_int_equal(affinity_calibrate(&set, parts, 2, 9000, 0.0018, NULL), STATUS_INVALID);
     affinity_close(&set);
     free(bases);
 }
 
-/* The published files, where they are: MOTIF_SPLICING_MOTIFS names the folder. */
-static void the_published_files(void **state)
+/* The published files, if MOTIF_SPLICING_MOTIFS names their folder. */
+static void published_affinity_files_are_read(void **state)
 {
     const char *folder = getenv("MOTIF_SPLICING_MOTIFS");
     if (folder == NULL)
@@ -262,7 +262,7 @@ static enum status parse(const char *features, const char *source, struct genes 
     return genes_parse(fasta, sizeof fasta - 1, features, strlen(features), source, genes, err);
 }
 
-static void sites_of_genes(void **state)
+static void introns_become_splice_sites(void **state)
 {
     struct genes genes;
     struct error err = {0};
@@ -283,8 +283,8 @@ static void sites_of_genes(void **state)
     genes_close(&genes);
 }
 
-/* Without introns, what lies between the exons of a transcript. */
-static void introns_from_exons(void **state)
+/* If there are no introns, the gaps between the exons of a transcript count. */
+static void gaps_between_exons_become_splice_sites(void **state)
 {
     static const char exons[] = "one\tE\texon\t18\t23\t.\t+\t.\tID=x;Parent=t1\n"
                                 "one\tE\texon\t1\t5\t.\t+\t.\tID=y;Parent=t1\n"
@@ -312,7 +312,7 @@ static void genes_refused(const char *sequences, const char *features, const cha
     assert_null(genes.bases);
 }
 
-static void gene_files_that_are_refused(void **state)
+static void faulty_gene_files_are_refused_with_the_line(void **state)
 {
     genes_refused("", "", "FASTA, line 0: the file ends without a sequence");
     genes_refused(">a\n", "", "without a sequence");
@@ -337,7 +337,7 @@ static void gene_files_that_are_refused(void **state)
                   "GFF3, line 2: a base would be");
 }
 
-static void gene_files_of_noise(void **state)
+static void gene_files_of_random_bytes_never_crash(void **state)
 {
     struct mt19937 rng;
     mt19937_init(&rng, 6);
@@ -361,7 +361,7 @@ static void gene_files_of_noise(void **state)
     }
 }
 
-static void windows_of_genes(void **state)
+static void windows_have_flanks_without_labels(void **state)
 {
     struct genes genes;
     struct genes_windows windows, train, test;
@@ -369,7 +369,7 @@ static void windows_of_genes(void **state)
     assert_int_equal(genes_windows(&genes, GENES_ALL, 10, 4, &windows, NULL), STATUS_OK);
     assert_int_equal(windows.count, 3 + 1 + 1);
     uint8_t bases[18], classes[18];
-    genes_window(&genes, &windows, 1, bases, classes); /* one, from base 10: its flank before is known */
+    genes_window(&genes, &windows, 1, bases, classes); /* locus one from base 10, so the flank before it is known */
     assert_int_equal(bases[3], genes.bases[9]);
     assert_int_equal(classes[4 + 6], SITE_ACCEPTOR);
     genes_window(&genes, &windows, 0, bases, classes);
@@ -389,8 +389,8 @@ static void windows_of_genes(void **state)
     genes_close(&genes);
 }
 
-/* The published cut-outs, where they are: MOTIF_SPLICING_GENES names the folder. */
-static void the_published_genes(void **state)
+/* The published cut-outs, if MOTIF_SPLICING_GENES names their folder. */
+static void published_genes_are_read(void **state)
 {
     const char *folder = getenv("MOTIF_SPLICING_GENES");
     if (folder == NULL)
@@ -420,7 +420,7 @@ static void the_published_genes(void **state)
 
 /* ---- planted motifs -------------------------------------------------------------------------------- */
 
-static void a_rule_by_hand(void **state)
+static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
     assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK); /* GAAGR: + - - +, TAGGG: - + + - */
@@ -444,19 +444,19 @@ static void a_rule_by_hand(void **state)
     assert_int_equal(boxes[0].col1, 24);
     assert_int_equal(boxes[1].symbol, 3);      /* 5P */
     assert_int_equal(boxes[2].symbol, 2);      /* 3P */
-    assert_int_equal(classes[33], SITE_DONOR); /* GAAGR upstream enhances; none upstream of the acceptor within 30 */
+    assert_int_equal(classes[33], SITE_DONOR); /* GAAGR upstream enhances it; nothing enhances the acceptor */
     assert_int_equal(classes[67], SITE_NONE);
-    memcpy(text + 80, "TGAAGACG", 8); /* downstream of the acceptor: enhances it, too far for the donor */
+    memcpy(text + 80, "TGAAGACG", 8); /* downstream of the acceptor, which it enhances; too far from the donor */
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[67], SITE_ACCEPTOR);
     assert_int_equal(classes[33], SITE_DONOR);
-    memcpy(text + 45, "ATAGGGTA", 8); /* between: + for a donor upstream of it, + for an acceptor downstream */
+    memcpy(text + 45, "ATAGGGTA", 8); /* between them: + for the donor upstream, + for the acceptor downstream */
     memcpy(text + 10, "CCCCCCCC", 8);
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[33], SITE_DONOR);
-    memcpy(text + 18, "ATAGGGTA", 8); /* and one upstream of the donor against it: a draw is no site */
+    memcpy(text + 18, "ATAGGGTA", 8); /* upstream of the donor, which it silences: a sum of 0 makes no site */
     encode(text, bases);
     d.flank = 48;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
@@ -465,14 +465,14 @@ static void a_rule_by_hand(void **state)
     d.flank = 0;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[33], SITE_NONE);
-    truth.room = 1; /* what does not fit is counted */
+    truth.room = 1; /* boxes that do not fit are counted */
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(truth.count, 5);
     splicing_planted_close(&d);
     assert_int_equal(splicing_planted_small(&d, 9, NULL), STATUS_INVALID);
 }
 
-static void planted_statistics(void **state)
+static void planted_motifs_have_the_expected_frequencies(void **state)
 {
     struct splicing_planted d;
     assert_int_equal(splicing_planted_small(&d, 8, NULL), STATUS_OK);
@@ -491,7 +491,7 @@ static void planted_statistics(void **state)
         for (int j = 0; j < 1000; j++)
             sites += classes[j] != SITE_NONE;
     }
-    /* 25 planted a sequence; a word in five is overwritten; each of the ten is there about as often. */
+    /* 25 words are planted in a sequence; one in five is overwritten; the ten models are about equally frequent. */
     assert_in_range(count, 200 * 20, 200 * 25);
     for (int i = 0; i < 10; i++)
         assert_in_range(of[i], count / 10 * 7 / 10, count / 10 * 13 / 10);
@@ -504,8 +504,8 @@ static void planted_statistics(void **state)
     splicing_planted_close(&d);
 }
 
-/* Many motifs: more than a scan keeps at first. */
-static void planted_densely_from_a_folder(void **state)
+/* More motifs than a scan has capacity for at first. */
+static void dense_motifs_from_a_folder_are_all_found(void **state)
 {
     char folder[] = "/tmp/motif-splicing-XXXXXX";
     struct splicing_planted d;
@@ -546,22 +546,22 @@ static void planted_densely_from_a_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(letters_and_planes),
-        cmocka_unit_test(affinities_by_hand),
-        cmocka_unit_test(affinity_files_that_are_refused),
-        cmocka_unit_test(affinity_files_of_noise),
-        cmocka_unit_test(a_folder_of_affinity_files),
+        cmocka_unit_test(letters_become_bases_and_planes),
+        cmocka_unit_test(affinities_equal_those_computed_by_hand),
+        cmocka_unit_test(faulty_affinity_files_are_refused_with_the_line),
+        cmocka_unit_test(affinity_files_of_random_bytes_never_crash),
+        cmocka_unit_test(a_folder_of_affinity_files_is_read_in_order),
         cmocka_unit_test(thresholds_are_quantiles),
-        cmocka_unit_test(the_published_files),
-        cmocka_unit_test(sites_of_genes),
-        cmocka_unit_test(introns_from_exons),
-        cmocka_unit_test(gene_files_that_are_refused),
-        cmocka_unit_test(gene_files_of_noise),
-        cmocka_unit_test(windows_of_genes),
-        cmocka_unit_test(the_published_genes),
-        cmocka_unit_test(a_rule_by_hand),
-        cmocka_unit_test(planted_statistics),
-        cmocka_unit_test(planted_densely_from_a_folder),
+        cmocka_unit_test(published_affinity_files_are_read),
+        cmocka_unit_test(introns_become_splice_sites),
+        cmocka_unit_test(gaps_between_exons_become_splice_sites),
+        cmocka_unit_test(faulty_gene_files_are_refused_with_the_line),
+        cmocka_unit_test(gene_files_of_random_bytes_never_crash),
+        cmocka_unit_test(windows_have_flanks_without_labels),
+        cmocka_unit_test(published_genes_are_read),
+        cmocka_unit_test(sites_follow_the_rule_worked_out_by_hand),
+        cmocka_unit_test(planted_motifs_have_the_expected_frequencies),
+        cmocka_unit_test(dense_motifs_from_a_folder_are_all_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

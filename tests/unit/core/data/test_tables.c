@@ -1,4 +1,4 @@
-/* Tables that are read: delimited text, ratings, abstracts, cells; each from small files made here. */
+/* Reading tables: delimited text, ratings, abstracts and cells, each from small files that the test writes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-static void records_have_fields(void **state)
+static void records_are_split_into_fields(void **state)
 {
     struct delimited d;
     bool more;
@@ -92,12 +92,12 @@ static void ratings_are_filtered(void **state)
 {
     struct features *f;
     struct ratings_filter filter = {4, 2, 2, 100};
-    /* User 9 has one 4 only. Movie 30 has three ones, 10 and 20 two each: 20 came first. */
+    /* User 9 has a single one. Movie 30 has three ones; 10 and 20 have two each, and 20 appeared first. */
     put("ratings.csv", "userId,movieId,rating,timestamp\n1,20,4.0,0\n1,30,5,0\n2,10,4.5,0\n2,30,4,0\n2,40,1,0\n"
                        "5,10,4,0\n5,20,4,0\n5,30,4,0\n7,10,3.5,0\n7,50,4,0\n7,60,5,0\n9,30,4,0\n");
     put("movies.csv", "movieId,title,genres\n20,\"Two, The (1990)\",Drama\n");
     assert_ok(ratings_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 3); /* user 7 has none of the two movies */
+    assert_int_equal(f->rows, 3); /* user 7 has no one in the two movies */
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "Two, The (1990)");
     assert_string_equal(f->names[1], "movie 30");
@@ -188,7 +188,7 @@ static void abstracts_are_counted(void **state)
     drop("abstracts.jsonl");
     put("abstracts.csv", "title,abstract_text\n1,\"deep, deep model\"\n2,model\n\"on, nets\",net net\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 2); /* a document of one word goes with its title */
+    assert_int_equal(f->rows, 2); /* a document of one word is removed with its title */
     assert_near(f->x[0], 2, 1e-12);
     assert_string_equal(f->titles[0], "1");
     assert_string_equal(f->titles[1], "on, nets");
@@ -207,8 +207,7 @@ static void abstracts_are_counted(void **state)
     assert_int_equal(abstracts_load(folder, &filter, &f, NULL), STATUS_NOT_FOUND);
 }
 
-/* The example of Bolstad et al.: ranks get the mean of the sorted columns; ties the mean of their ranks'. */
-/* Every allocation fails once: the load must report it and leave nothing behind. */
+/* Every allocation fails once: the load must report it and release everything. */
 static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
 {
     struct abstracts_filter filter = {0.9, 0, 3};
@@ -231,7 +230,9 @@ static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
     drop("vocab.txt");
 }
 
-static void quantiles_become_the_same(void **state)
+/* The example of Bolstad et al. (2003): ranks get the means of the sorted columns, ties the mean of their ranks'
+ * values. */
+static void rows_get_the_same_quantiles(void **state)
 {
     float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four */
     static const double want[] = {17.0 / 3, 2, 3, 14.0 / 3, 31.0 / 6, 2, 31.0 / 6, 3, 2, 3, 14.0 / 3, 17.0 / 3};
@@ -241,7 +242,7 @@ static void quantiles_become_the_same(void **state)
 }
 
 /* Genes 0, 1 and 4 rise together, 3 falls, 2 is constant. */
-static void genes_are_measured(void **state)
+static void correlation_and_noise_of_genes_are_measured(void **state)
 {
     float x[] = {1, 2, 7, 9, 0, 2, 4, 7, 8, 1, 3, 6, 7, 7, 2, 4, 8, 7, 6, 3};
     struct features f = {.rows = 4, .columns = 5, .x = x};
@@ -254,7 +255,7 @@ static void genes_are_measured(void **state)
     assert_true(noise[2] < -1e9 && noise[4] > noise[0]);
 }
 
-/* Ten lines about cells, one between, genes. A, B and C go together, D alone, E has too few molecules. */
+/* Ten lines about cells, an empty line, then genes. A, B and C are correlated, D is not, E has too few molecules. */
 static void published_cells_are_read(void **state)
 {
     struct features *f;
@@ -284,11 +285,11 @@ static void published_cells_are_read(void **state)
     drop("expression.txt");
 }
 
-static void cells_are_read_both_ways(void **state)
+static void cells_are_read_by_line_and_by_column(void **state)
 {
     struct features *f;
     struct cells_filter filter = {
-        .least_molecules = 3, .genes = 2, .neighbours = 3, .noisiest = 1}; /* the last two not here */
+        .least_molecules = 3, .genes = 2, .neighbours = 3, .noisiest = 1}; /* the last two do not apply here */
     put("counts.tsv", "\tc1\tc2\tc3\nA\t1\t9\t2\nB\t0\t1\t0\nC\t3\t3\t3\nD\t8\t0\t4\n");
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc2\ty\nc3\tx\n");
     assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, C the least spread */
@@ -299,7 +300,7 @@ static void cells_are_read_both_ways(void **state)
     assert_int_equal(f->classes, 2);
     assert_true(f->label[0] == 0 && f->label[1] == 1 && f->label[2] == 0);
     assert_string_equal(f->class_names[1], "y");
-    assert_near(f->x[0], 1, 1e-6); /* the least of its row: the mean of 1, 0 and 2 */
+    assert_near(f->x[0], 1, 1e-6); /* the least value of its row becomes the mean of 1, 0 and 2 */
     features_destroy(f);
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc3\ty\nc2\tx\n");
     assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_INVALID);
@@ -311,7 +312,7 @@ static void cells_are_read_both_ways(void **state)
     assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_INVALID);
     drop("counts.tsv");
     put("features.csv", "u,v,class\n0.5,-1,red\n2,3,blue\n");
-    assert_ok(cells_load(folder, &filter, &f, err)); /* as it is */
+    assert_ok(cells_load(folder, &filter, &f, err)); /* no filter applies */
     static const float want[] = {0.5f, -1, 2, 3};
     assert_memory_equal(f->x, want, sizeof want);
     assert_string_equal(f->class_names[f->label[1]], "blue");
@@ -323,15 +324,15 @@ static void cells_are_read_both_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_have_fields),
+        cmocka_unit_test(records_are_split_into_fields),
         cmocka_unit_test(ratings_are_filtered),
         cmocka_unit_test(plurals_become_singulars),
         cmocka_unit_test(json_texts_are_found),
         cmocka_unit_test(abstracts_are_counted),
         cmocka_unit_test(a_failed_allocation_of_the_vocabulary_is_reported),
-        cmocka_unit_test(quantiles_become_the_same),
-        cmocka_unit_test(cells_are_read_both_ways),
-        cmocka_unit_test(genes_are_measured),
+        cmocka_unit_test(rows_get_the_same_quantiles),
+        cmocka_unit_test(cells_are_read_by_line_and_by_column),
+        cmocka_unit_test(correlation_and_noise_of_genes_are_measured),
         cmocka_unit_test(published_cells_are_read),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,4 +1,4 @@
-/* Charts: ticks, colours, what is drawn where, the numbers as CSV. */
+/* Charts: ticks, colours, positions of what is drawn, and the numbers as CSV. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void expect_ticks(double min, double max, bool log, int room, const char 
     assert_string_equal(all, wanted);
 }
 
-static void ticks_stand_at_round_numbers(void **state)
+static void ticks_are_at_round_numbers(void **state)
 {
     expect_ticks(0, 1, false, 6, "0 0.2 0.4 0.6 0.8 1");
     expect_ticks(-0.31, 0.29, false, 4, "-0.2 0 0.2");
@@ -44,7 +44,7 @@ static void ticks_stand_at_round_numbers(void **state)
     expect_ticks(NAN, 1, false, 6, "");
 }
 
-static void axes_reach_over_the_data(void **state)
+static void axes_include_the_data(void **state)
 {
     const double x[] = {1, 2, NAN, 4}, y[] = {10, -5, 1000, 20}, low[] = {9, -7, 0, 19}, high[] = {11, 1, 2, 33};
     const struct chart_series series[] = {{"a", CHART_LINE, -1, x, y, low, high, 4}};
@@ -52,11 +52,11 @@ static void axes_reach_over_the_data(void **state)
     struct chart_panel panel = {"p", CHART_AXIS("x"), CHART_AXIS("y"), series, 1, references, 2, NULL};
     struct chart_scale sx, sy;
     chart_scales(&panel, &sx, &sy);
-    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* the reference band; the NaN at x counts for nothing */
+    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* from the reference band; NaN is ignored */
     assert_near(sx.max, 4 + 0.04 * 3.5);
     assert_near(sy.min, -7 - 0.04 * 57);
     assert_near(sy.max, 50 + 0.04 * 57);
-    panel.y.log = true; /* only what is above zero: from 1 (an error bar's end) to 50 */
+    panel.y.log = true; /* values above zero only: from 1 (an error bar's end) to 50 */
     panel.y.max = 100;
     chart_scales(&panel, &sx, &sy);
     assert_near(sy.min, 0 - 0.04 * 2);
@@ -73,14 +73,14 @@ static void axes_reach_over_the_data(void **state)
     assert_true(sx.max > sx.min && sy.max > sy.min);
 }
 
-static void colours_run_as_published(void **state)
+static void colours_equal_the_published_maps(void **state)
 {
     struct chart_colour low = chart_shade(CHART_VIRIDIS, 0), high = chart_shade(CHART_VIRIDIS, 7);
     assert_near(low.red, 0x44 / 255.0);
     assert_near(low.blue, 0x54 / 255.0);
     assert_near(high.red, 0xFD / 255.0);
     assert_near(chart_shade(CHART_SIGNED, 0.5).green, 0xF7 / 255.0);
-    double before = -1; /* viridis: lightness rises all the way */
+    double before = -1; /* viridis: lightness increases throughout */
     for (int i = 0; i <= 100; i++) {
         struct chart_colour c = chart_shade(CHART_VIRIDIS, i / 100.0);
         double luma = 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue;
@@ -107,7 +107,7 @@ static struct image draw(const struct chart *chart)
     buf_init(&bytes, CHART_BYTES);
     if (chart_png(chart, &bytes, &err))
         fail_msg("%s", err.message);
-    if (getenv("CHART_PICTURE")) { /* to look at */
+    if (getenv("CHART_PICTURE")) { /* for a person to look at */
         FILE *file = fopen(getenv("CHART_PICTURE"), "wb");
         assert_non_null(file);
         fwrite(bytes.data, 1, bytes.size, file);
@@ -140,16 +140,16 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     assert_true(dark_in(&image, 83, 80, 3, 190) >= 190);
     assert_int_equal(dark_in(&image, 40, 80, 40, 190), 0);
     assert_int_equal(dark_in(&image, 88, 80, 40, 190), 0);
-    assert_int_equal(dark_in(&image, 0, 0, 25, image.cols), 0); /* no title yet */
+    assert_int_equal(dark_in(&image, 0, 0, 25, image.cols), 0); /* there is no title yet */
     free(image.values);
     panel.title = "A title";
     image = draw(&chart);
-    assert_true(dark_in(&image, 0, 0, 33, image.cols) > 50); /* letters: a font was found */
+    assert_true(dark_in(&image, 0, 0, 33, image.cols) > 50); /* there are letters: a font was found */
     free(image.values);
 }
 
-/* A title and a note wider than the panel: the picture grows, and its borders stay white. */
-static void words_find_room(void **state)
+/* With a title and a note wider than the panel, the picture grows and its borders stay white. */
+static void pictures_grow_for_long_texts(void **state)
 {
     const double x[] = {0, 1}, y[] = {0.5, 0.5};
     const struct chart_series series[] = {{NULL, CHART_LINE, 6, x, y, NULL, NULL, 2}};
@@ -187,8 +187,8 @@ static void an_axis_may_run_downwards(void **state)
     }
 }
 
-/* Places have names where an axis gives them, and numbers, narrower ones, where it does not. */
-static void places_have_names(void **state)
+/* An axis with names shows names at its places; otherwise it shows numbers, which are narrower. */
+static void places_of_an_axis_show_their_names(void **state)
 {
     static const char *const names[] = {"first", "second", NULL};
     const double x[] = {1, 2}, y[] = {0.5, 0.5};
@@ -209,7 +209,7 @@ static void places_have_names(void **state)
 
 static void a_heat_map_is_drawn_with_row_0_below_or_above(void **state)
 {
-    const double values[] = {0, 1, 1, 1}; /* only the first cell is dark */
+    const double values[] = {0, 1, 1, 1}; /* only the first value is dark */
     struct chart_heat heat = {.values = values, .rows = 2, .cols = 2, .min = NAN, .max = NAN};
     struct chart_panel panel = {NULL, CHART_AXIS(NULL), CHART_AXIS(NULL), NULL, 0, NULL, 0, &heat};
     struct chart chart = {.panels = &panel, .panel_count = 1, .width = 100, .height = 100};
@@ -224,7 +224,7 @@ static void a_heat_map_is_drawn_with_row_0_below_or_above(void **state)
     free(image.values);
 }
 
-static void everything_at_once(void **state)
+static void a_chart_may_have_everything_at_once(void **state)
 {
     enum { N = 40, SIDE = 12 };
     static double x[N], a[N], b[N], low[N], high[N], cells[SIDE * SIDE];
@@ -260,7 +260,7 @@ static void everything_at_once(void **state)
     free(image.values);
 }
 
-static void the_numbers_are_there_as_text(void **state)
+static void the_numbers_are_written_as_csv(void **state)
 {
     const double x[] = {1, 2}, y[] = {0.1, NAN}, low[] = {0, 1}, high[] = {2, 3}, cells[] = {1, 2};
     const struct chart_series series[] = {{"s, \"quoted\"", CHART_LINE, -1, x, y, low, high, 2}};
@@ -284,7 +284,7 @@ static void the_numbers_are_there_as_text(void **state)
     buf_close(&text);
 }
 
-static void nonsense_is_refused(void **state)
+static void inconsistent_charts_are_refused(void **state)
 {
     const double cells[] = {1};
     struct chart_heat heat = {.values = cells, .rows = 0, .cols = 1, .min = NAN, .max = NAN};
@@ -302,7 +302,7 @@ static void nonsense_is_refused(void **state)
     chart.width = 9000;
     assert_int_equal(chart_png(&chart, &bytes, NULL), STATUS_LIMIT);
     chart.width = 0;
-    assert_int_equal(chart_png(&chart, &bytes, NULL), STATUS_OK); /* one cell alone */
+    assert_int_equal(chart_png(&chart, &bytes, NULL), STATUS_OK); /* a single value */
     buf_close(&bytes);
     buf_init(&bytes, 100);
     assert_int_equal(chart_png(&chart, &bytes, NULL), STATUS_LIMIT);
@@ -312,17 +312,17 @@ static void nonsense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_stand_at_round_numbers),
-        cmocka_unit_test(axes_reach_over_the_data),
-        cmocka_unit_test(colours_run_as_published),
+        cmocka_unit_test(ticks_are_at_round_numbers),
+        cmocka_unit_test(axes_include_the_data),
+        cmocka_unit_test(colours_equal_the_published_maps),
         cmocka_unit_test(a_line_is_drawn_where_it_belongs),
-        cmocka_unit_test(words_find_room),
+        cmocka_unit_test(pictures_grow_for_long_texts),
         cmocka_unit_test(an_axis_may_run_downwards),
-        cmocka_unit_test(places_have_names),
+        cmocka_unit_test(places_of_an_axis_show_their_names),
         cmocka_unit_test(a_heat_map_is_drawn_with_row_0_below_or_above),
-        cmocka_unit_test(everything_at_once),
-        cmocka_unit_test(the_numbers_are_there_as_text),
-        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_chart_may_have_everything_at_once),
+        cmocka_unit_test(the_numbers_are_written_as_csv),
+        cmocka_unit_test(inconsistent_charts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Pictures and PNG. */
+/* Pictures: shapes, text, colours, and PNG files written and read. */
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static int count(const struct picture *picture, struct colour colour)
     return found;
 }
 
-/* Shapes as text, '#' where the colour is. */
+/* A picture as text, with '#' where it has the colour. */
 static void expect_art(const struct picture *picture, const char *const *art)
 {
     for (int row = 0; row < picture->rows; row++) {
@@ -49,7 +49,7 @@ static void expect_art(const struct picture *picture, const char *const *art)
     }
 }
 
-static void shapes(void **state)
+static void shapes_have_the_right_pixels(void **state)
 {
     struct picture *picture = blank(7, 9);
     picture_outline(picture, 1, 2, 5, 6, 1, red);
@@ -73,7 +73,7 @@ static void shapes(void **state)
     picture_destroy(picture);
 }
 
-/* Anything far outside touches nothing, and nothing overflows. */
+/* Drawing far outside changes nothing and overflows nothing. */
 static void everything_is_clipped(void **state)
 {
     struct picture *picture = blank(20, 30);
@@ -101,7 +101,7 @@ static void everything_is_clipped(void **state)
     picture_destroy(picture);
 }
 
-static void grey_and_blit(void **state)
+static void grey_values_and_pictures_are_scaled(void **state)
 {
     struct picture *picture = blank(6, 8), *large = blank(20, 20);
     const float values[6] = {0.0F, 0.5F, 1.0F, -3.0F, 7.0F, NAN};
@@ -109,7 +109,7 @@ static void grey_and_blit(void **state)
     assert_true(same(picture_get(picture, 1, 1), white));
     assert_true(same(picture_get(picture, 2, 4), (struct colour){128, 128, 128}));
     assert_true(same(picture_get(picture, 2, 6), black));
-    assert_true(same(picture_get(picture, 3, 1), white)); /* below 0, above 1, not a number */
+    assert_true(same(picture_get(picture, 3, 1), white)); /* below 0, above 1, NaN */
     assert_true(same(picture_get(picture, 3, 3), black));
     assert_true(same(picture_get(picture, 4, 6), white));
     assert_int_equal(count(picture, white), 12);
@@ -123,8 +123,8 @@ static void grey_and_blit(void **state)
     picture_destroy(picture);
 }
 
-/* Every printable character has its own shape; the space has none. */
-static void font(void **state)
+/* Every printable character has a shape of its own; the space is empty. */
+static void every_character_has_its_own_shape(void **state)
 {
     const int glyphs = PICTURE_FONT_LAST - PICTURE_FONT_FIRST + 1;
     for (int a = 0; a < glyphs; a++) {
@@ -148,7 +148,7 @@ static void font(void **state)
     picture_destroy(picture);
 }
 
-static void palette(void **state)
+static void palette_colours_differ(void **state)
 {
     for (int a = 0; a < 40; a++) {
         for (int b = 0; b < a; b++) {
@@ -162,7 +162,7 @@ static void palette(void **state)
     assert_true(same(picture_contrast(picture_palette(3)), black)); /* yellow */
 }
 
-static void sizes_and_memory(void **state)
+static void impossible_sizes_and_failed_allocations_are_reported(void **state)
 {
     struct picture *picture = (struct picture *)1;
     assert_int_equal(picture_create(0, 5, black, &picture, NULL), STATUS_LIMIT);
@@ -193,7 +193,7 @@ static float luma(struct colour c)
     return (float)((0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue) / 255.0);
 }
 
-static void what_is_encoded_is_decoded(void **state)
+static void an_encoded_picture_is_decoded(void **state)
 {
     static const int sides[][2] = {{1, 1}, {1, 300}, {37, 53}, {128, 128}};
     for (int k = 0; k < 4; k++) {
@@ -258,7 +258,7 @@ static void expect_values(const struct buf *file, const float *wanted)
     free(values);
 }
 
-static void every_colour_type(void **state)
+static void every_colour_type_is_decoded(void **state)
 {
     unsigned char lines[4][32];
     float wanted[16];
@@ -293,7 +293,7 @@ static void every_colour_type(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        for (int i = 0; i < 16; i++) { /* white, more and more opaque */
+        for (int i = 0; i < 16; i++) { /* white, increasingly opaque */
             memset(lines[i / 4] + i % 4 * 4, 255, 3);
             lines[i / 4][i % 4 * 4 + 3] = (unsigned char)(i * 17);
             wanted[i] = (float)(i * 17) / 255.0F;
@@ -318,15 +318,15 @@ static enum status decode(const void *bytes, size_t size, int max_side)
     return status;
 }
 
-/* Cut at every length and changed at every byte: an answer each time, never a crash. */
-static void damaged_files(void **state)
+/* A file cut at every length and changed at every byte gives a picture or an error, never a crash. */
+static void damaged_files_never_crash_the_reader(void **state)
 {
     struct picture *picture = noise(9, 11);
     struct buf file;
     buf_init(&file, 1 << 16);
     assert_int_equal(png_encode(picture, &file, NULL), STATUS_OK);
     for (size_t length = 0; length < file.size; length++) {
-        char *exact = malloc(length > 0 ? length : 1); /* so that a byte too many is found out */
+        char *exact = malloc(length > 0 ? length : 1); /* exact size, so that a sanitizer sees reads beyond */
         assert_non_null(exact);
         memcpy(exact, file.data, length);
         assert_int_equal(decode(exact, length, 100), STATUS_CORRUPT);
@@ -347,8 +347,8 @@ static void damaged_files(void **state)
     picture_destroy(picture);
 }
 
-/* A valid header that promises 4096 x 4096 pixels in a file of 80 bytes. */
-static void short_files_cannot_be_large(void **state)
+/* A valid header that claims 4096 x 4096 pixels in a file of 80 bytes. */
+static void short_files_that_claim_large_pictures_are_refused(void **state)
 {
     unsigned char file[80] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0, 0, 0, 13, 'I', 'H', 'D', 'R',
                               0,    0,   16,  0,   0,  0,  16, 0,  8, 6, 0, 0,  0,   0,   0,   0};
@@ -366,13 +366,13 @@ static void short_files_cannot_be_large(void **state)
     memcpy(file + 33, "\0\0\0\x18IDAT", 8);
     fault_after(0);
     assert_int_equal(decode(file, sizeof file, 4096), STATUS_CORRUPT);
-    assert_false(fault_happened()); /* refused before anything was allocated for it */
+    assert_false(fault_happened()); /* it is refused before any allocation for its pixels */
     assert_int_equal(decode(file, sizeof file, 4095), STATUS_LIMIT);
     assert_int_equal(decode("", 0, 10), STATUS_CORRUPT);
     assert_int_equal(decode("GIF89a, or something else entirely", 34, 10), STATUS_CORRUPT);
 }
 
-static void png_without_memory(void **state)
+static void failed_allocations_of_png_are_reported(void **state)
 {
     struct picture *picture = noise(9, 11);
     struct buf file, small;
@@ -403,17 +403,17 @@ static void png_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
+        cmocka_unit_test(shapes_have_the_right_pixels),
         cmocka_unit_test(everything_is_clipped),
-        cmocka_unit_test(grey_and_blit),
-        cmocka_unit_test(font),
-        cmocka_unit_test(palette),
-        cmocka_unit_test(sizes_and_memory),
-        cmocka_unit_test(what_is_encoded_is_decoded),
-        cmocka_unit_test(every_colour_type),
-        cmocka_unit_test(damaged_files),
-        cmocka_unit_test(short_files_cannot_be_large),
-        cmocka_unit_test(png_without_memory),
+        cmocka_unit_test(grey_values_and_pictures_are_scaled),
+        cmocka_unit_test(every_character_has_its_own_shape),
+        cmocka_unit_test(palette_colours_differ),
+        cmocka_unit_test(impossible_sizes_and_failed_allocations_are_reported),
+        cmocka_unit_test(an_encoded_picture_is_decoded),
+        cmocka_unit_test(every_colour_type_is_decoded),
+        cmocka_unit_test(damaged_files_never_crash_the_reader),
+        cmocka_unit_test(short_files_that_claim_large_pictures_are_refused),
+        cmocka_unit_test(failed_allocations_of_png_are_reported),
     };
     return cmocka_run_group_tests_name("picture", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every dtype, order and rank that NumPy writes, read by ours (npy_print): the same values, or a refusal that says why."""
+"""Writes arrays of every dtype, order and rank with NumPy and reads them with npy_print: values must be equal, or the refusal must give a reason."""
 import itertools
 import os
 import subprocess

@@ -1,5 +1,5 @@
-/* What core/formats/npy.h makes of files: a line each, "ok RANK DIMS : VALUES" or "STATUS: MESSAGE". For check_npy.py.
- */
+/* Prints what core/formats/npy.h reads from files, one line each: "ok RANK DIMS : VALUES" or "STATUS: MESSAGE". For
+ * check_npy.py. */
 #include <stdio.h>
 
 #include "core/formats/npy.h"

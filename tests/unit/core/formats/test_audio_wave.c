@@ -1,5 +1,5 @@
-/* Recordings: what is read and refused, and the change of rate against plain double precision. Every recording is made
- * here. */
+/* Recordings: which are read and which are refused, and resampling compared with double precision. The test makes every
+ * recording itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* A RIFF file of 16-bit samples, written by hand. */
+/* Writes a RIFF file of 16-bit samples byte by byte. */
 static size_t riff(unsigned char *out, int rate, int channels, const int16_t *samples, int values)
 {
     const uint32_t data = (uint32_t)values * 2, bytes = 36 + data, per_second = (uint32_t)(rate * channels * 2);
@@ -69,18 +69,18 @@ static void a_written_recording_is_read_back(void **state)
     audio_wave_close(&back);
 }
 
-static void what_is_no_recording_is_refused(void **state)
+static void files_that_are_no_recordings_are_refused(void **state)
 {
     struct error err = {0};
     struct audio_wave wave;
     assert_int_equal(audio_wave_read(in_folder("none.wav"), &wave, &err), STATUS_NOT_FOUND);
-    assert_null(strstr(err.message, folder)); /* no path of the host */
+    assert_null(strstr(err.message, folder)); /* messages contain no path */
     assert_null(wave.samples);
     put_bytes("text.wav", "not a recording at all", 22);
     assert_int_equal(audio_wave_read(in_folder("text.wav"), &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("RIFF", 4, &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("", 0, &wave, NULL), STATUS_CORRUPT);
-    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab"; /* a fine AU file */
+    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab"; /* a valid AU file */
     put_bytes("other.au", other, sizeof other - 1);
     assert_int_equal(audio_wave_read(in_folder("other.au"), &wave, NULL), STATUS_OK);
     audio_wave_close(&wave);
@@ -109,7 +109,7 @@ static void damaged_recordings_never_break_the_reader(void **state)
     }
 }
 
-static void silence_is_cut_off(void **state)
+static void silence_at_the_ends_is_removed(void **state)
 {
     struct audio_wave wave = tone(RATE, 8000, 500, 0.5);
     memset(wave.samples, 0, 2000 * sizeof(float));
@@ -124,7 +124,7 @@ static void silence_is_cut_off(void **state)
 
     struct audio_wave still = {RATE, 400, calloc(400, sizeof(float))};
     audio_wave_trim(&still, 1e-4, 0);
-    assert_int_equal(still.count, 400); /* nothing is heard: nothing is cut */
+    assert_int_equal(still.count, 400); /* a silent recording is not trimmed */
     audio_wave_close(&still);
 }
 
@@ -132,8 +132,8 @@ static void silence_is_cut_off(void **state)
 
 static const int rates[] = {48000, 44100, 22050, 16000, 11025, 8000, 4000};
 
-/* Away from the ends a tone below the cut-off comes out as the same tone. */
-static void tones_keep_pitch_and_height(void **state)
+/* Away from its ends, a tone below the cut-off keeps its frequency and amplitude. */
+static void tones_keep_frequency_and_amplitude(void **state)
 {
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
         struct audio_resampler *resampler = NULL;
@@ -151,8 +151,8 @@ static void tones_keep_pitch_and_height(void **state)
     }
 }
 
-/* What the lower rate cannot carry is gone rather than folded back. */
-static void tones_above_are_removed(void **state)
+/* Frequencies that the lower rate cannot represent are removed instead of aliased. */
+static void tones_above_the_cut_off_are_removed(void **state)
 {
     struct audio_resampler *resampler = NULL;
     struct audio_wave wave = tone(48000, 48000, 4300, 0.5);
@@ -164,8 +164,8 @@ static void tones_above_are_removed(void **state)
     audio_resampler_destroy(resampler);
 }
 
-/* A file of a few samples at an odd rate must not cost a filter of millions of weights: a hundred would take a minute.
- */
+/* A file of a few samples at an odd rate must not compute a filter of millions of weights; a hundred such files would
+ * take a minute. */
 static void short_recordings_are_cheap(void **state)
 {
     double began = (double)clock() / CLOCKS_PER_SEC;
@@ -185,8 +185,8 @@ static void short_recordings_are_cheap(void **state)
 #define FORMAT "fmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
 #define FOUR "\0\x10\0\x20\0\x30\0\x40" /* an eighth, a quarter, ... */
 
-/* Only the format and the samples count. A list that claims four gigabytes took libsndfile minutes. */
-static void other_chunks_are_passed_over(void **state)
+/* Only the chunks of format and samples count. libsndfile needed minutes for a list that claims four gigabytes. */
+static void other_chunks_are_ignored(void **state)
 {
     static const struct {
         const char *bytes;
@@ -219,8 +219,8 @@ static void other_chunks_are_passed_over(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* Samples of an odd length, whose end nobody pads: libsndfile, which could not go behind them, took them for chunks, a
- * list among them, and was busy for hours with 219 bytes. */
+/* Samples of odd length without a padding byte. libsndfile could not seek behind them, took the samples for chunks, a
+ * list among them, and needed hours for 219 bytes. */
 static void samples_of_odd_length_end_the_file(void **state)
 {
     enum { HEAD = 44, SAMPLES = 175 };
@@ -242,7 +242,7 @@ static void samples_of_odd_length_end_the_file(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* Against the sum over all input samples, window and all, at places that random rates give. */
+/* Compares with the sum over all input samples, weighted by the window, at positions of random rates. */
 static void resampling_is_the_windowed_sinc(void **state)
 {
     static const int pairs[][2] = {{48000, 8000}, {22050, 8000}, {8000, 11025}, {7, 5}, {5, 7}, {8000, 8000}};
@@ -293,7 +293,7 @@ static void impossible_rates_are_refused(void **state)
     audio_resampler_destroy(resampler);
     audio_wave_close(&wave);
 
-    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would be 20 million samples */
+    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would become 20 million samples */
     assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
     assert_int_equal(audio_wave_resample(resampler, &wave, 1LL << 40, NULL), STATUS_LIMIT);
     wave.count = 10;
@@ -310,13 +310,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recordings_are_read),
         cmocka_unit_test(a_written_recording_is_read_back),
-        cmocka_unit_test(what_is_no_recording_is_refused),
+        cmocka_unit_test(files_that_are_no_recordings_are_refused),
         cmocka_unit_test(damaged_recordings_never_break_the_reader),
-        cmocka_unit_test(silence_is_cut_off),
-        cmocka_unit_test(tones_keep_pitch_and_height),
-        cmocka_unit_test(tones_above_are_removed),
+        cmocka_unit_test(silence_at_the_ends_is_removed),
+        cmocka_unit_test(tones_keep_frequency_and_amplitude),
+        cmocka_unit_test(tones_above_the_cut_off_are_removed),
         cmocka_unit_test(short_recordings_are_cheap),
-        cmocka_unit_test(other_chunks_are_passed_over),
+        cmocka_unit_test(other_chunks_are_ignored),
         cmocka_unit_test(samples_of_odd_length_end_the_file),
         cmocka_unit_test(resampling_is_the_windowed_sinc),
         cmocka_unit_test(impossible_rates_are_refused),

@@ -1,3 +1,4 @@
+/* Arrays in NumPy's format: every element type, refusals with a reason, and files that are cut off. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ static void build(struct file *f, int version, const char *header, const void *d
 
 static enum status read_file(const struct file *f, struct npy *out)
 {
-    /* An exact allocation, so that a sanitizer sees every byte beyond. */
+    /* Memory of exactly the file's size, so that a sanitizer sees reads beyond. */
     unsigned char *copy = malloc(f->size > 0 ? f->size : 1);
     memcpy(copy, f->bytes, f->size);
     struct error err = {0};
@@ -42,7 +43,7 @@ static enum status read_file(const struct file *f, struct npy *out)
     return status;
 }
 
-static void test_types(void **state)
+static void every_element_type_is_read(void **state)
 {
     struct file f;
     struct npy a;
@@ -65,7 +66,7 @@ static void test_types(void **state)
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     assert_true(a.rank == 0 && a.count == 1 && a.values[0] == -2);
     free(a.values);
-    build(&f, 1, "{'descr':'<f4','fortran_order':True,'shape':(1,)}", f4, 4); /* order means nothing in one dimension */
+    build(&f, 1, "{'descr':'<f4','fortran_order':True,'shape':(1,)}", f4, 4); /* the order of one dimension is moot */
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     free(a.values);
     build(&f, 1, "{'descr':'<f4','fortran_order':False,'shape':(0,3)}", f4, 0);
@@ -74,7 +75,7 @@ static void test_types(void **state)
     free(a.values);
 }
 
-static void test_refusals(void **state)
+static void unreadable_arrays_are_refused_with_a_reason(void **state)
 {
     static const struct {
         const char *header;
@@ -127,8 +128,8 @@ static void test_refusals(void **state)
     assert_int_equal(read_file(&f, &a), STATUS_INVALID);
 }
 
-/* Every prefix of a good file is refused and nothing beyond it is read. */
-static void test_prefixes(void **state)
+/* Every prefix of a valid file is refused, and nothing beyond it is read. */
+static void files_that_are_cut_off_are_refused(void **state)
 {
     struct file f;
     struct npy a;
@@ -151,7 +152,8 @@ static void test_prefixes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_types), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_prefixes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_element_type_is_read),
+                                       cmocka_unit_test(unreadable_arrays_are_refused_with_a_reason),
+                                       cmocka_unit_test(files_that_are_cut_off_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

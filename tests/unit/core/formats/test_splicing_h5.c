@@ -1,4 +1,4 @@
-/* SpliceAI's data files: made here with libhdf5 and read back; without it, the answer that says so. */
+/* SpliceAI's data files: written here with libhdf5 and read back; without the library, the error that says so. */
 #include "core/formats/spliceai_h5.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 enum { LENGTH = 6, FLANK = 5, WHOLE = LENGTH + 2 * FLANK };
 
-/* Base b of window w in all; N now and then. Class likewise. */
+/* The base at a position of a window over all data sets, sometimes unknown; likewise the class. */
 static uint8_t base_of(int w, int b)
 {
     return (uint8_t)((w * 7 + b * 3) % 5);
@@ -67,12 +67,12 @@ static hid_t begin(char *path)
     return H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 }
 
-static void reads_what_was_written(void **state)
+static void a_written_file_is_read_back(void **state)
 {
     char path[64];
     hid_t made = begin(path);
     put_chunk(made, 0, 0, 4, H5T_STD_I8LE);
-    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE); /* whatever the number type */
+    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE); /* any number type is read */
     H5Fclose(made);
     struct splicing_h5 *file = NULL;
     struct error err = {0};
@@ -91,7 +91,7 @@ static void reads_what_was_written(void **state)
     }
     assert_int_equal(splicing_h5_read(file, 7, NULL, NULL, NULL), STATUS_INVALID);
 
-    /* Data sets shuffled, then a permutation of each, from one generator. */
+    /* One generator shuffles the data sets, then draws a permutation of each. */
     int64_t order[7];
     int chunks[2] = {0, 1}, inside[4], at = 0;
     struct mt19937 rng;
@@ -121,7 +121,7 @@ static void refused(hid_t made, const char *path, enum status code, const char *
     unlink(path);
 }
 
-static void files_that_are_refused(void **state)
+static void files_of_other_shapes_are_refused(void **state)
 {
     static const signed char zeros[WHOLE * 4 * 2];
     char path[64];
@@ -140,12 +140,12 @@ static void files_that_are_refused(void **state)
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put_chunk(made, 0, 0, 2, H5T_STD_I8LE);
-    put(made, "X1", 3, (hsize_t[]){1, WHOLE + 2, 4}, H5T_STD_I8LE, zeros); /* other windows than the first */
+    put(made, "X1", 3, (hsize_t[]){1, WHOLE + 2, 4}, H5T_STD_I8LE, zeros); /* windows of another size than the first */
     put(made, "Y1", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros);
     refused(made, path, STATUS_CORRUPT, "X1 and Y1 are not");
 }
 
-static void rows_that_are_not_one_hot(void **state)
+static void rows_that_are_not_one_hot_are_refused(void **state)
 {
     signed char x[WHOLE * 4] = {0}, y[LENGTH * 3] = {0};
     uint8_t bases[WHOLE], classes[WHOLE];
@@ -173,23 +173,23 @@ static void rows_that_are_not_one_hot(void **state)
 
 static int finish(void **state)
 {
-    H5close(); /* what the library keeps until then is no leak */
+    H5close(); /* releases what the library keeps, so that no leak is reported */
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(files_that_are_refused),
-        cmocka_unit_test(rows_that_are_not_one_hot),
+        cmocka_unit_test(a_written_file_is_read_back),
+        cmocka_unit_test(files_of_other_shapes_are_refused),
+        cmocka_unit_test(rows_that_are_not_one_hot_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }
 
 #else
 
-static void without_the_library(void **state)
+static void a_build_without_the_library_says_so(void **state)
 {
     struct splicing_h5 *file = NULL;
     struct error err = {0};
@@ -200,7 +200,7 @@ static void without_the_library(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_the_library)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_build_without_the_library_says_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Motifs of two models beside each other. */
+/* Agreement of two models whose motifs are near each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 
 #include "core/metrics/agreement.h"
 
-static void what_is_found_together_agrees(void **state)
+static void channels_that_find_the_same_motifs_agree(void **state)
 {
-    /* Channels 0 and 1 of the first are 2 and 0 of the second; one motif is too far, one has no partner. */
+    /* Channels 0 and 1 of the first model match 2 and 0 of the second; one motif is too far, one has no partner. */
     const struct motif first[] = {{10, 10, 0, 1}, {40, 10, 0, 1}, {10, 40, 1, 1}, {70, 70, 1, 1}};
     const struct motif second[] = {{12, 7, 2, 1}, {40, 16, 2, 1}, {10, 45, 0, 1}, {10, 36, 0, 1}};
     struct agreement a;
@@ -22,13 +22,13 @@ static void what_is_found_together_agrees(void **state)
     assert_int_equal(agreement_match(&a, other_of, share, &err), STATUS_OK);
     assert_int_equal(other_of[0], 2);
     assert_int_equal(other_of[1], 0);
-    assert_true(share[0] == 2.0 / 5); /* one of two here, of three there */
+    assert_true(share[0] == 2.0 / 5); /* one of two motifs here, of three there */
     assert_true(share[1] == 2.0 / 4);
     assert_true(share[2] == 0);
     agreement_close(&a);
 }
 
-static void the_nearest_counts(void **state)
+static void a_motif_is_paired_with_the_nearest(void **state)
 {
     const struct motif first[] = {{0, 0, 0, 1}};
     const struct motif second[] = {{0, 3, 0, 1}, {2, 1, 1, 1}};
@@ -63,8 +63,8 @@ static void a_model_agrees_with_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_together_agrees),
-        cmocka_unit_test(the_nearest_counts),
+        cmocka_unit_test(channels_that_find_the_same_motifs_agree),
+        cmocka_unit_test(a_motif_is_paired_with_the_nearest),
         cmocka_unit_test(a_model_agrees_with_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* Rectangular assignment, compared with brute force. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 #define MOST 7
 
-/* The best sum over all ways to give rows columns, or leave them out: plain recursion. */
+/* The best sum over all ways to give rows a column or none, by plain recursion. */
 static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
 {
     if (left == 0) {
@@ -21,7 +22,7 @@ static double brute(const double *score, int rows, int cols, int row, unsigned u
     if (row == rows) {
         return -INFINITY;
     }
-    double best = brute(score, rows, cols, row + 1, used, left); /* this row stays without */
+    double best = brute(score, rows, cols, row + 1, used, left); /* this row gets no column */
     for (int col = 0; col < cols; col++) {
         if ((used >> col & 1U) == 0) {
             double sum = score[row * cols + col] + brute(score, rows, cols, row + 1, used | 1U << col, left - 1);
@@ -50,7 +51,7 @@ static void expect_valid(const double *score, int rows, int cols, const int *col
 }
 
 /* Small integers (many ties), negative numbers, and reals, in all shapes up to 7 x 7. */
-static void equals_brute_force(void **state)
+static void small_matrices_equal_brute_force(void **state)
 {
     srand(3);
     for (int trial = 0; trial < 1500; trial++) {
@@ -70,8 +71,8 @@ static void equals_brute_force(void **state)
     }
 }
 
-/* Greed takes 10 and is left with 1; 9 and 8 are better. */
-static void greed_does_not_pay(void **state)
+/* The greedy choice takes 10 and is left with 1; 9 and 8 are better. */
+static void the_greedy_choice_is_avoided(void **state)
 {
     const double score[4] = {10, 9, 8, 1};
     int column_of[2];
@@ -82,8 +83,8 @@ static void greed_does_not_pay(void **state)
     assert_int_equal(column_of[1], 0);
 }
 
-/* A hidden permutation in a large matrix is found. */
-static void hidden_permutation(void **state)
+/* A permutation hidden in a large matrix is found. */
+static void a_hidden_permutation_is_found(void **state)
 {
     enum { COUNT = 80 };
     static double score[COUNT * COUNT];
@@ -107,7 +108,7 @@ static void hidden_permutation(void **state)
     assert_memory_equal(column_of, hidden, sizeof hidden);
 }
 
-static void edges_and_faults(void **state)
+static void empty_and_faulty_matrices_are_handled(void **state)
 {
     double score[6] = {1, 2, 3, 4, 5, NAN}, total = 1.0;
     int column_of[3] = {7, 7, 7};
@@ -135,10 +136,10 @@ static void edges_and_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_brute_force),
-        cmocka_unit_test(greed_does_not_pay),
-        cmocka_unit_test(hidden_permutation),
-        cmocka_unit_test(edges_and_faults),
+        cmocka_unit_test(small_matrices_equal_brute_force),
+        cmocka_unit_test(the_greedy_choice_is_avoided),
+        cmocka_unit_test(a_hidden_permutation_is_found),
+        cmocka_unit_test(empty_and_faulty_matrices_are_handled),
     };
     return cmocka_run_group_tests_name("assignment", tests, NULL, NULL);
 }

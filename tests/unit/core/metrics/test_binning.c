@@ -1,4 +1,4 @@
-/* Bins of activations, and the bound on what a sparse map tells. */
+/* Bins of activations, and the bound on the information of a sparse map. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
-/* Eight values, two bins: limits 4.5 and 8, and 8 itself falls in the lowest bin. */
-static void limits_and_means(void **state)
+/* Eight values and two bins: limits 4.5 and 8, and the value 8 itself belongs to the lowest bin. */
+static void limits_and_means_equal_those_computed_by_hand(void **state)
 {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct binning b;
@@ -27,8 +27,8 @@ static void limits_and_means(void **state)
     assert_near(binning_apply(&b, 100), 3.6, 1e-15);
 }
 
-/* More bins, nearer values; one value alone gives itself back. */
-static void more_bins_are_nearer(void **state)
+/* More bins approximate better; a single value is returned unchanged. */
+static void more_bins_approximate_better(void **state)
 {
     float values[1000];
     struct binning b;
@@ -47,7 +47,7 @@ static void more_bins_are_nearer(void **state)
     assert_near(binning_apply(&b, 0.1), (double)values[10], 1e-9);
 }
 
-static void information(void **state)
+static void information_equals_the_published_value(void **state)
 {
     assert_near(binning_information(8, 0.5, 0), 8, 1e-12);
     assert_near(binning_information(100, 0, 4), 0, 0);
@@ -59,9 +59,9 @@ static void information(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_and_means),
-        cmocka_unit_test(more_bins_are_nearer),
-        cmocka_unit_test(information),
+        cmocka_unit_test(limits_and_means_equal_those_computed_by_hand),
+        cmocka_unit_test(more_bins_approximate_better),
+        cmocka_unit_test(information_equals_the_published_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

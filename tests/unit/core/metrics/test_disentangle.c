@@ -1,4 +1,5 @@
-/* Boosted trees, disentanglement, supports: check values, and cases whose answer is known. */
+/* Boosted trees, disentanglement, supports, rankings and regressions: reference values, and cases with a known answer.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) < (tolerance))
 
-static void disentanglement_has_its_values(void **state)
+static void disentanglement_equals_reference_values(void **state)
 {
     static const double same[] = {1, 0, 0, 1}, mixed[] = {.9, .1, .1, .9}, three[] = {.8, .1, .2, .1, 0, .8};
     static const double nothing[] = {0, 0, 0, 0};
@@ -27,7 +28,7 @@ static void disentanglement_has_its_values(void **state)
     assert_true(isnan(dci_disentanglement(same, 2, 1)));
 }
 
-/* One tree of depth 1 at full rate: the best of all splits, by trying them. */
+/* One tree of depth 1 at full rate equals the best of all splits, found by trying each. */
 static void a_stump_is_the_best_split(void **state)
 {
     enum { N = 40, COLUMNS = 3 };
@@ -65,7 +66,7 @@ static void a_stump_is_the_best_split(void **state)
     }
 }
 
-static void trees_find_what_matters(void **state)
+static void trees_find_the_columns_that_matter(void **state)
 {
     enum { N = 300, COLUMNS = 4 };
     static float x[N * COLUMNS];
@@ -92,8 +93,8 @@ static void trees_find_what_matters(void **state)
                      STATUS_INVALID);
 }
 
-/* Codes that are the factors, permuted, beside one that is noise. */
-static void scores_of_codes_that_are_factors(void **state)
+/* Codes that are the permuted factors, beside one code of noise. */
+static void codes_that_are_factors_score_highest(void **state)
 {
     enum { N = 400 };
     static float codes[N * 3], truth[N * 2];
@@ -123,7 +124,7 @@ static void scores_of_codes_that_are_factors(void **state)
     assert_int_equal(score.used, 3);
 }
 
-static void rankings_have_their_values(void **state)
+static void rankings_equal_reference_values(void **state)
 {
     static const float likes[] = {0, 1, 0, 1, 0, 0, 1, 0}, perfect[] = {0, 3, 0, 2, 0, 0, 1, 0};
     static const float one[] = {0, 0, 0, 0, 0, 1, 0, 0}, falling[] = {8, 7, 6, 5, 4, 3, 2, 1}, none[8] = {0};
@@ -143,8 +144,8 @@ static void rankings_have_their_values(void **state)
     assert_int_equal(ranking_row(falling, likes, 8, 0, 10, &r, &err), STATUS_INVALID);
 }
 
-/* At the solution no direction leads down; classes that are apart are told apart. */
-static void regressions_are_solved(void **state)
+/* At the solution no direction decreases the objective, and separate classes are separated. */
+static void regressions_reach_their_minimum(void **state)
 {
     enum { N = 300, COLUMNS = 3, CLASSES = 3 };
     static float x[N * COLUMNS];
@@ -186,8 +187,8 @@ static void regressions_are_solved(void **state)
     assert_true(accuracy < 0.5);
 }
 
-/* Whatever allocation fails, it is said, and nothing leaks. */
-static void memory_may_run_out(void **state)
+/* Every failed allocation is reported, and nothing leaks. */
+static void failed_allocations_are_reported(void **state)
 {
     static float codes[50 * 2], truth[50 * 2];
     static const unsigned char support[] = {1, 0, 0, 1};
@@ -218,13 +219,13 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disentanglement_has_its_values),
+        cmocka_unit_test(disentanglement_equals_reference_values),
         cmocka_unit_test(a_stump_is_the_best_split),
-        cmocka_unit_test(trees_find_what_matters),
-        cmocka_unit_test(scores_of_codes_that_are_factors),
-        cmocka_unit_test(rankings_have_their_values),
-        cmocka_unit_test(regressions_are_solved),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(trees_find_the_columns_that_matter),
+        cmocka_unit_test(codes_that_are_factors_score_highest),
+        cmocka_unit_test(rankings_equal_reference_values),
+        cmocka_unit_test(regressions_reach_their_minimum),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

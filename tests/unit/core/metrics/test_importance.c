@@ -1,4 +1,4 @@
-/* The theorem's constants: the authors' line, a line counted by hand, small lines from the definition. */
+/* The constants of the theorem: the authors' line, a line computed by hand, and small lines from the definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static struct importance measure(const struct importance_line *line)
 }
 
 /* Eleven places, three to six motifs two apart (84, 70, 21 and 1 patterns): 0.465 with the authors' divisor of 5, 0.494
- * with the number of motifs that are there (facts: .198 + .196 + .071, .226 + .196 + .071). */
-static void the_authors_line(void **state)
+ * with the number of motifs present (.198 + .196 + .071 and .226 + .196 + .071). */
+static void the_authors_line_gives_their_constants(void **state)
 {
     const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
     struct importance_line line = {
@@ -33,18 +33,18 @@ static void the_authors_line(void **state)
     line.picks = 0;
     struct importance own = measure(&line);
     assert_near(own.deletion, 0.494, 6e-4);
-    /* n of ten digits, and not the other one: the mean of n (10 - n) / 90. */
+    /* n of ten digits without the other one: the mean of n (10 - n) / 90. */
     assert_near(own.exchange, (21 + 24 + 25 + 24) / (4 * 90.0), 1e-12);
     assert_near(own.symbol, 0.246428571, 1e-9);
     assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
 }
 
-/* Three places, two apart; one motif or two: 0, 1, 2, and 0 with 2. By hand:
- * deletion   {0 2}, 1/2 of the data, becomes {0} or {2}, each 1/4 against 1/6 that it has: 1/6 + 1/6.
- * symbol a   distinct: (ab) leaves b at 2: 1/4 against 1/12; (ba) likewise: 1/6. Free: aa leaves a at 0 or 2, 1/16
- * each; ab and ba leave b, 1/8 against 1/12 each: 1/8 + 1/6. a to b     distinct: a alone, 1/4. Free: a alone 1/4; what
- * becomes bb is met by 1/4 and has 1/8; ab and ba are met from aa by 1/16 each. */
-static void three_places(void **state)
+/* Three places, two apart; one or two motifs: patterns {0}, {1}, {2} and {0 2}. By hand:
+ * deletion   {0 2}, half of the data, becomes {0} or {2}: each gets 1/4 but has only 1/6, so 1/6 + 1/6.
+ * symbol a   distinct: (ab) leaves b at 2, 1/4 against 1/12; (ba) likewise; together 1/6. Independent: aa leaves a at 0
+ *            or 2, 1/16 each; ab and ba leave b, 1/8 against 1/12 each; together 1/8 + 1/6.
+ * a to b     distinct: a alone, 1/4. Independent: a alone 1/4; bb gets 1/4 and has 1/8; ab and ba get 1/16 each. */
+static void three_places_equal_the_values_computed_by_hand(void **state)
 {
     const double share[] = {0, 0.5, 0.5};
     struct importance_line line = {.slots = 3, .spacing = 2, .most = 2, .share = share, .symbols = 2, .distinct = true};
@@ -114,7 +114,7 @@ static void list(struct all *a, const struct importance_line *line)
     }
 }
 
-/* Whether m2 is m1 with one motif of `from` (0: of any) made `to` (0: deleted). */
+/* Whether m2 is m1 with one motif of symbol `from` (0: of any) changed to `to` (0: deleted). */
 static bool partner(const struct all *a, const int *m1, const int *m2, int from, int to)
 {
     int changed = 0;
@@ -145,7 +145,7 @@ static double alpha(struct all *a, int from, int to)
     return sum;
 }
 
-static void small_lines_from_the_definition(void **state)
+static void small_lines_equal_the_definition(void **state)
 {
     static struct all all;
     const double share[][4] = {{0.1, 0.2, 0.3, 0.4}, {0, 0.5, 0.2, 0.3}, {0.25, 0, 0.75, 0}};
@@ -164,7 +164,7 @@ static void small_lines_from_the_definition(void **state)
     }
 }
 
-static void the_constant(void **state)
+static void the_constant_follows_its_formula(void **state)
 {
     /* Ten digits, windows of 17 pixels (cells of 33 x 33), 3 to 6 a picture. */
     assert_near(importance_constant(6, 4.5, 1089, 10, 0.5), 16 * 36 * 1089.0 * 90 / (4.5 * 0.25), 1e-3);
@@ -172,7 +172,7 @@ static void the_constant(void **state)
     assert_true(isinf(importance_constant(6, 4.5, 1089, 10, 0)));
 }
 
-/* Of the published pictures 87.1 % have two digits whose cells meet (facts), 33 pixels wide with windows of 17. */
+/* In 87.1 % of the published pictures the cells of two digits, 33 pixels wide with windows of 17, overlap. */
 static void published_pictures_are_crowded(void **state)
 {
     enum { PICTURES = 1000 };
@@ -193,7 +193,7 @@ static void published_pictures_are_crowded(void **state)
     motif_errors_close(&errors);
 }
 
-static void lines_that_are_none(void **state)
+static void impossible_lines_are_refused(void **state)
 {
     const double share[] = {0, 0, 0, 1};
     const struct importance_line wrong[] = {
@@ -212,12 +212,12 @@ static void lines_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_authors_line),
-        cmocka_unit_test(three_places),
-        cmocka_unit_test(small_lines_from_the_definition),
-        cmocka_unit_test(the_constant),
+        cmocka_unit_test(the_authors_line_gives_their_constants),
+        cmocka_unit_test(three_places_equal_the_values_computed_by_hand),
+        cmocka_unit_test(small_lines_equal_the_definition),
+        cmocka_unit_test(the_constant_follows_its_formula),
         cmocka_unit_test(published_pictures_are_crowded),
-        cmocka_unit_test(lines_that_are_none),
+        cmocka_unit_test(impossible_lines_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* Motif errors in both forms: pictures counted by hand, the definitions on random maps, and the error of the proof. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static const struct motif by_hand[] = {
     {6, 6, 0, 0.5F}, {18, 24, 1, 0.7F}, {6, 8, 2, 1.0F}, {0, 29, 3, 0.1F}, {5, 5, 3, 0.0F},
 };
 
-static void counted_by_hand(void **state)
+static void counts_equal_those_made_by_hand(void **state)
 {
     struct motif_errors errors;
     struct motif_report report;
@@ -49,7 +50,7 @@ static void counted_by_hand(void **state)
     assert_int_equal(errors.motifs, 4);
 
     assert_int_equal(at(&errors, MOTIF_BOXES, 0, 2), 1);            /* A: 1.0 beats 0.5 */
-    assert_int_equal(at(&errors, MOTIF_BOXES, 1, NONE_CHANNEL), 1); /* B: used up by A */
+    assert_int_equal(at(&errors, MOTIF_BOXES, 1, NONE_CHANNEL), 1); /* B: its motif was used up by A */
     assert_int_equal(at(&errors, MOTIF_BOXES, 2, NONE_CHANNEL), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, NONE_SYMBOL, 1), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, NONE_SYMBOL, 3), 1);
@@ -57,7 +58,7 @@ static void counted_by_hand(void **state)
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
     assert_true(report.fne == 2.0 / 3 && report.fpe == 2.0 / 3);
     assert_true(report.ce_assignment == 0.0 && report.ce_majority == 0.0);
-    assert_int_equal(report.predictions, 3); /* the weaker motif in A is not one */
+    assert_int_equal(report.predictions, 3); /* the weaker motif in A does not count */
 
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 0), 1); /* (6, 8) is nearer to B */
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 1, 2), 1);
@@ -69,9 +70,9 @@ static void counted_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* Two symbols share one window: the only motif belongs to the nearer, the other is neither hit nor
- * missed, for a motif does lie in its cell. */
-static void windows_that_overlap(void **state)
+/* Two symbols share one window. The only motif belongs to the nearer one; the other is neither hit nor missed, because
+ * a motif is in its cell. */
+static void overlapping_windows_share_motifs_by_distance(void **state)
 {
     const struct box boxes[] = {box_of(0, 10, 10), box_of(1, 10, 14)};
     const struct motif near_first[] = {{10, 11, 0, 1.0F}, {10, 11, 1, 2.0F}, {10, 11, 2, 2.0F}};
@@ -79,7 +80,7 @@ static void windows_that_overlap(void **state)
     struct motif_report report;
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_int_equal(motif_errors_add(&errors, near_first, 3, boxes, 2, NULL), STATUS_OK);
-    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1); /* of equal values the first channel */
+    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1); /* of equal values the lower channel counts */
     assert_int_equal(errors.taken, 1);
     assert_int_equal(errors.weaker, 2);
     assert_int_equal(motif_errors_report(&errors, MOTIF_WINDOWS, &report, NULL), STATUS_OK);
@@ -87,16 +88,16 @@ static void windows_that_overlap(void **state)
     assert_int_equal(report.truths, 2);
     assert_int_equal(report.predictions, 3);
 
-    const struct motif between = {10, 12, 3, 1.0F}; /* as near to one as to the other: the first has it */
+    const struct motif between = {10, 12, 3, 1.0F}; /* equally near to both: it belongs to the first */
     motif_errors_clear(&errors);
     assert_int_equal(motif_errors_add(&errors, &between, 1, boxes, 2, NULL), STATUS_OK);
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 3), 1);
     motif_errors_close(&errors);
 }
 
-/* Channel 0 marks symbols 0 and 1 equally well; channel 3 never fires. One-to-one matching must give
- * one of them another channel, majority need not. */
-static void confusion_both_ways(void **state)
+/* Channel 0 marks symbols 0 and 1 equally often; channel 3 is never active. One-to-one matching must give one symbol
+ * another channel, majority need not. */
+static void confusion_by_matching_and_by_majority(void **state)
 {
     static const int pairs[][3] = {{0, 0, 6}, {1, 0, 6}, {1, 1, 2}, {2, 2, 5}, {2, 1, 1}}; /* symbol, channel, times */
     struct motif_errors errors;
@@ -118,7 +119,7 @@ static void confusion_both_ways(void **state)
     motif_errors_majority(&errors, MOTIF_BOXES, symbol_of);
     assert_memory_equal(symbol_of, ((int[]){0, 1, 2, -1}), sizeof symbol_of);
 
-    for (int i = 0; i < 4; i++) { /* channel 3 turns to symbol 0 as well: majority counts it, matching not */
+    for (int i = 0; i < 4; i++) { /* channel 3 now marks symbol 0 too: majority counts it, matching does not */
         const struct box box = box_of(0, 8, 8);
         const struct motif motif = {8, 8, 3, 1.0F};
         assert_int_equal(motif_errors_add(&errors, &motif, 1, &box, 1, NULL), STATUS_OK);
@@ -129,7 +130,7 @@ static void confusion_both_ways(void **state)
     motif_errors_close(&errors);
 }
 
-/* The definition, on a dense map: visit boxes, take the strongest, wipe the box, count the rest. */
+/* The definition on a dense map: visit the boxes, take the strongest motif, clear the box, count the rest. */
 static void naive_boxes(float *map, const struct box *boxes, int count, int64_t *matrix)
 {
     for (int b = 0; b < count; b++) {
@@ -155,7 +156,7 @@ static void naive_boxes(float *map, const struct box *boxes, int count, int64_t 
     }
 }
 
-/* False positives and misses of the paper's text, straight from the definitions in Appendix C. */
+/* False positives and misses of the paper's text, directly from the definitions in Appendix C. */
 static void naive_windows(const float *map, const struct box *boxes, int count, int64_t *strays, int64_t *missed)
 {
     bool covered[8] = {false};
@@ -176,7 +177,7 @@ static void naive_windows(const float *map, const struct box *boxes, int count, 
 
 static int random_picture(float *map, struct box *boxes)
 {
-    static const float values[] = {0.25F, 0.5F, 1.0F}; /* few, so that there are ties */
+    static const float values[] = {0.25F, 0.5F, 1.0F}; /* few values, so that there are ties */
     memset(map, 0, sizeof(float) * CHANNELS * ROWS * COLS);
     for (int i = rand() % 25; i > 0; i--) {
         map[rand() % (CHANNELS * ROWS * COLS)] = values[rand() % 3];
@@ -188,7 +189,7 @@ static int random_picture(float *map, struct box *boxes)
     return count;
 }
 
-static void equals_the_definitions(void **state)
+static void random_maps_equal_the_definitions(void **state)
 {
     static float map[CHANNELS * ROWS * COLS];
     struct motif_errors errors;
@@ -215,7 +216,7 @@ static void equals_the_definitions(void **state)
     motif_errors_close(&errors);
 }
 
-/* The order of the list does not matter, nor how samples are split over accumulators. */
+/* Neither the order of the list nor the division of samples among accumulators matters. */
 static void order_and_partition_do_not_matter(void **state)
 {
     static float map[CHANNELS * ROWS * COLS];
@@ -255,7 +256,7 @@ static void order_and_partition_do_not_matter(void **state)
     motif_errors_close(&whole);
 }
 
-static void nothing_counted_is_not_a_number(void **state)
+static void rates_without_counts_are_nan(void **state)
 {
     struct motif_errors errors;
     struct motif_report report;
@@ -271,7 +272,7 @@ static void nothing_counted_is_not_a_number(void **state)
     motif_errors_close(&errors);
 }
 
-static void mistakes_and_faults(void **state)
+static void faulty_calls_are_refused(void **state)
 {
     struct motif_errors errors, other;
     struct motif_report report;
@@ -307,8 +308,8 @@ static void mistakes_and_faults(void **state)
     }
 }
 
-/* Boxes with one motif each, of the right channel or not; one with two, one with none, and a stray motif. */
-static void error_of_the_proof(void **state)
+/* Boxes with one motif of the right or a wrong channel, one with two motifs, one with none, and a motif outside. */
+static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
 {
     static const struct box boxes[] = {{0, 0, 4, 0, 4, 2, 2},
                                        {1, 0, 4, 10, 14, 2, 12},
@@ -321,13 +322,13 @@ static void error_of_the_proof(void **state)
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_true(isnan(motif_errors_proof(&errors)));
     assert_int_equal(motif_errors_add(&errors, motifs, 7, boxes, 5, NULL), STATUS_OK);
-    /* Channel 0 stands for symbol 0 (twice right, once on symbol 2), channel 2 for symbol 1; seven motifs. */
+    /* Channel 0 represents symbol 0 (right twice, once on symbol 2), channel 2 symbol 1; there are seven motifs. */
     assert_true(fabs(motif_errors_proof(&errors) - (1 - 3.0 / 7)) < 1e-15);
     motif_errors_close(&errors);
 }
 
-/* Appendix E: as many motifs as truths, whatever they are. */
-static void proof_bounds_the_others(void **state)
+/* Appendix E: as many motifs as truths, in any arrangement. */
+static void the_error_of_the_proof_bounds_the_others(void **state)
 {
     uint32_t draw = 7;
     for (int round = 0; round < 300; round++) {
@@ -357,15 +358,15 @@ static void proof_bounds_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counted_by_hand),
-        cmocka_unit_test(windows_that_overlap),
-        cmocka_unit_test(confusion_both_ways),
-        cmocka_unit_test(equals_the_definitions),
+        cmocka_unit_test(counts_equal_those_made_by_hand),
+        cmocka_unit_test(overlapping_windows_share_motifs_by_distance),
+        cmocka_unit_test(confusion_by_matching_and_by_majority),
+        cmocka_unit_test(random_maps_equal_the_definitions),
         cmocka_unit_test(order_and_partition_do_not_matter),
-        cmocka_unit_test(nothing_counted_is_not_a_number),
-        cmocka_unit_test(error_of_the_proof),
-        cmocka_unit_test(proof_bounds_the_others),
-        cmocka_unit_test(mistakes_and_faults),
+        cmocka_unit_test(rates_without_counts_are_nan),
+        cmocka_unit_test(the_error_of_the_proof_equals_its_value_by_hand),
+        cmocka_unit_test(the_error_of_the_proof_bounds_the_others),
+        cmocka_unit_test(faulty_calls_are_refused),
     };
     return cmocka_run_group_tests_name("motif_errors", tests, NULL, NULL);
 }

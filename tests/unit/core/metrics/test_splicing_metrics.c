@@ -1,4 +1,4 @@
-/* Metrics of the splicing domain: top-k accuracy, motifs that do not count, errors of chance. */
+/* Metrics of the splicing domain: top-k accuracy, motifs that do not count, and errors of chance. */
 #include "core/metrics/shuffled.h"
 #include "core/metrics/topk.h"
 
@@ -13,7 +13,7 @@
 #include "core/base/mt19937.h"
 #include "tests/support/fault.h"
 
-static void topk_by_hand(void **state)
+static void topk_equals_the_value_by_hand(void **state)
 {
     double out, scores[10] = {.9, .8, .7, .6, .5, .4, .3, .2, .1, .05};
     uint8_t truth[10] = {1, 0, 1, 0, 0, 1, 0, 0, 0, 0};
@@ -28,7 +28,7 @@ static void topk_by_hand(void **state)
     assert_true(out == 0);
 }
 
-static void topk_of_many_parts(void **state)
+static void topk_of_parts_equals_topk_of_all(void **state)
 {
     enum { N = 50000 };
     static double scores[N];
@@ -59,7 +59,7 @@ static void topk_of_many_parts(void **state)
     free(topk);
 }
 
-static void folded_symbols(void **state)
+static void folded_symbols_do_not_count(void **state)
 {
     struct motif_errors errors;
     struct motif_report report;
@@ -76,8 +76,8 @@ static void folded_symbols(void **state)
     motif_errors_close(&errors);
 }
 
-/* Boxes that cover a share s of all positions: a motif anywhere falls into one by chance with about s. */
-static void chance_is_what_it_should_be(void **state)
+/* Boxes cover a share s of all positions, so a motif at a random position is in a box with probability about s. */
+static void errors_of_chance_equal_their_expectation(void **state)
 {
     enum { SEQUENCES = 40, LENGTH = 1000, BOXES = 10 };
     static struct box boxes[SEQUENCES][BOXES];
@@ -95,8 +95,8 @@ static void chance_is_what_it_should_be(void **state)
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &out, NULL), STATUS_OK);
     assert_true(fabs(out.fne.mean - exp(-0.21)) < 0.02); /* no motif in 21 positions */
     assert_true(out.fpe.mean > 0.79 &&
-                out.fpe.mean < 0.83);                    /* 0.79 of the motifs outside, and two in a box count once */
-    assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5); /* the better of two matchings of chance */
+                out.fpe.mean < 0.83);                    /* 0.79 of the motifs are outside; two in a box count once */
+    assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5); /* the better of two random matchings */
     assert_true(out.ce.low <= out.ce.mean && out.ce.mean <= out.ce.high && out.ce.low < out.ce.high);
     assert_int_equal(out.ce.count, 10);
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &again, NULL), STATUS_OK);
@@ -109,7 +109,7 @@ static void chance_is_what_it_should_be(void **state)
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 0, LENGTH, 2, 2, 2, 0, &out, NULL), STATUS_INVALID);
 }
 
-static void chance_without_memory(void **state)
+static void failed_allocations_are_reported(void **state)
 {
     struct box box = {0, 0, 1, 0, 5, 0, 2};
     struct motif motif = {0, 2, 0, 1};
@@ -127,9 +127,9 @@ static void chance_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topk_by_hand),          cmocka_unit_test(topk_of_many_parts),
-        cmocka_unit_test(folded_symbols),        cmocka_unit_test(chance_is_what_it_should_be),
-        cmocka_unit_test(chance_without_memory),
+        cmocka_unit_test(topk_equals_the_value_by_hand),   cmocka_unit_test(topk_of_parts_equals_topk_of_all),
+        cmocka_unit_test(folded_symbols_do_not_count),     cmocka_unit_test(errors_of_chance_equal_their_expectation),
+        cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Edit distance, bootstrap, densities. */
+/* Edit distance, bootstrap intervals and densities. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void edit_distance_equals_its_definition(void **state)
     }
 }
 
-static void edit_distance_edges(void **state)
+static void edit_distance_of_empty_and_long_lists(void **state)
 {
     static int many[EDIT_DISTANCE_MAX + 1];
     const int y[] = {1, 7, 4, 2, 9}, rotated[] = {7, 4, 2, 9, 1};
@@ -56,8 +56,8 @@ static void edit_distance_edges(void **state)
     assert_true(isnan(edit_error(many, 1, many, EDIT_DISTANCE_MAX + 1)));
 }
 
-/* Computed with numpy 1.24: RandomState(0).choice, percentiles with linear interpolation. The nine
- * values are the end-to-end errors of the paper's nine runs, whose stated interval is [.47, 1.15]. */
+/* Reference from numpy 1.24: RandomState(0).choice, percentiles with linear interpolation. The nine values are the
+ * end-to-end errors of the paper's nine runs, whose published interval is [.47, 1.15]. */
 static void bootstrap_equals_numpy(void **state)
 {
     const double runs[] = {.36, .38, .42, .46, .571, .64, .76, .77, 2.23}, holes[] = {1, NAN, 4, 2.5};
@@ -81,7 +81,7 @@ static void bootstrap_equals_numpy(void **state)
     assert_true(fault_happened());
 }
 
-static void percentiles(void **state)
+static void percentiles_are_interpolated(void **state)
 {
     const double sorted[] = {1, 2, 4, 8};
     assert_true(bootstrap_percentile(sorted, 4, 0.0) == 1.0);
@@ -95,8 +95,8 @@ static bool near(double value, double wanted)
     return fabs(value - wanted) <= 1e-14 * wanted;
 }
 
-/* Section 4.2 and the stop values of the experiments. */
-static void density_ladder(void **state)
+/* The sequence of densities of section 4.2 and the last densities of the experiments. */
+static void densities_fall_to_the_minimum(void **state)
 {
     assert_true(density_at(DENSITY_START, DENSITY_FACTOR, 0) == 0.5);
     assert_true(near(density_at(DENSITY_START, DENSITY_FACTOR, 32), 5.022621286031664e-05));
@@ -110,11 +110,11 @@ static void density_ladder(void **state)
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(7.5, 642, 10)), 21);
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 1.8e-3), 19);
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.6), 0);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2); /* met exactly */
-    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);      /* ends all the same */
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2); /* exactly reached */
+    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);      /* the search ends */
 }
 
-static void information(void **state)
+static void information_equals_its_formula(void **state)
 {
     assert_true(density_information(1000, 0.5, 0) == 1000.0);
     assert_true(density_information(1000, 0.0, 4) == 0.0);
@@ -126,11 +126,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edit_distance_equals_its_definition),
-        cmocka_unit_test(edit_distance_edges),
+        cmocka_unit_test(edit_distance_of_empty_and_long_lists),
         cmocka_unit_test(bootstrap_equals_numpy),
-        cmocka_unit_test(percentiles),
-        cmocka_unit_test(density_ladder),
-        cmocka_unit_test(information),
+        cmocka_unit_test(percentiles_are_interpolated),
+        cmocka_unit_test(densities_fall_to_the_minimum),
+        cmocka_unit_test(information_equals_its_formula),
     };
     return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }
