@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the inputs that fuzzing kept go through, of the files that parse what a client or a file says.
+# Coverage by the fuzz corpora of the files that parse untrusted bytes.
 #
-#   tests/fuzz/coverage.sh FOLDER      FOLDER as tests/fuzz/long.sh fills it; the corpora of the tree count too
+#   tests/fuzz/coverage.sh FOLDER      FOLDER as tests/fuzz/long.sh fills it; the corpora in tests/fuzz/corpus count too
 #
-# Builds build-fuzz-coverage (clang, its own counters), runs each target over each of its inputs once, prints lines and branches a file.
+# Builds build-fuzz-coverage (clang with coverage counters), runs each target once over each of its inputs, and prints lines and branches of each file.
 set -euo pipefail
 inputs=$(cd "$1" && pwd)/corpus
 cd "$(dirname "$0")/../.."
@@ -29,12 +29,12 @@ for target in "${targets[@]}"; do
     for folder in "$inputs/$target" "$inputs/../seeds/$target" "tests/fuzz/corpus/${target/upload_*/collection}"; do
         [ ! -d "$folder" ] || folders+=("$folder")
     done
-    # One process is enough: an input that ends it would be a finding.
+    # One process is enough: an input that ended it would be a finding.
     LLVM_PROFILE_FILE=$counts/$target.profraw "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -runs=0 -close_fd_mask=1 >/dev/null 2>&1
     programs+=(-object "$build/tests/fuzz/fuzz_$target")
 done
 llvm-profdata merge -o "$counts/all" "$counts"/*.profraw
-# Columns of the report: file, regions (3), functions (3), lines (3), branches (3); each all, missed, share.
+# Columns of the report: file, regions (3), functions (3), lines (3), branches (3); each: number, missed, share covered.
 llvm-cov report "${programs[@]:1}" -instr-profile "$counts/all" | awk -v wanted=" ${files[*]} " '
     function count(name, l, lm, b, bm) { printf "%-34s %6d lines %6.1f %%   %6d branches %6.1f %%\n", name, l, 100 - 100 * lm / l, b, b ? 100 - 100 * bm / b : 100 }
     { for (at = 1; at <= split(wanted, name, " "); at++)

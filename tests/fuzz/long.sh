@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Every target to its number of executions, a million at a time, one process at a time. Broken off, it goes on where it was.
+# Runs every target to its number of executions, a million at a time, in one process at a time. After an interruption it continues.
 #
 #   tests/fuzz/long.sh build-fuzz FOLDER [TARGET ...]
 #
-# FOLDER/corpus/TARGET grows, FOLDER/done/TARGET counts, FOLDER/find/TARGET-* are findings; a target that has one is left at that.
+# FOLDER/corpus/TARGET is the growing corpus, FOLDER/done/TARGET the count, FOLDER/find/TARGET-* are findings. A target with a finding stops.
 set -euo pipefail
 build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"/{corpus,done,find,log,seeds}
 cd "$2"
 shift 2
-# Without the entropic schedule, which takes three quarters of the time of small inputs (its frequencies are counted anew for each).
-# Freed memory that is kept for long is fresh memory for each run; archives are three times as fast with little of it.
+# The entropic schedule is off, because it takes three quarters of the time of small inputs (it counts frequencies again for each).
+# A small quarantine of freed memory makes archives three times as fast, because allocations then reuse warm memory.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=2:malloc_context_size=4:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 count() { cat "done/$1" 2>/dev/null || echo 0; }
 
-# Bytes of an input: short ones say all that these formats can, and are parsed several times as often.
+# Most bytes of an input: short inputs reach everything in these formats and run several times as often.
 longest() { case $1 in upload_csv | upload_fasta | genes | headers) echo 1024 ;; *) echo 2048 ;; esac; }
 
 at_once() { case $1 in http) echo 50000 ;; *) echo 1000000 ;; esac; }
@@ -40,7 +40,7 @@ all() {
     echo "$target: $(count "$target") executions"
 }
 
-# The millions of each. An input of http is a connection to a whole server.
+# Millions of executions of each target. An input of http is a connection to a whole server.
 goal() { case $1 in http) echo 1 ;; *) echo 20 ;; esac; }
 
 targets=("$@")
