@@ -182,7 +182,7 @@ const struct method echo_method = {
 };
 static const struct method *const methods[] = {&echo_method};
 
-/* ---- the host ---- */
+/* ---- the process ---- */
 
 static void jobs_waiting(void *context)
 {
@@ -308,7 +308,7 @@ int api_teardown(void **state)
     return 0;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 void header(struct api_fixture *f, const char *name, const char *value)
 {
@@ -328,7 +328,7 @@ static const char *find_header(void *context, const char *name)
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-/* The body in one piece; a body that is read is taken in odd portions. */
+/* Copies the body; one that is read on demand is read in uneven portions. */
 static void collect(struct api_fixture *f)
 {
     struct api_response *r = &f->response;

@@ -1,5 +1,5 @@
-/* What the tests of the api share: a store in a folder of its own, an api over it with a small method made for the
- * tests, and short ways to ask and to look at what was answered. */
+/* Shared by the tests of the api: a database in a temporary folder, an api with a small test method, and short
+ * functions to send requests and check responses. */
 #ifndef MOTIF_TESTS_UNIT_API_API_FIXTURE_H
 #define MOTIF_TESTS_UNIT_API_API_FIXTURE_H
 
@@ -18,7 +18,7 @@
 #include "api/json/json.h"
 #include "storage/storage.h"
 
-/* The method "echo": its weights are kept, its motifs are where an input is largest. A seed of 13 makes open() fail. */
+/* The method "echo": its motif is at the largest value of an input. With seed 13 open() fails. */
 extern const struct method echo_method;
 struct echo_config {
     int64_t seed, threads;
@@ -41,51 +41,51 @@ struct api_fixture {
     bool draining;
     atomic_int woken, poked;
     char poked_job[STORAGE_ID];
-    char log[4096]; /* what was logged, joined */
+    char log[4096]; /* logged lines, joined */
     const char *headers[16][2];
     size_t header_count;
     enum api_scope scope;
     struct api_response response;
-    bool open;  /* response must be closed */
+    bool open;  /* the response must be closed */
     char *body; /* of the response, NUL-terminated, read() included */
     size_t body_bytes;
     cJSON *json; /* the body, when it is JSON */
 };
 
-/* Where a test makes its folders: in memory where that is possible, since syncing is not what these tests look at. */
+/* The parent of temporary folders: in memory if possible, because these tests do not check syncing. */
 const char *scratch(void);
 
 int api_setup(void **state);
 int api_teardown(void **state);
 
-/* A header of the next request; they are forgotten after it. Content-Type is application/json unless said otherwise. */
+/* Sets a header of the next request only. Content-Type is application/json by default. */
 void header(struct api_fixture *f, const char *name, const char *value);
-/* Asks, keeps the response in f, gives the status. body may be NULL. */
+/* Sends a request, keeps the response in f and returns the status. body: may be NULL. */
 int ask(struct api_fixture *f, const char *method, const char *target, const char *body);
 int ask_bytes(struct api_fixture *f, const char *method, const char *target, const void *body, size_t bytes);
 const char *answer_header(struct api_fixture *f, const char *name);
-/* A copy of the last body, the caller's. */
+/* A copy of the last body, which the caller frees. */
 char *body_kept(const struct api_fixture *f);
 
-/* The value at a JSON pointer of the last answer; fails the test when it is not there. */
+/* The value at a JSON pointer of the last response; the test fails when there is none. */
 const cJSON *at(struct api_fixture *f, const char *pointer);
 const char *text_at(struct api_fixture *f, const char *pointer);
 double number_at(struct api_fixture *f, const char *pointer);
 bool null_at(struct api_fixture *f, const char *pointer);
-/* The last answer is a problem of this status and name, complete. */
+/* Checks that the last response is a complete problem with this status and name, */
 void assert_problem(struct api_fixture *f, int status, const char *name);
-/* ... with this fault among its errors; `word` must occur in the detail. */
+/* and that one of its faults has this pointer and `word` in its detail. */
 void assert_fault(struct api_fixture *f, const char *pointer, const char *word);
 
-/* POST /v1/jobs; the id is copied. */
+/* POST /v1/jobs; copies the id of the job. */
 void submit_job(struct api_fixture *f, const char *body, char id[STORAGE_ID]);
-/* As an executor would: claims the job, whose id it must be. */
+/* Claims the next job, as an executor does, and checks that it is this one. */
 void claim_job(struct api_fixture *f, const char *id);
 void finish_job(struct api_fixture *f, const char *id, const char *result);
-/* A checkpoint with two weights ("conv.weight" [3][5], "bias" [7]), an optimiser and a state entry; weight values start
- * at `base`. Gives its number. */
+/* Stores a checkpoint with two weights ("conv.weight" [3][5], "bias" [7]), an optimiser and a state entry, and returns
+ * its number. Weight values start at `base`. */
 int64_t add_checkpoint(struct api_fixture *f, const char *id, int64_t step, double density, float base);
-/* A running job with a checkpoint. */
+/* Submits a job, claims it and stores a checkpoint. */
 void trained_job(struct api_fixture *f, char id[STORAGE_ID]);
 const char *path_of(const char *id, const char *rest); /* "/v1/jobs/ID" rest; valid until the next call but three */
 

@@ -60,7 +60,7 @@ void sweep_fill(char *out, size_t room, const char *pattern, const char *id)
     }
 }
 
-/* The bytes of the answer are read while allocations still fail, as a connection would. */
+/* Reads the body while allocations still fail, as a connection does. */
 static void take_body(struct api_response *r, struct answer *out, char *room)
 {
     if (r->read == NULL) {
@@ -70,7 +70,7 @@ static void take_body(struct api_response *r, struct answer *out, char *room)
     }
     while (out->count < r->read_bytes) {
         size_t got = r->read(r->read_context, out->count, room + out->count, (size_t)r->read_bytes - out->count);
-        if (got == 0) { /* the connection is broken off: no answer */
+        if (got == 0) { /* the connection would be closed */
             out->status = 599;
             return;
         }

@@ -1,5 +1,5 @@
-/* Requests whose allocations fail, one place after the other: those of the program, of cJSON and of SQLite, in the
- * thread of the request and in others; and the answers of SQLite. What test_api_memory and test_api_models share; both
+/* Sweeps over a request in which one allocation after the other fails (of the program, of cJSON, of SQLite, in any
+ * thread), or one SQLite call after the other. test_api_memory, test_api_models and test_api_trainers share it; they
  * link `library_faults`. */
 #ifndef MOTIF_TESTS_UNIT_API_API_SWEEP_H
 #define MOTIF_TESTS_UNIT_API_API_SWEEP_H
@@ -10,9 +10,9 @@ struct request_case {
     const char *method, *target; /* "@" stands for the id of the subject, or its name */
     const char *body;            /* "#NAME": bytes of that name */
     int status;
-    int subject; /* meaning belongs to the test */
+    int subject; /* defined by the test */
     const char *header[2], *header_value[2];
-    bool same; /* the answer has the same bytes each time */
+    bool same; /* the response has the same bytes each time */
 };
 
 struct sweep_bytes {
@@ -21,12 +21,12 @@ struct sweep_bytes {
     size_t bytes;
 };
 
-/* What fails: an allocation, SQLite's among them; one of the program or of cJSON; an answer of SQLite. */
+/* Kinds of faults: any allocation; one of the program or of cJSON; a call of SQLite. */
 struct sweep_fault {
     const char *name;
     void (*arm)(int place, bool forever);
-    bool (*disarm)(void); /* whether it has happened */
-    int stride;           /* between places, of requests that write */
+    bool (*disarm)(void); /* returns whether the fault happened */
+    int stride;           /* distance between places for requests that write */
 };
 enum { SWEEP_FAULTS = 3 };
 extern const struct sweep_fault sweep_faults[SWEEP_FAULTS];
@@ -38,26 +38,26 @@ struct sweep {
 };
 
 struct answer {
-    int status;  /* 599: the connection was broken off */
-    bool failed; /* something has */
-    char *bytes; /* the caller's */
+    int status;  /* 599: the connection was closed */
+    bool failed; /* the fault happened */
+    char *bytes; /* the caller frees it */
     size_t count;
 };
 
-/* Every fault of a sweep is shown, up to 40, not the first alone. */
+/* Reports up to 40 failures of a sweep instead of only the first. */
 extern int complaints;
 #define complain(...)                                                                                                  \
     (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0, complaints < 41 ? print_error("\n") : (void)0)
 
-/* `out` gets the pattern with `id` for its "@". */
+/* Writes the pattern to `out` with `id` in place of "@". */
 void sweep_fill(char *out, size_t room, const char *pattern, const char *id);
 const char *sweep_mode(bool forever);
 
-/* One request. The fault number `place` from its beginning on happens, with `forever` all behind it too; -1: none.
- * Complains of an answer that is not whole. */
+/* Sends one request in which allocation or call number `place` fails; with `forever` all later ones too; -1: none.
+ * Reports an incomplete response. */
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever);
-/* A request that changes nothing, at every place in steps of `stride`; ends where it passes without a failure. How
- * many places failed. */
+/* Sweeps a request that changes nothing, in steps of `stride`, until it meets no failure. Returns the number of places
+ * that failed. */
 int sweep_read(const struct sweep *s, const struct request_case *c, const char *id, bool forever, int stride);
 
 #endif

@@ -1,5 +1,5 @@
-/* A method of a few lines for tests of the process: its state is one hash that every step mixes
- * further, so any step lost or done twice shows in the result. Included by one .c file. */
+/* A small method for tests of the process. Its state is a hash that every step changes, so that a lost or repeated step
+ * changes the result. Included by one .c file. */
 #ifndef MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 #define MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 
@@ -38,7 +38,7 @@ struct method_run {
     int64_t step, evaluating, warm;
 };
 
-/* How many steps may still begin; what comes after them waits for more. Negative: any number. */
+/* How many more steps may start; later ones wait. Negative: no limit. */
 static atomic_int fake_allowed = -1;
 
 static void fake_await_allowance(void)
@@ -81,7 +81,7 @@ static enum status fake_create(const void *config, const struct method_env *env,
     return STATUS_OK;
 }
 
-/* Each chunk writes what belongs to it, as real work does: something for the thread sanitizer. */
+/* Each chunk writes its own part, as real work does, for the thread sanitizer. */
 static void fake_chunk(void *context, int chunk, int worker)
 {
     struct method_run *run = context;

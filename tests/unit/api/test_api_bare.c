@@ -1,5 +1,5 @@
-/* The api over less than it usually has: a host that tells nothing, a method that offers nothing, jobs of a kind that
- * this build does not know, too little memory to be made at all. It refuses in words, or does without. */
+/* The api with parts missing: a process without callbacks, methods without functions, jobs of unknown kinds, too little
+ * memory to create it. It refuses with a problem or works without the part. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "tests/support/fault.h"
@@ -10,9 +10,9 @@ static void remake(struct api_fixture *f)
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }
 
-/* ---- a host that tells nothing --------------------------------------------------------------------------------- */
+/* ---- a process without callbacks --------------------------------------------------------------------------------- */
 
-static void test_silent_host(void **state)
+static void process_without_callbacks_gives_empty_facts(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], other[STORAGE_ID];
@@ -42,8 +42,8 @@ static void test_silent_host(void **state)
     assert_null(strstr(f->body, "process_resident_memory_bytes"));
 }
 
-/* While the daemon shuts down, what would begin something new is refused, and told in the metrics. */
-static void test_draining(void **state)
+/* While the daemon shuts down, requests that would start something get 503, and /metrics shows it. */
+static void draining_refuses_what_would_start_something(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -59,7 +59,7 @@ static void test_draining(void **state)
     assert_int_equal(ask(f, "GET", "/readyz", NULL), 200);
 }
 
-/* ---- jobs that cannot be asked --------------------------------------------------------------------------------- */
+/* ---- jobs without a model --------------------------------------------------------------------------------- */
 
 struct route_case {
     const char *method, *rest, *body;
@@ -82,7 +82,7 @@ static void ask_all(struct api_fixture *f, const char *id, const struct route_ca
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
 
-/* Training goes on elsewhere; here there is nothing to open, ask, draw, compare, export or evaluate. */
+/* This build lacks the kind of the job, so nothing can be opened, queried, drawn, compared, exported or evaluated. */
 static const struct route_case refused[] = {
     {"POST", "/motifs", SAMPLE, 404},
     {"POST", "/predict", SAMPLE, 404},
@@ -114,8 +114,8 @@ static void store_job(struct api_fixture *f, const char *kind, char id[STORAGE_I
     finish_job(f, id, "{}");
 }
 
-/* A store that a larger build has written. */
-static void test_unknown_kind(void **state)
+/* A database that a build with more methods wrote. */
+static void job_of_an_unknown_kind_has_no_model(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -127,9 +127,9 @@ static void test_unknown_kind(void **state)
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
 }
 
-/* Methods with their parts left out one by one: "mute" offers nothing at all, the others miss what a question needs
- * last. */
-static void test_method_that_offers_nothing(void **state)
+/* Methods that lack one function each. "mute" has no optional function; each other one lacks the last that a query
+ * needs. */
+static void missing_functions_of_a_method_are_reported(void **state)
 {
     struct api_fixture *f = *state;
     struct method mute = {.kind = "mute",
@@ -155,14 +155,15 @@ static void test_method_that_offers_nothing(void **state)
     f->options.methods = all;
     f->options.method_count = sizeof all / sizeof all[0];
     remake(f);
-    submit_job(f, "{\"kind\":\"mute\",\"config\":{\"mode\":\"strict\",\"density\":0.9}}", id); /* nobody minds */
+    submit_job(f, "{\"kind\":\"mute\",\"config\":{\"mode\":\"strict\",\"density\":0.9}}",
+               id); /* without check() it is accepted */
     claim_job(f, id);
     (void)add_checkpoint(f, id, 10, 0.5, 1);
     assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/1"), NULL), 200);
     size_t bytes = f->body_bytes;
     char *weights = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
-    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422); /* no model that it could be */
+    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422); /* no method can open it */
     free(weights);
     finish_job(f, id, "{}");
     ask_all(f, id, refused, sizeof refused / sizeof refused[0]);
@@ -176,13 +177,13 @@ static void test_method_that_offers_nothing(void **state)
     header(f, "Accept", "image/png");
     assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 406);
     assert_int_equal(ask(f, "GET", "/v1/kinds/mute", NULL), 200);
-    f->options.methods = all; /* the api goes before they do */
+    f->options.methods = all; /* the api is destroyed before them */
     api_destroy(f->api);
     f->api = NULL;
 }
 
-/* An evaluation has no model, chain or bundle of its own. */
-static void test_evaluation_has_no_files(void **state)
+/* An evaluation has no model, chain or bundle. */
+static void evaluation_has_no_files(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], evaluation[STORAGE_ID];
@@ -200,8 +201,8 @@ static void test_evaluation_has_no_files(void **state)
     ask_all(f, evaluation, none, sizeof none / sizeof none[0]);
 }
 
-/* Neither checkpoint nor anything made of one, before the first. */
-static void test_before_the_first_checkpoint(void **state)
+/* Before the first checkpoint, everything that needs one is refused. */
+static void requests_before_the_first_checkpoint_conflict(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -219,7 +220,7 @@ static void test_before_the_first_checkpoint(void **state)
 /* ---- little memory -----------------------------------------------------------------------------------------------
  */
 
-static void test_every_allocation_of_making_it(void **state)
+static void create_survives_every_failed_allocation(void **state)
 {
     struct api_fixture *f = *state;
     int refused_times = 0;
@@ -238,7 +239,7 @@ static void test_every_allocation_of_making_it(void **state)
             assert_true((status == STATUS_OK) == (made != NULL));
             assert_true(status == STATUS_OK || failed);
             assert_true(status == STATUS_OK || f->err.message[0] != '\0');
-            assert_true(status != STATUS_OK || !failed); /* half an api is none */
+            assert_true(status != STATUS_OK || !failed); /* a failed create returns no api */
             api_destroy(made);
             assert_true(place < 10000);
         }
@@ -254,13 +255,13 @@ static void test_every_allocation_of_making_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_silent_host),
-        TEST(test_draining),
-        TEST(test_unknown_kind),
-        TEST(test_method_that_offers_nothing),
-        TEST(test_evaluation_has_no_files),
-        TEST(test_before_the_first_checkpoint),
-        TEST(test_every_allocation_of_making_it),
+        TEST(process_without_callbacks_gives_empty_facts),
+        TEST(draining_refuses_what_would_start_something),
+        TEST(job_of_an_unknown_kind_has_no_model),
+        TEST(missing_functions_of_a_method_are_reported),
+        TEST(evaluation_has_no_files),
+        TEST(requests_before_the_first_checkpoint_conflict),
+        TEST(create_survives_every_failed_allocation),
     };
     fault_libraries();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Bundles that were changed, each with the hashes that belong to the change, as somebody would make them who means it:
- * what is no bundle is refused where it is wrong, and leaves nothing; what is odd but whole comes in. */
+/* Forged bundles: each changes one part and recomputes the hashes above it. A bundle that is wrong is refused with the
+ * pointer of the fault, and nothing is stored; an unusual but consistent one is imported. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/transfer/chain.h"
@@ -8,7 +8,7 @@
 
 enum { MEMBERS = 8 };
 
-/* A bundle taken apart. */
+/* The parts of a bundle. */
 struct parts {
     cJSON *manifest;
     size_t count;
@@ -56,7 +56,7 @@ static void parts_close(struct parts *p)
         free(p->member[i].bytes);
 }
 
-/* Origin and links from what the attestation says now. */
+/* Recomputes origin and links from the attestation. */
 static void chain_anew(struct parts *p)
 {
     cJSON *attestation = cJSON_GetObjectItemCaseSensitive(p->manifest, "attestation"), *link;
@@ -76,7 +76,7 @@ static void chain_anew(struct parts *p)
     assert_non_null(cJSON_AddStringToObject(attestation, "chain", chain));
 }
 
-/* Replaces what lies at `pointer` of the manifest by `json`, or takes it away. */
+/* Replaces the value at `pointer` of the manifest by `json`; NULL deletes it. */
 static void change(struct parts *p, const char *pointer, const char *json)
 {
     cJSON *at = p->manifest;
@@ -94,7 +94,7 @@ static void change(struct parts *p, const char *pointer, const char *json)
         assert_true(cJSON_AddItemToObject(at, pointer + 1, cJSON_Parse(json)));
 }
 
-/* Another text for the metrics, with its hash in the manifest. */
+/* Replaces the metrics and their hash in the manifest. */
 static void change_metrics(struct parts *p, const char *text)
 {
     cJSON *item;
@@ -110,7 +110,7 @@ static void change_metrics(struct parts *p, const char *text)
     }
 }
 
-/* The file, sent. `note` replaces or, NULL, leaves out one of the metadata. */
+/* Builds the file and sends it. `note` replaces one of the metadata; NULL leaves it out. */
 static int send_parts(struct api_fixture *f, const struct parts *p, const char *note, const char *value)
 {
     char *manifest = cJSON_PrintUnformatted(p->manifest), *head;
@@ -157,8 +157,8 @@ static int send_parts(struct api_fixture *f, const struct parts *p, const char *
 #define LINK(member) "/attestation/checkpoints/0" member
 static const struct {
     const char *pointer, *json; /* of the manifest */
-    bool chained;               /* the chain is made anew */
-    const char *word;           /* of the refusal, "" any; NULL: it comes in */
+    bool chained;               /* recompute the chain */
+    const char *word;           /* of the fault; "": any; NULL: it is accepted */
 } changes[] = {
     {"/name", "\"renamed\"", false, NULL},
     {"/name", NULL, false, NULL},
@@ -205,7 +205,7 @@ static const struct {
     {LINK("/step"), "11", false, "changed"},
     {LINK("/step"), "11", true, NULL},
     {LINK("/sha256"), "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"", true, "changed"},
-    {LINK("/seq"), "77", true, "link"}, /* whose checkpoint is not in the bundle */
+    {LINK("/seq"), "77", true, "link"}, /* a checkpoint that the bundle lacks */
 };
 
 static void check_answer(struct api_fixture *f, int status, const char *what, const char *with, const char *word,
@@ -219,7 +219,7 @@ static void check_answer(struct api_fixture *f, int status, const char *what, co
     }
 }
 
-static void changed_manifests(void **state)
+static void changed_manifest_is_refused_where_it_is_wrong(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -281,11 +281,12 @@ static void changed_manifests(void **state)
     free(file);
     assert_int_equal(wrong, 0);
     assert_int_equal(ask(f, "GET", "/v1/jobs?limit=100", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), taken + 1); /* of what was refused nothing is left */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), taken + 1); /* refused bundles left nothing */
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(changed_manifests, api_setup, api_teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(changed_manifest_is_refused_where_it_is_wrong, api_setup, api_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

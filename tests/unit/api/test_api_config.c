@@ -1,9 +1,9 @@
-/* What POST /v1/jobs refuses, and how it says so. */
+/* Configurations of submitted jobs: which are refused, with which fault, and what documents show of accepted ones. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"
 
-static void test_every_fault_is_listed(void **state)
+static void response_lists_every_fault(void **state)
 {
     struct api_fixture *f = *state;
     assert_int_equal(
@@ -36,7 +36,7 @@ struct bad {
     const char *problem, *pointer, *word;
 };
 
-static void test_each_refusal_names_its_place(void **state)
+static void each_fault_has_the_pointer_of_its_place(void **state)
 {
     static const struct bad cases[] = {
         {"{\"kind\":\"echo\",\"config\":{\"density\":\"0.5\"}}", 422, "invalid", "/config/density", "got text"},
@@ -87,7 +87,7 @@ static void test_each_refusal_names_its_place(void **state)
     }
 }
 
-static void test_what_is_not_json(void **state)
+static void text_that_is_not_json_gets_its_line_and_column(void **state)
 {
     static const struct {
         const char *body, *word;
@@ -122,10 +122,10 @@ static void test_what_is_not_json(void **state)
     assert_problem(f, 400, "bad-request");
 }
 
-static void test_depth(void **state)
+static void nesting_beyond_32_levels_is_refused(void **state)
 {
     struct api_fixture *f = *state;
-    for (int depth = 31; depth <= 32; depth++) { /* lists inside the members of the body and of config */
+    for (int depth = 31; depth <= 32; depth++) { /* lists within the body and its member config */
         char body[256] = "{\"kind\":\"echo\",\"config\":{\"density\":";
         for (int i = 0; i < depth - 2 + 1; i++) {
             (void)strcat(body, "[");
@@ -136,7 +136,7 @@ static void test_depth(void **state)
         (void)strcat(body, "}}");
         (void)ask(f, "POST", "/v1/jobs", body);
         assert_problem(f, 422, "invalid");
-        if (depth == 31) { /* 32 in all: parsed, and of the wrong type */
+        if (depth == 31) { /* 32 in total: parsed, and refused for its type */
             assert_fault(f, "/config/density", "got a list");
         } else {
             assert_non_null(strstr(text_at(f, "/errors/0/pointer"), "/config/density/0/0"));
@@ -145,7 +145,7 @@ static void test_depth(void **state)
     }
 }
 
-static void test_resolution(void **state)
+static void given_values_come_before_preset_and_defaults(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -161,7 +161,7 @@ static void test_resolution(void **state)
     assert_true(number_at(f, "/config/density") == 0.125);     /* given */
     assert_string_equal(text_at(f, "/config/mode"), "strict"); /* preset */
     assert_int_equal(number_at(f, "/config/seed"), 7);         /* default */
-    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from beside it */
+    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from the job's member */
     assert_true(cJSON_IsTrue(at(f, "/config/verbose")));
     assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 7);
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"threads\":5,\"seed\":9007199254740991,\"density\":0.1}}", id);
@@ -171,7 +171,7 @@ static void test_resolution(void **state)
     assert_non_null(strstr(f->body, "\"density\":0.1,"));
 }
 
-static void test_config_round_trip(void **state)
+static void written_configuration_parses_to_the_same_bytes(void **state)
 {
     struct api_fixture *f = *state;
     struct echo_config *first, *second;
@@ -202,7 +202,7 @@ static void test_config_round_trip(void **state)
     assert_string_equal(faults.items[0].pointer, "/x/density");
 }
 
-static void test_more_faults_than_are_kept(void **state)
+static void faults_beyond_the_limit_are_counted(void **state)
 {
     struct api_fixture *f = *state;
     char body[8192] = "{\"kind\":\"echo\",\"config\":{";
@@ -246,7 +246,7 @@ static void documents_show_fields_that_apply_changed_ones_first(void **state)
     struct arena arena;
     arena_init(&arena, 4096, 0);
     assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
-    assert_non_null(strstr(job.config, "\"span\":5")); /* what is stored is complete */
+    assert_non_null(strstr(job.config, "\"span\":5")); /* the stored configuration has every field */
     arena_close(&arena);
 }
 
@@ -323,7 +323,7 @@ static void kinds_show_group_level_and_domains_of_a_field(void **state)
     }
 }
 
-static void test_dry_run(void **state)
+static void dry_run_estimates_and_stores_nothing(void **state)
 {
     struct api_fixture *f = *state;
     assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"echo\",\"preset\":\"large\",\"threads\":2}"),
@@ -348,18 +348,18 @@ static void test_dry_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_fault_is_listed, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_each_refusal_names_its_place, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_not_json, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_depth, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_resolution, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_config_round_trip, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_more_faults_than_are_kept, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(response_lists_every_fault, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(each_fault_has_the_pointer_of_its_place, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(text_that_is_not_json_gets_its_line_and_column, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(nesting_beyond_32_levels_is_refused, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(given_values_come_before_preset_and_defaults, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(written_configuration_parses_to_the_same_bytes, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(faults_beyond_the_limit_are_counted, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(documents_show_fields_that_apply_changed_ones_first, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(fields_may_be_given_by_group, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(flags_take_yes_no_true_and_false_as_text, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_show_group_level_and_domains_of_a_field, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_dry_run, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(dry_run_estimates_and_stores_nothing, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What comes out as files and series: metrics, checkpoints as safetensors, artifacts, evaluations. */
+/* Downloads: checkpoints as safetensors, metrics, artifacts and evaluations. */
 #include "tests/unit/api/api_fixture.h"
 
 /* ---- safetensors ---- */
@@ -8,7 +8,7 @@ struct tensor {
     size_t count;
 };
 
-/* Reads a safetensors file as a reader of the format would, every rule checked. */
+/* Parses a safetensors file by the rules of the format and checks each rule. */
 static struct tensor read_tensor(const char *file, size_t bytes, const char *name, cJSON **header)
 {
     uint64_t length = 0;
@@ -20,7 +20,8 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
     assert_int_equal((8 + length) % 8, 0);
     assert_int_equal(file[8], '{');
     struct error err = {0};
-    assert_int_equal(json_parse(file + 8, (size_t)length, header, &err), STATUS_OK); /* trailing spaces are fine */
+    assert_int_equal(json_parse(file + 8, (size_t)length, header, &err),
+                     STATUS_OK); /* the format allows trailing spaces */
     uint64_t end = 0;
     struct tensor found = {NULL, 0};
     const cJSON *item;
@@ -50,7 +51,7 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
     return found;
 }
 
-static void test_download(void **state)
+static void download_is_a_valid_safetensors_file(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], etag[96];
@@ -79,7 +80,7 @@ static void test_download(void **state)
     }
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "job")->valuestring, id);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "step")->valuestring, "20");
-    assert_int_equal(cJSON_GetArraySize(head), 3); /* nothing of the optimiser */
+    assert_int_equal(cJSON_GetArraySize(head), 3); /* the optimiser is left out */
     cJSON_Delete(head);
     struct tensor bias = read_tensor(f->body, f->body_bytes, "bias", &head);
     assert_int_equal(bias.count, 7);
@@ -99,7 +100,7 @@ static void test_download(void **state)
     }
 }
 
-static void test_ranges(void **state)
+static void ranges_return_parts_of_the_file(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], range[64], expected[80], etag[96];
@@ -166,8 +167,7 @@ static void test_ranges(void **state)
     free(whole);
 }
 
-/* A download that has begun goes on when the job is deleted meanwhile. */
-static void test_download_outlives_its_job(void **state)
+static void started_download_continues_when_its_job_is_deleted(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -195,7 +195,7 @@ static void test_download_outlives_its_job(void **state)
 
 /* ---- metrics ---- */
 
-static void test_metrics(void **state)
+static void metrics_are_filtered_and_thinned(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -226,7 +226,7 @@ static void test_metrics(void **state)
         last = step;
         lowest = lowest || cJSON_GetArrayItem(point, 1)->valuedouble == -5.0;
     }
-    assert_true(lowest && last == 3000); /* min and last of the one bucket */
+    assert_true(lowest && last == 3000); /* minimum and last point of the only bucket */
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=100&until=105"), NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
     assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
@@ -247,7 +247,7 @@ static void test_metrics(void **state)
 
 /* ---- artifacts ---- */
 
-static void test_artifacts(void **state)
+static void artifacts_are_listed_and_served(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -277,7 +277,7 @@ static void test_artifacts(void **state)
 
 /* ---- evaluations ---- */
 
-static void test_evaluation(void **state)
+static void newest_evaluation_is_shown(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], evaluation[STORAGE_ID];
@@ -308,13 +308,13 @@ static void test_evaluation(void **state)
     header(f, "Idempotency-Key", "evaluate-once");
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{\"checkpoint\":1,\"samples\":50,\"seed\":-1}"), 201);
     assert_string_equal(text_at(f, "/id"), evaluation);
-    header(f, "Idempotency-Key", "evaluate-once"); /* the same words to another route are another request */
+    header(f, "Idempotency-Key", "evaluate-once"); /* the same key and body for another route is another request */
     (void)ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}");
     assert_problem(f, 422, "idempotency-key-reused");
 
     assert_true(number_at(f, "/status") == 422);
     assert_int_equal(ask(f, "GET", path_of(id, "/evaluation"), NULL), 200);
-    assert_true(number_at(f, "/fpe") == 0.5); /* not done yet: still the job's own */
+    assert_true(number_at(f, "/fpe") == 0.5); /* not finished: the result is still the job's own */
     claim_job(f, evaluation);
     finish_job(f, evaluation, "{\"fpe\":0.25,\"by_density\":[{\"density\":0.5}]}");
     assert_int_equal(ask(f, "GET", path_of(id, "/evaluation"), NULL), 200);
@@ -345,12 +345,12 @@ static void test_evaluation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_download, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_ranges, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_download_outlives_its_job, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_metrics, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_artifacts, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_evaluation, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(download_is_a_valid_safetensors_file, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(ranges_return_parts_of_the_file, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(started_download_continues_when_its_job_is_deleted, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(metrics_are_filtered_and_thinned, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(artifacts_are_listed_and_served, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(newest_evaluation_is_shown, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #define NOWHERE "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 #define ECHO "{\"kind\":\"echo\"}"
 
-static void test_submit(void **state)
+static void submitted_job_has_a_document_and_a_location(void **state)
 {
     struct api_fixture *f = *state;
     assert_int_equal(ask(f, "POST", "/v1/jobs", ECHO), 201);
@@ -47,13 +47,13 @@ static void test_submit(void **state)
     assert_null(cJSON_GetObjectItemCaseSensitive(at(f, "/links"), "resume"));
 }
 
-static void test_idempotency(void **state)
+static void repeated_key_returns_the_first_job(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
     header(f, "Idempotency-Key", "key-1");
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"seed\":1,\"density\":0.5}}", id);
-    header(f, "idempotency-key", "key-1"); /* other order, white space and notation, same meaning */
+    header(f, "idempotency-key", "key-1"); /* the same request in another order, spacing and notation */
     assert_int_equal(ask(f, "POST", "/v1/jobs", " {\"config\": {\"density\":5e-1, \"seed\":1.0}, \"kind\":\"echo\"} "),
                      201);
     assert_string_equal(text_at(f, "/id"), id);
@@ -76,7 +76,7 @@ static void test_idempotency(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 2);
 }
 
-static void test_full_queue_and_drain(void **state)
+static void full_queue_and_drain_refuse_new_jobs(void **state)
 {
     struct api_fixture *f = *state;
     for (int i = 0; i < 200; i++) {
@@ -88,14 +88,14 @@ static void test_full_queue_and_drain(void **state)
     f->draining = true;
     (void)ask(f, "POST", "/v1/jobs", ECHO);
     assert_problem(f, 503, "unavailable");
-    assert_int_equal(ask(f, "GET", "/v1/jobs?limit=1", NULL), 200); /* reads go on */
+    assert_int_equal(ask(f, "GET", "/v1/jobs?limit=1", NULL), 200); /* reading still works */
     (void)ask(f, "GET", "/readyz", NULL);
     assert_problem(f, 503, "unavailable");
     assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);
 }
 
-/* Pages while jobs arrive: what was there when the first page was asked for is seen once each, in order. */
-static void test_pages(void **state)
+/* Each job that existed when the first page was read appears once and in order, although others arrive. */
+static void pages_show_every_job_once(void **state)
 {
     struct api_fixture *f = *state;
     char ids[25][STORAGE_ID], target[200] = "/v1/jobs?limit=4", extra[STORAGE_ID];
@@ -125,7 +125,7 @@ static void test_pages(void **state)
     assert_int_equal(seen, 25);
 }
 
-static void test_list_filters_and_cursors(void **state)
+static void lists_filter_and_refuse_foreign_cursors(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], cursor[80], target[200];
@@ -144,7 +144,7 @@ static void test_list_filters_and_cursors(void **state)
     assert_int_equal(ask(f, "GET", target, NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1);
     assert_true(null_at(f, "/next_cursor"));
-    (void)snprintf(target, sizeof target, "/v1/jobs?cursor=%s", cursor); /* of another list */
+    (void)snprintf(target, sizeof target, "/v1/jobs?cursor=%s", cursor); /* a cursor of another list */
     (void)ask(f, "GET", target, NULL);
     assert_problem(f, 400, "bad-query");
     cursor[3] = cursor[3] == 'A' ? 'B' : 'A';
@@ -165,7 +165,7 @@ static void test_list_filters_and_cursors(void **state)
     assert_fault(f, "colour", "not a parameter");
 }
 
-static void test_tags(void **state)
+static void etag_changes_with_the_job(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], tag[64], old[64];
@@ -204,7 +204,7 @@ static void test_tags(void **state)
     assert_int_equal(number_at(f, "/priority"), 5);
     (void)snprintf(tag, sizeof tag, "%s", answer_header(f, "ETag"));
 
-    /* Progress gives a new tag for readers, but is no reason to refuse a change. */
+    /* Progress changes the ETag for readers, but does not refuse a change. */
     claim_job(f, id);
     (void)ask(f, "GET", path_of(id, ""), NULL);
     (void)snprintf(old, sizeof old, "%s", answer_header(f, "ETag"));
@@ -222,7 +222,7 @@ static void test_tags(void **state)
     assert_int_equal(ask(f, "PATCH", path_of(id, ""), "{\"priority\":1}"), 200);
 }
 
-static void test_patch_refusals(void **state)
+static void patch_refuses_other_members(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -240,7 +240,7 @@ static void test_patch_refusals(void **state)
     assert_int_equal(ask(f, "PATCH", path_of(id, ""), "{}"), 200);
 }
 
-static void test_actions(void **state)
+static void actions_change_state_or_conflict(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -291,7 +291,7 @@ static void test_actions(void **state)
     assert_problem(f, 404, "not-found");
 }
 
-static void test_results_and_errors(void **state)
+static void results_and_errors_appear_in_the_document(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -312,7 +312,7 @@ static void test_results_and_errors(void **state)
     assert_true(null_at(f, "/result"));
 }
 
-static void test_from(void **state)
+static void job_starts_from_a_checkpoint_of_another(void **state)
 {
     struct api_fixture *f = *state;
     char source[STORAGE_ID], id[STORAGE_ID], body[200];
@@ -339,16 +339,16 @@ static void test_from(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_submit, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_idempotency, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_full_queue_and_drain, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_pages, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_list_filters_and_cursors, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_tags, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_patch_refusals, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_actions, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_results_and_errors, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_from, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(submitted_job_has_a_document_and_a_location, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(repeated_key_returns_the_first_job, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(full_queue_and_drain_refuse_new_jobs, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(pages_show_every_job_once, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(lists_filter_and_refuse_foreign_cursors, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(etag_changes_with_the_job, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(patch_refuses_other_members, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(actions_change_state_or_conflict, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(results_and_errors_appear_in_the_document, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(job_starts_from_a_checkpoint_of_another, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
-/* Every allocation of every route fails once, then from it on all of them: those of the program, of cJSON and of
- * SQLite, in the thread of the request, in the writer's and in the parser's. A response goes out all the same: a
- * problem of the kind that says so, or the right answer; what is stored is as it was or as it should become; asked
- * again, the request succeeds; nothing leaks (the sanitizer build sees that). The sweep of a route ends where it passes
- * without a failure.
+/* Every allocation of every route fails, first alone and then with all later ones: allocations of the program, of cJSON
+ * and of SQLite, in the thread of the request, the writer thread and the parser thread. The response is then a problem
+ * that reports it, or correct; the database is unchanged or has the complete change; the repeated request succeeds;
+ * nothing leaks (the sanitizer build checks that). The sweep of a route ends when a request meets no failure.
  *
- * MOTIF_FAULT_STRIDE=1 walks every place. */
+ * MOTIF_FAULT_STRIDE=1 tries every allocation. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>
@@ -45,7 +44,7 @@ static const struct request_case writes[] = {
     {"DELETE", "/v1/datasets/@", NULL, 204, SET, {NULL}, {NULL}, false},
 };
 
-/* The subject of all of these is one job with everything there is. */
+/* All of these read one job that has every kind of content. */
 static const struct request_case reads[] = {
     {"POST", "/v1/jobs?dry_run=1", job_body, 200, NONE, {NULL}, {NULL}, true},
     {"POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"density\":7}}", 422, NONE, {NULL}, {NULL}, false},
@@ -86,7 +85,7 @@ static const struct request_case reads[] = {
      {NULL},
      {NULL},
      false},
-    {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* a job needs it */
+    {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* a job uses it */
     {"GET", "/v1/datasets", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept/preview", NULL, 200, NONE, {NULL}, {NULL}, true},
@@ -148,7 +147,7 @@ static bool equal(const struct stored *a, const struct stored *b)
 
 struct bench {
     struct api_fixture *f;
-    char job[STORAGE_ID], data[96]; /* a job with everything, the folder of data sets */
+    char job[STORAGE_ID], data[96]; /* a job with every kind of content; the folder of data sets */
     struct sweep sweep;
     int made;
     sqlite3 *db;
@@ -161,7 +160,7 @@ static const char look_sql[] =
     " (SELECT count(*) FROM chain), (SELECT count(*) FROM artifact), (SELECT count(*) FROM series WHERE job > 0),"
     " (SELECT count(*) FROM pragma_foreign_key_check)";
 
-/* By a connection of its own. */
+/* Reads the database over a separate connection. */
 static struct stored look(struct bench *b, const char *id)
 {
     struct stored out = {.count = {0}};
@@ -225,7 +224,7 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
     }
 }
 
-/* Nothing of a case is queued when the next one claims, nor unfinished. */
+/* Finishes the jobs of a case, so that the next case claims its own. */
 static void clear(struct bench *b, const char *subject)
 {
     char id[STORAGE_ID];
@@ -237,7 +236,7 @@ static void clear(struct bench *b, const char *subject)
 
 /* ---- the sweeps ------------------------------------------------------------------------------------------------- */
 
-/* A set that the last try left is not in the way of the next, nor looked through with each. */
+/* Deletes the set of the previous attempt. */
 static void forget_sets(struct bench *b, const char *id)
 {
     char target[96];
@@ -279,7 +278,7 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
         }
         free(a.bytes);
         if (!done || c->header[0] == NULL ||
-            strcmp(c->header[0], "Idempotency-Key") == 0) { /* safe to repeat, or needed */
+            strcmp(c->header[0], "Idempotency-Key") == 0) { /* the request may be repeated */
             a = sweep_ask(&b->sweep, c, id, -1, false);
             bool gone = done && (a.status == 404 || a.status == 409);
             if (a.status != c->status && a.status != 200 && !gone) {
@@ -311,7 +310,7 @@ static struct sweep_bytes keep_body(struct api_fixture *f, const char *name, con
 
 static const struct method *named[1];
 
-/* The method of the tests, but that its label names a data set. */
+/* The method of the tests; its field label names a data set. */
 static struct method echo_with_set(void)
 {
     static const char *const fields[] = {"label", NULL};
@@ -370,7 +369,7 @@ static int teardown(void **state)
     return system(command) == 0 ? status : -1;
 }
 
-static void test_reads(void **state)
+static void reads_survive_every_failed_allocation(void **state)
 {
     struct bench *b = *state;
     char user[STORAGE_ID];
@@ -387,7 +386,7 @@ static void test_reads(void **state)
     assert_int_equal(complaints, 0);
 }
 
-static void test_writes(void **state)
+static void writes_survive_every_failed_allocation(void **state)
 {
     struct bench *b = *state;
     complaints = 0;
@@ -404,7 +403,7 @@ static void test_writes(void **state)
 }
 
 /* Every fixed route is swept. Queries of models are in test_api_models, routes of trainers in test_api_trainers. */
-static void test_every_route_is_here(void **state)
+static void every_route_is_swept(void **state)
 {
     static const char *const elsewhere[] = {"getOnnx",
                                             "beginRun",
@@ -440,9 +439,9 @@ static void test_every_route_is_here(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_route_is_here),
-        cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_writes, setup, teardown),
+        cmocka_unit_test(every_route_is_swept),
+        cmocka_unit_test_setup_teardown(reads_survive_every_failed_allocation, setup, teardown),
+        cmocka_unit_test_setup_teardown(writes_survive_every_failed_allocation, setup, teardown),
     };
     fault_libraries();
     return cmocka_run_group_tests(tests, NULL, NULL);

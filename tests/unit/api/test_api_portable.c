@@ -1,4 +1,4 @@
-/* Models that leave and come back. */
+/* Export and import of models as safetensors files. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/formats/safetensors.h"
@@ -8,7 +8,7 @@ struct file {
     size_t count;
 };
 
-/* The weights of the latest checkpoint. */
+/* Downloads the weights of the latest checkpoint. */
 static struct file export_weights(struct api_fixture *f, const char *id)
 {
     assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/latest"), NULL), 200);
@@ -28,7 +28,7 @@ static size_t data_at(const struct file *file)
     return 8 + (size_t)length;
 }
 
-static void test_round_trip(void **state)
+static void exported_weights_import_to_the_same_model(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], copy[STORAGE_ID], expected[64];
@@ -69,7 +69,7 @@ static void test_round_trip(void **state)
     free(back.bytes);
 }
 
-/* A file with this table and this many bytes of data; the test refuses it at `pointer`. */
+/* Sends a file with this table and this many bytes of data, and expects a fault at `pointer`. */
 static void refuse(struct api_fixture *f, const char *head, size_t data, const char *pointer, const char *word)
 {
     uint64_t length = strlen(head);
@@ -83,7 +83,7 @@ static void refuse(struct api_fixture *f, const char *head, size_t data, const c
     free(bytes);
 }
 
-/* One tensor of F32 alone. */
+/* A table with one tensor of F32. */
 static void refuse_tensor(struct api_fixture *f, const char *name, const char *shape, const char *offsets, size_t bytes,
                           const char *pointer, const char *word)
 {
@@ -93,7 +93,7 @@ static void refuse_tensor(struct api_fixture *f, const char *name, const char *s
     refuse(f, head, bytes, pointer, word);
 }
 
-static void test_refused(void **state)
+static void faulty_files_are_refused_where_they_are_wrong(void **state)
 {
     static const struct {
         const char *name, *shape, *offsets;
@@ -150,7 +150,7 @@ static void test_refused(void **state)
     refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
     refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
     refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
-    /* empty tensors lie where others begin */
+    /* empty tensors share the offset of others */
     refuse(f,
            "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],"
            "\"data_offsets\":[0,0]},"
@@ -164,14 +164,14 @@ static void test_refused(void **state)
     header(f, "Content-Type", "text/plain");
     assert_int_equal(ask(f, "POST", "/v1/imports", "x"), 415);
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0); /* nothing is left behind */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0); /* nothing was stored */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_refused, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(exported_weights_import_to_the_same_model, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(faulty_files_are_refused_where_they_are_wrong, api_setup, api_teardown),
     };
     return cmocka_run_group_tests_name("api_portable", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Whole requests from a fixed random generator: whatever arrives, a complete response goes out, and no 5xx. */
+/* Random requests with a fixed seed: each gets a complete response, and none a 5xx. */
 #include "tests/unit/api/api_fixture.h"
 
 #define OF_JOB 18
@@ -33,11 +33,11 @@ static void scramble(char *text, size_t room)
     }
 }
 
-static void test_random_requests(void **state)
+static void random_requests_get_complete_responses(void **state)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"};
     static const struct {
-        const char *method, *target; /* the first OF_JOB ones stand behind the job's own path */
+        const char *method, *target; /* the first OF_JOB are appended to the path of a job */
     } requests[] = {{"GET", "/metrics?name=loss&max_points=10"},
                     {"GET", "/checkpoints"},
                     {"GET", "/checkpoints/1"},
@@ -132,6 +132,7 @@ static void test_random_requests(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_random_requests, api_setup, api_teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(random_requests_get_complete_responses, api_setup, api_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the other tests of the api pass by: jobs that start from others and all that is said of them, the list of
- * changes page by page, events of every kind, labels and problems out of range, long names. */
+/* Cases outside of the other tests: attestations of jobs that start from others, pages of the audit log, events of
+ * every kind, labels and problems out of range, long names. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"
@@ -11,7 +11,7 @@
 /* ---- a job that starts from another -----------------------------------------------------------------------------
  */
 
-static void test_started_from_another(void **state)
+static void attestation_names_the_source_of_a_job(void **state)
 {
     struct api_fixture *f = *state;
     char source[STORAGE_ID], id[STORAGE_ID], body[200];
@@ -29,17 +29,17 @@ static void test_started_from_another(void **state)
     (void)snprintf(origin, sizeof origin, "%s", text_at(f, "/origin"));
     assert_int_equal(ask(f, "GET", path_of(source, "/attestation"), NULL), 200);
     assert_true(null_at(f, "/from"));
-    assert_string_not_equal(text_at(f, "/origin"), origin); /* where it starts is part of it */
+    assert_string_not_equal(text_at(f, "/origin"), origin); /* the origin covers the source job */
     (void)add_checkpoint(f, id, 20, 0.5, 2);
     finish_job(f, id, "{}");
     assert_int_equal(ask(f, "GET", path_of(id, "/bundle"), NULL), 200);
     size_t bytes = f->body_bytes;
     char *bundle = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
-    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201); /* its chain holds */
+    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201); /* its chain is valid */
     assert_int_equal(ask(f, "DELETE", path_of(source, ""), NULL), 204);
     assert_int_equal(ask(f, "GET", path_of(id, "/attestation"), NULL), 200);
-    assert_string_equal(text_at(f, "/origin"), origin); /* though the other one is gone */
+    assert_string_equal(text_at(f, "/origin"), origin); /* although the source job is deleted */
     free(bundle);
     static const char *const wrong[][2] = {
         {"\"short\"", "/from/job"}, {"7", "/from/job"}, {"\"00000000000000000000000000\"", "/from/job"}};
@@ -51,10 +51,10 @@ static void test_started_from_another(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"from\":{}}"), 422);
 }
 
-/* ---- the list of changes -----------------------------------------------------------------------------------------
+/* ---- the audit log -----------------------------------------------------------------------------------------
  */
 
-static void test_changes_page_by_page(void **state)
+static void audit_log_is_read_page_by_page(void **state)
 {
     struct api_fixture *f = *state;
     char target[200];
@@ -87,13 +87,13 @@ static void test_changes_page_by_page(void **state)
     }
     assert_true(null_at(f, "/next_cursor"));
     assert_int_equal(ask(f, "GET", "/v1/audit?limit=5", NULL), 200);
-    assert_true(null_at(f, "/next_cursor")); /* that was all */
+    assert_true(null_at(f, "/next_cursor")); /* the last page */
 }
 
 /* ---- events -----------------------------------------------------------------------------------------------------
  */
 
-static void test_every_kind_of_event(void **state)
+static void every_type_of_event_is_written(void **state)
 {
     static const struct {
         const char *type, *data, *expected;
@@ -124,12 +124,12 @@ static void test_every_kind_of_event(void **state)
         }
         assert_true(strncmp(out.data, "id: 9\nevent: ", 13) == 0 && strcmp(out.data + out.size - 2, "\n\n") == 0);
         buf_close(&out);
-        buf_init(&out, 60); /* too little room */
+        buf_init(&out, 60); /* smaller than the event */
         error_clear(&f->err);
         assert_int_equal(event_write(f->storage, &event, &arena, &out, &f->err), STATUS_LIMIT);
         buf_close(&out);
     }
-    /* Of a job that is gone there are no points left. */
+    /* A deleted job has no points. */
     struct storage_event event = {.id = 9, .type = "metric", .data = "1 2"};
     buf_init(&out, 10000);
     (void)snprintf(event.job, sizeof event.job, "none");
@@ -139,10 +139,11 @@ static void test_every_kind_of_event(void **state)
     arena_close(&arena);
 }
 
-/* ---- small things ------------------------------------------------------------------------------------------------
+/* ---- labels, guesses, configurations
+ * ------------------------------------------------------------------------------------------------
  */
 
-static void test_labels_and_problems(void **state)
+static void labels_are_escaped_and_problems_have_a_default(void **state)
 {
     struct buf out;
     buf_init(&out, 100);
@@ -154,7 +155,7 @@ static void test_labels_and_problems(void **state)
     assert_int_equal(problem_kind(problem_of_status(299))->status, 500);
 }
 
-static void test_guesses(void **state)
+static void nearest_name_is_suggested(void **state)
 {
     static const char long_name[] = "a-name-of-many-more-characters-than-any-field-has-and-then-some";
     struct name_guess guess = {.given = "densty"};
@@ -166,7 +167,7 @@ static void test_guesses(void **state)
     guess = (struct name_guess){.given = long_name};
     name_guess_offer(&guess, "density");
     assert_null(guess.best);
-    guess = (struct name_guess){.given = "check"}; /* what it begins with */
+    guess = (struct name_guess){.given = "check"}; /* a prefix of the candidate */
     name_guess_offer(&guess, "checkpoint_every");
     assert_string_equal(guess.best, "checkpoint_every");
     guess = (struct name_guess){.given = "de"};
@@ -174,7 +175,7 @@ static void test_guesses(void **state)
     assert_null(guess.best);
 }
 
-static void test_configurations(void **state)
+static void wrong_configuration_gives_one_fault_per_field(void **state)
 {
     struct api_faults *faults = calloc(1, sizeof *faults);
     struct error err;
@@ -196,7 +197,7 @@ static void test_configurations(void **state)
     assert_int_equal(api_config_parse(&echo_method, NULL, "{\"a\":", 5, "/config", &config, faults, &err),
                      STATUS_CORRUPT);
     assert_string_equal(faults->items[1].pointer, "/config/a");
-    /* A field that is wrong by itself is not blamed twice. */
+    /* A field whose own value is wrong gets one fault. */
     memset(faults, 0, sizeof *faults);
     error_clear(&err);
     static const char text[] = "{\"density\":7,\"mode\":\"strict\"}";
@@ -206,8 +207,8 @@ static void test_configurations(void **state)
     free(faults);
 }
 
-/* Requests of which each has one thing wrong. */
-static void test_odd_requests(void **state)
+/* Requests with one mistake each. */
+static void request_with_one_mistake_is_refused(void **state)
 {
     static const struct {
         const char *type, *method, *rest, *body;
@@ -284,13 +285,13 @@ static void test_odd_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_started_from_another),
-        TEST(test_changes_page_by_page),
-        TEST(test_every_kind_of_event),
-        TEST(test_odd_requests),
-        cmocka_unit_test(test_labels_and_problems),
-        cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_configurations),
+        TEST(attestation_names_the_source_of_a_job),
+        TEST(audit_log_is_read_page_by_page),
+        TEST(every_type_of_event_is_written),
+        TEST(request_with_one_mistake_is_refused),
+        cmocka_unit_test(labels_are_escaped_and_problems_have_a_default),
+        cmocka_unit_test(nearest_name_is_suggested),
+        cmocka_unit_test(wrong_configuration_gives_one_fault_per_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The service itself: admission, scopes, targets, health, metrics, kinds, OpenAPI. argv[1], when given, is a script
- * that validates an OpenAPI document and answers to it on its standard input. */
+/* The service: admission, scopes, targets, health, metrics, kinds, OpenAPI. argv[1], if given, is a script that
+ * validates the OpenAPI document and responses against it; it reads both from standard input. */
 #include "api/documents/dashboard.h"
 #include "api/http/service.h"
 #include "tests/unit/api/api_fixture.h"
@@ -9,7 +9,7 @@
 
 static const char *validator;
 
-static void test_targets(void **state)
+static void targets_are_matched_and_decoded(void **state)
 {
     static const struct {
         const char *method, *target;
@@ -69,7 +69,7 @@ static void test_targets(void **state)
     assert_int_equal(ask(f, "GET", "/v1/%6aobs", NULL), 200); /* an encoded letter is that letter */
 }
 
-static void test_scopes(void **state)
+static void routes_require_their_scope(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -121,7 +121,7 @@ static const char *lookup(void *context, const char *name)
     return NULL;
 }
 
-static void test_admission(void **state)
+static void admission_refuses_before_the_body(void **state)
 {
     static const struct {
         const char *method, *target, *headers[7];
@@ -191,7 +191,7 @@ static void test_admission(void **state)
         }
     }
     struct api_response response;
-    struct api_request request = {.scope = API_SCOPE_NONE}; /* nothing of it ever arrived */
+    struct api_request request = {.scope = API_SCOPE_NONE}; /* nothing of it arrived */
     api_refuse(f->api, &request, 429, NULL, "Slow down.", 7, &response);
     assert_int_equal(response.status, 429);
     assert_string_equal(api_response_header(&response, "Retry-After"), "7");
@@ -206,7 +206,7 @@ static void test_admission(void **state)
     assert_null(api_route_find(f->api, "POST", "/metrics"));
 }
 
-static void test_system_and_kinds(void **state)
+static void system_and_kinds_are_shown(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -245,8 +245,8 @@ static void test_system_and_kinds(void **state)
     assert_non_null(strstr(f->body, "/openapi.json"));
 }
 
-/* The page is small, says no to everything foreign, and is the same bytes packed and plain. */
-static void test_page(void **state)
+/* The page is small, its policy allows no foreign sources, and gzip and plain bytes are the same. */
+static void page_has_a_strict_policy(void **state)
 {
     struct api_fixture *f = *state;
     char etag[64];
@@ -260,7 +260,7 @@ static void test_page(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 200);
     assert_null(answer_header(f, "Content-Encoding"));
     if (dashboard_file_count == 0) {
-        return; /* a build without node */
+        return; /* a build without Node */
     }
     assert_non_null(strstr(f->body, "<!doctype html>"));
     assert_null(strstr(answer_header(f, "Content-Security-Policy"), "unsafe"));
@@ -275,8 +275,8 @@ static void test_page(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 304);
 }
 
-/* Script and style: under the names that the page gives them, for ever. */
-static void test_assets(void **state)
+/* Script and style have the names that the page uses, and may be cached forever. */
+static void assets_may_be_cached_forever(void **state)
 {
     struct api_fixture *f = *state;
     for (size_t i = 1; i < dashboard_file_count; i++) {
@@ -315,7 +315,7 @@ static int pipe_body(struct api_fixture *f, const char *command)
     return pclose(pipe);
 }
 
-static void test_prometheus(void **state)
+static void metrics_are_prometheus_text(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -345,7 +345,7 @@ static void test_prometheus(void **state)
     }
 }
 
-/* Every $ref leads somewhere. */
+/* Every $ref resolves. */
 static void check_references(struct api_fixture *f, const cJSON *value)
 {
     const cJSON *item;
@@ -358,7 +358,7 @@ static void check_references(struct api_fixture *f, const cJSON *value)
     }
 }
 
-static void test_openapi(void **state)
+static void openapi_lists_every_route(void **state)
 {
     struct api_fixture *f = *state;
     assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
@@ -394,13 +394,13 @@ static void test_openapi(void **state)
     cJSON_ArrayForEach (path, at(f, "/paths")) {
         operations -= cJSON_GetArraySize(path);
     }
-    assert_int_equal(operations, 0); /* and nothing that the router does not know */
+    assert_int_equal(operations, 0); /* the document has no other operations */
     check_references(f, f->json);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/exclusiveMinimum") == 0);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/maximum") == 1);
 }
 
-/* Appends the last answer, and what it answered, to a list for the validator. */
+/* Appends the last response and its request to a list for the validator. */
 static void keep(struct api_fixture *f, cJSON *answers, const char *method)
 {
     cJSON *kept = cJSON_CreateObject();
@@ -412,8 +412,8 @@ static void keep(struct api_fixture *f, cJSON *answers, const char *method)
     cJSON_AddItemToArray(answers, kept);
 }
 
-/* What is answered is what the document says is answered, by a validator of JSON Schema that is not ours. */
-static void test_answers_fit_the_document(void **state)
+/* An independent validator of JSON Schema checks responses against the OpenAPI document. */
+static void responses_match_the_openapi_document(void **state)
 {
     static const struct {
         const char *method, *rest, *body;
@@ -469,15 +469,15 @@ int main(int argc, char **argv)
 {
     validator = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_targets, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_scopes, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_admission, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_system_and_kinds, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_page, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_assets, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_prometheus, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_openapi, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_answers_fit_the_document, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(targets_are_matched_and_decoded, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(routes_require_their_scope, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(admission_refuses_before_the_body, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(system_and_kinds_are_shown, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(page_has_a_strict_policy, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(assets_may_be_cached_forever, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(metrics_are_prometheus_text, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(openapi_lists_every_route, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(responses_match_the_openapi_document, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The routes of data sets: what is taken for what and under which name, uploads in pieces and beside each other, who
- * may still need a set; and each of them with every call of the system and every allocation failing: it is said, no
- * set is half there, and asked again it is done. */
+/* The routes of data sets: formats and names, uploads in pieces and in parallel, deletion while jobs use a set. Each
+ * route also runs with every system call and allocation failing: the response reports it, no set is incomplete, and the
+ * repeated request succeeds. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <errno.h>
@@ -79,10 +79,10 @@ static void hex_of(const char *text, char hex[HASH_TEXT])
     hash_hex(digest, hex);
 }
 
-/* ---- what is sent, and its name ----------------------------------------------------------------------------------
+/* ---- formats and names ----------------------------------------------------------------------------------
  */
 
-static void every_type(void **state)
+static void each_format_is_recognised(void **state)
 {
     struct sets *s = *state;
     assert_int_equal(put(s, "/v1/datasets/one", NULL, csv), 415);
@@ -110,8 +110,8 @@ static void every_type(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* The same bytes with other options are another set. */
-static void the_same_again(void **state)
+/* The same bytes with other options are a different set. */
+static void same_bytes_and_options_are_the_same_set(void **state)
 {
     static const char *const options[] = {"?label=label", "?label=b", "?group=a", "?layout=channels-first"};
     struct sets *s = *state;
@@ -127,13 +127,13 @@ static void the_same_again(void **state)
     assert_int_equal(put(s, target, "text/csv", csv), 200);
     hex_of("something else", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
-    assert_int_equal(put(s, target, "text/csv", csv), 409); /* before the bytes are looked at */
+    assert_int_equal(put(s, target, "text/csv", csv), 409); /* before the body is read */
     assert_problem(s->f, 409, "conflict");
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* Folders that an operator has put there, and files of a set that somebody has changed. */
-static void folders_of_others(void **state)
+/* Folders of the operator, and sets whose files were changed by hand. */
+static void folders_of_the_operator_are_kept(void **state)
 {
     static const char *const names[] = {"_x", "-x"};
     struct sets *s = *state;
@@ -155,7 +155,7 @@ static void folders_of_others(void **state)
     static const char *const changed[] = {"{}", "{\"sha256\":7,\"options\":{\"label\":1}}"};
     for (size_t i = 0; i < 2; i++) {
         write_file(s, "one/about.json", changed[i]);
-        assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409); /* nobody knows that it is the same */
+        assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409); /* its hash cannot be read */
     }
     write_file(s, "one/about.json", "{\"sha256\":");
     assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 500);
@@ -164,7 +164,7 @@ static void folders_of_others(void **state)
     (void)snprintf(path, sizeof path, "%s/two", s->root);
     assert_int_equal(mkdir(path, 0700), 0);
     (void)snprintf(path, sizeof path, "%s/two/about.json", s->root);
-    assert_int_equal(mkdir(path, 0700), 0); /* no file at all */
+    assert_int_equal(mkdir(path, 0700), 0); /* a folder instead of a file */
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 409);
     assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(s->f, "/datasets")), 0);
@@ -189,7 +189,7 @@ static struct api_request request_of(struct piece *p)
         .method = "PUT", .target = p->target, .header = header_of_piece, .header_context = p, .scope = API_SCOPE_ADMIN};
 }
 
-/* 0, or the status of the refusal; `offset` is what Upload-Offset says, -1 without. */
+/* Begins an upload: 0, or the status of the refusal. `offset` gets the value of Upload-Offset, or -1. */
 static int begin(struct sets *s, const char *target, const char *length, struct api_upload **upload, int *offset)
 {
     struct piece p = {target, length};
@@ -221,7 +221,7 @@ static int end(struct sets *s, const char *target, struct api_upload *upload)
     return status;
 }
 
-static void in_pieces(void **state)
+static void interrupted_upload_resumes_at_its_offset(void **state)
 {
     struct sets *s = *state;
     struct api_upload *upload, *second;
@@ -234,19 +234,20 @@ static void in_pieces(void **state)
     assert_int_equal(begin(s, "/v1/datasets/one", "1001", &upload, &offset), 413);
     assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0); /* admitting it sees to that */
     assert_int_equal(begin(s, "/v1/datasets/two", "1000", &second, &offset), 429);
-    api_upload_close(s->f->api, upload); /* nothing has come: it leaves nothing */
+    api_upload_close(s->f->api, upload); /* no byte arrived: no partial file stays */
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
     hex_of(csv, hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, "1000", &upload, &offset), 0);
     api_upload_add(upload, csv, 10);
-    api_upload_close(s->f->api, upload); /* the connection broke */
+    api_upload_close(s->f->api, upload); /* the connection was lost */
     (void)snprintf(rest, sizeof rest, "/v1/uploads/%s", hex);
     assert_int_equal(ask(s->f, "GET", rest, NULL), 200);
     assert_int_equal(number_at(s->f, "/received"), 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=7", target);
-    assert_int_equal(begin(s, rest, "1000", &upload, &offset), 413); /* with what is there it would be more */
+    assert_int_equal(begin(s, rest, "1000", &upload, &offset),
+                     413); /* together with the stored part it exceeds the limit */
     assert_int_equal(begin(s, rest, "21", &upload, &offset), 409);
     assert_int_equal(offset, 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=10", target);
@@ -255,7 +256,7 @@ static void in_pieces(void **state)
     assert_int_equal(end(s, rest, upload), 201);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
-    /* From its beginning again, which what is there does not hinder; and what is not what was announced. */
+    /* Restart from offset 0 although a part is stored; bytes that do not match the announced hash. */
     hex_of("other", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/two?sha256=%s", hex);
     for (int i = 0; i < 2; i++) {
@@ -270,8 +271,8 @@ static void in_pieces(void **state)
     assert_int_equal(folder_entries(s->root, ""), 1);
 }
 
-/* Two of the same bytes. */
-static void beside_each_other(void **state)
+/* Two uploads of the same bytes at once. */
+static void parallel_uploads_of_one_set_store_it_once(void **state)
 {
     struct sets *s = *state;
     struct api_upload *upload, *second;
@@ -281,8 +282,9 @@ static void beside_each_other(void **state)
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
     assert_int_equal(begin(s, target, NULL, &second, &offset), 409);
-    assert_int_equal(offset, -1);                                                         /* it is on its way */
-    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"), 201); /* another was faster */
+    assert_int_equal(offset, -1); /* another request writes it */
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"),
+                     201); /* another upload finished first */
     api_upload_add(upload, csv, strlen(csv));
     assert_int_equal(end(s, target, upload), 409);
     api_upload_close(s->f->api, NULL);
@@ -290,8 +292,8 @@ static void beside_each_other(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* Shares are of tokens: who has none is not held to one. Everybody is held to what all sets may take. */
-static void quotas(void **state)
+/* The quota is per token; anonymous callers have none. The limit of all sets together holds for everybody. */
+static void quota_is_per_token(void **state)
 {
     struct sets *s = *state;
     char id[STORAGE_ID];
@@ -311,7 +313,8 @@ static void quotas(void **state)
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
 }
 
-/* ---- who needs it ------------------------------------------------------------------------------------------------
+/* ---- deletion while jobs use a set
+ * ------------------------------------------------------------------------------------------------
  */
 
 static void store(struct sets *s, const char *kind, const char *config, char id[STORAGE_ID])
@@ -326,8 +329,8 @@ static void cancel(struct sets *s, const char *id)
     assert_int_equal(storage_job_request(s->f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &s->f->err), STATUS_OK);
 }
 
-/* Behind more jobs than are looked at together. */
-static void of_many_jobs(void **state)
+/* The job that uses the set is not among the first thousand. */
+static void set_of_an_unfinished_job_is_not_deleted(void **state)
 {
     enum { MANY = 1001 };
     struct sets *s = *state;
@@ -350,8 +353,8 @@ static void of_many_jobs(void **state)
     assert_int_equal(folder_entries(s->root, ""), 0);
 }
 
-/* A job of a kind that this build has not, or that has no data sets, uses none; one that cannot be read might. */
-static void of_odd_jobs(void **state)
+/* Jobs of unknown kinds and of kinds without data sets use none. A configuration that cannot be read is an error. */
+static void unreadable_configuration_prevents_deletion(void **state)
 {
     struct sets *s = *state;
     char id[STORAGE_ID];
@@ -398,7 +401,7 @@ static const struct request_case cases[CASES] = {
     {"GET", "/v1/datasets/one/preview", NULL, 200, SHOW, {NULL}, {NULL}, true},
 };
 
-/* It is kept, and only the answer could not be given. */
+/* The set is stored; only the response failed. */
 static bool whole(struct sets *s, const char *name)
 {
     char target[80];
@@ -406,7 +409,7 @@ static bool whole(struct sets *s, const char *name)
     return ask(s->f, "GET", target, NULL) == 200;
 }
 
-/* One and two are there, and no other. */
+/* Exactly the sets one and two exist. */
 static void lay_out(struct sets *s)
 {
     (void)ask(s->f, "DELETE", "/v1/datasets/new", NULL);
@@ -427,7 +430,7 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
         lay_out(s);
         struct answer a = sweep_ask(&of, c, id, place, forever);
         failed = a.failed;
-        bool taken = fault->arm == arm_taken && a.status == 409; /* so it seems */
+        bool taken = fault->arm == arm_taken && a.status == 409; /* the fault pretends that the name exists */
         if (a.status != c->status && (!failed || (a.status < 500 && !taken)))
             complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, fault->name, sweep_mode(forever), place,
                      a.status, (int)a.count, a.bytes);
@@ -436,8 +439,8 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
                      place, (int)a.count, a.bytes);
         int there = 2 + (c->subject == PUT_NEW && (a.status == 201 || whole(s, "new"))) -
                     (c->subject == DELETE_SET && a.status == 204);
-        dataset_sweep(s->root); /* of a folder that could not be opened */
-        int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may go on */
+        dataset_sweep(s->root); /* removes what a folder that failed to open left */
+        int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may be resumed */
         if (folder_entries(s->root, "") != there || folder_entries(s->root, "/.uploads") > parts ||
             open_descriptors() != before)
             complain("%s %s, %s %s %d: %d, and %d sets, %d parts, %d descriptors", c->method, c->target, fault->name,
@@ -456,7 +459,7 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
     free(right.bytes);
 }
 
-static void every_fault(void **state)
+static void repeated_request_recovers_from_every_fault(void **state)
 {
     static const struct sweep_fault calls[] = {{"a call of the system", arm_call, disarm_call, 1},
                                                {"a name that is taken", arm_taken, disarm_call, 1}};
@@ -478,8 +481,15 @@ static void every_fault(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_type), TEST(the_same_again), TEST(folders_of_others), TEST(in_pieces),   TEST(beside_each_other),
-        TEST(quotas),     TEST(of_many_jobs),   TEST(of_odd_jobs),       TEST(every_fault),
+        TEST(each_format_is_recognised),
+        TEST(same_bytes_and_options_are_the_same_set),
+        TEST(folders_of_the_operator_are_kept),
+        TEST(interrupted_upload_resumes_at_its_offset),
+        TEST(parallel_uploads_of_one_set_store_it_once),
+        TEST(quota_is_per_token),
+        TEST(set_of_an_unfinished_job_is_not_deleted),
+        TEST(unreadable_configuration_prevents_deletion),
+        TEST(repeated_request_recovers_from_every_fault),
     };
     fault_libraries();
     if (argc > 1)

@@ -1,4 +1,4 @@
-/* The small parsers and writers: JSON, the sink, targets, headers, cursors. */
+/* Parsers and writers: JSON, the JSON sink, request targets, headers, cursors. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "api/documents/openapi_schemas.h"
 #include "api/http/uri.h"
 
-static void test_scan_takes_json(void **state)
+static void scan_accepts_json(void **state)
 {
     static const char *const good[] = {"0",
                                        "-0",
@@ -48,7 +48,7 @@ static void test_scan_takes_json(void **state)
     assert_int_equal(json_scan("1\0", 2, NULL), STATUS_CORRUPT);
 }
 
-static void test_scan_refuses(void **state)
+static void scan_refuses_wrong_grammar_and_inexact_values(void **state)
 {
     static const struct {
         const char *text;
@@ -120,7 +120,7 @@ static void test_scan_refuses(void **state)
     }
 }
 
-static void test_scan_limits(void **state)
+static void scan_limits_depth_and_values(void **state)
 {
     char text[JSON_MEMBERS * 12 + 40];
     struct error err = {0};
@@ -144,7 +144,7 @@ static void test_scan_limits(void **state)
     free(many);
     char deep[200000];
     memset(deep, '[', sizeof deep);
-    assert_int_equal(json_scan(deep, sizeof deep, NULL), STATUS_LIMIT); /* no stack is used up */
+    assert_int_equal(json_scan(deep, sizeof deep, NULL), STATUS_LIMIT); /* without exhausting the stack */
 }
 
 static void canonical(const char *text, const char *expected)
@@ -160,7 +160,7 @@ static void canonical(const char *text, const char *expected)
     buf_close(&out);
 }
 
-static void test_canonical(void **state)
+static void equal_values_have_the_same_canonical_text(void **state)
 {
     canonical(" { \"b\" : 1.50 , \"a\" : [ true , null , -0 ] } ", "{\"a\":[true,null,0],\"b\":1.5}");
     canonical("{\"\\u0061\":\"\\u00e4\\n\\\"\"}", "{\"a\":\"\xc3\xa4\\n\\\"\"}");
@@ -168,14 +168,14 @@ static void test_canonical(void **state)
     canonical("{}", "{}");
 }
 
-static void test_pointers_and_names(void **state)
+static void pointers_are_escaped_and_truncated_at_characters(void **state)
 {
     char pointer[8] = "";
     json_pointer_add(pointer, sizeof pointer, "~/", 2);
     assert_string_equal(pointer, "/~0~1");
-    json_pointer_add(pointer, sizeof pointer, "\xc3\xa4", 2); /* not half a character */
+    json_pointer_add(pointer, sizeof pointer, "\xc3\xa4", 2); /* no partial character */
     assert_string_equal(pointer, "/~0~1/");
-    json_pointer_add(pointer, sizeof pointer, "x", 1); /* nor more than there is room for */
+    json_pointer_add(pointer, sizeof pointer, "x", 1); /* nothing when it is full */
     assert_string_equal(pointer, "/~0~1//");
     json_pointer_add(pointer, sizeof pointer, "x", 1);
     assert_string_equal(pointer, "/~0~1//");
@@ -194,8 +194,8 @@ static void test_pointers_and_names(void **state)
     assert_null(json_first(NULL));
 }
 
-/* Shapes are written by hand: one that is wrong is refused when the document is made. */
-static void test_notation(void **state)
+/* A wrong shape of a schema is an error when the document is built. */
+static void wrong_schema_notation_is_an_error(void **state)
 {
     static const struct {
         const char *shape;
@@ -238,7 +238,7 @@ static void test_notation(void **state)
     buf_close(&out);
 }
 
-static void test_ranges(void **state)
+static void ranges_are_clamped_or_ignored(void **state)
 {
     static const struct {
         const char *header;
@@ -270,8 +270,8 @@ static void test_ranges(void **state)
     }
 }
 
-/* The digits of floats are computed apart: they are those of printf(), the fewest from 15 on that read back. */
-static void test_floats(void **state)
+/* The fast path for floats gives the digits of printf(), the fewest from 15 that read back. */
+static void floats_have_the_digits_of_printf(void **state)
 {
     enum { ROUNDS = 300000 };
     struct buf out;
@@ -309,7 +309,7 @@ static void test_floats(void **state)
     buf_close(&out);
 }
 
-static void test_numbers_read_back(void **state)
+static void numbers_read_back_to_the_same_bits(void **state)
 {
     static const double values[] = {0,
                                     0.1,
@@ -330,7 +330,7 @@ static void test_numbers_read_back(void **state)
         buf_clear(&out);
         json_write_number(&out, values[i]);
         assert_true(strtod(out.data, NULL) == values[i]);
-        cJSON *root = NULL; /* and nothing is written that is refused */
+        cJSON *root = NULL; /* the parser accepts what the writer wrote */
         assert_int_equal(json_parse(out.data, out.size, &root, NULL), STATUS_OK);
         assert_true(cJSON_GetNumberValue(root) == values[i]);
         cJSON_Delete(root);
@@ -363,7 +363,7 @@ static void test_numbers_read_back(void **state)
     buf_close(&out);
 }
 
-static void test_sink(void **state)
+static void sink_detects_misuse(void **state)
 {
     struct buf out;
     struct json_sink json;
@@ -395,11 +395,11 @@ static void test_sink(void **state)
     assert_true(out.data[out.size - 1] == '}'); /* is not written */
     buf_clear(&out);
     json_sink_init(&json, &out);
-    sink_end_list(s); /* of what? */
+    sink_end_list(s); /* no open list */
     assert_false(json_sink_done(&json));
     buf_clear(&out);
     json_sink_init(&json, &out);
-    sink_integer(s, "key", 1); /* of no object */
+    sink_integer(s, "key", 1); /* no open object */
     assert_false(json_sink_done(&json));
 
     buf_clear(&out);
@@ -436,7 +436,7 @@ static void test_sink(void **state)
     buf_close(&out);
 }
 
-static void test_decoding(void **state)
+static void targets_are_decoded_strictly(void **state)
 {
     char out[16];
     assert_int_equal(uri_decode("a%20b+%c3%A4", 12, false, out, sizeof out, NULL), STATUS_OK);
@@ -454,7 +454,7 @@ static void test_decoding(void **state)
     assert_int_equal(uri_decode("0123456789abcde", 15, false, out, sizeof out, NULL), STATUS_OK);
 }
 
-static void test_query(void **state)
+static void query_pairs_are_decoded(void **state)
 {
     struct query query;
     assert_int_equal(query_parse("a=1&b=x%26y&c&d=", &query, NULL), STATUS_OK);
@@ -475,7 +475,7 @@ static void test_query(void **state)
     assert_int_equal(query_parse(many, &query, NULL), STATUS_LIMIT);
     static char longest[API_TARGET_MAX * 2];
     for (size_t name = 1; name < sizeof longest - 2; name = name < API_TARGET_MAX - 8 ? API_TARGET_MAX - 8 : name + 1) {
-        memset(longest, 'n', sizeof longest); /* a name and a value that fill the room for both, or more */
+        memset(longest, 'n', sizeof longest); /* a name and a value that fill the buffer or exceed it */
         longest[name] = '=';
         for (size_t bytes = name + 1; bytes < name + 3; bytes++) {
             longest[bytes] = '\0';
@@ -497,7 +497,7 @@ static void test_query(void **state)
     }
 }
 
-static void test_header_lists(void **state)
+static void header_lists_are_matched(void **state)
 {
     assert_true(media_is("application/json", "application/json"));
     assert_true(media_is(" Application/Json ; charset=\"utf-8\"", "application/json"));
@@ -508,7 +508,7 @@ static void test_header_lists(void **state)
     static const char *const offers[] = {"application/json", "image/png"};
     assert_true(media_is("\tapplication/json\t;\tcharset=utf-8\t", "application/json"));
     assert_true(media_is("application/json;charsex=1; charse; CHARSET=utf-8", "application/json"));
-    assert_true(media_is("application/json;charset", "application/json")); /* says none */
+    assert_true(media_is("application/json;charset", "application/json")); /* a charset without a value */
     assert_false(media_is("application/json;charset=\"utf-8", "application/json"));
     assert_false(media_is("application/json;charset=utf-9", "application/json"));
     assert_false(media_is("application/json;charset=\"", "application/json"));
@@ -536,7 +536,7 @@ static void test_header_lists(void **state)
     assert_false(etag_listed("", "\"b\"", true));
 }
 
-static void test_cursors(void **state)
+static void changed_cursors_are_refused(void **state)
 {
     const char *id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
     char cursor[CURSOR_TEXT], back[STORAGE_ID];
@@ -546,7 +546,7 @@ static void test_cursors(void **state)
     assert_true(cursor_read(cursor, "queued/", back));
     assert_string_equal(back, id);
     assert_false(cursor_read(cursor, "running/", back));
-    for (size_t i = 0; cursor[i] != '\0'; i++) { /* every single change is seen */
+    for (size_t i = 0; cursor[i] != '\0'; i++) { /* each changed character is detected */
         char changed[CURSOR_TEXT];
         memcpy(changed, cursor, sizeof changed);
         changed[i] = changed[i] == 'x' ? 'y' : 'x';
@@ -561,20 +561,20 @@ static void test_cursors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scan_takes_json),
-        cmocka_unit_test(test_scan_refuses),
-        cmocka_unit_test(test_scan_limits),
-        cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_numbers_read_back),
-        cmocka_unit_test(test_sink),
-        cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_header_lists),
-        cmocka_unit_test(test_cursors),
-        cmocka_unit_test(test_pointers_and_names),
-        cmocka_unit_test(test_notation),
-        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(scan_accepts_json),
+        cmocka_unit_test(scan_refuses_wrong_grammar_and_inexact_values),
+        cmocka_unit_test(scan_limits_depth_and_values),
+        cmocka_unit_test(equal_values_have_the_same_canonical_text),
+        cmocka_unit_test(floats_have_the_digits_of_printf),
+        cmocka_unit_test(numbers_read_back_to_the_same_bits),
+        cmocka_unit_test(sink_detects_misuse),
+        cmocka_unit_test(targets_are_decoded_strictly),
+        cmocka_unit_test(query_pairs_are_decoded),
+        cmocka_unit_test(header_lists_are_matched),
+        cmocka_unit_test(changed_cursors_are_refused),
+        cmocka_unit_test(pointers_are_escaped_and_truncated_at_characters),
+        cmocka_unit_test(wrong_schema_notation_is_an_error),
+        cmocka_unit_test(ranges_are_clamped_or_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

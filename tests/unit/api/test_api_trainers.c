@@ -1,5 +1,5 @@
-/* The routes of trainers: whose token opens them, words that come twice, epochs, checkpoints in pieces; and each of
- * them with every allocation and answer of SQLite failing, after which it is asked again. */
+/* The routes of trainers: tokens, repeated messages, epochs, checkpoints in pieces. Each route
+ * also runs with every allocation and every SQLite call failing, and is then repeated. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <strings.h>
@@ -31,7 +31,7 @@ static int say(struct trainee *t, const char *method, const char *rest, const ch
     return ask(t->f, method, path_of(t->id, rest), body);
 }
 
-/* With the epoch where the rest has %lld. */
+/* Inserts the epoch at %lld of `rest`. */
 static int tell(struct trainee *t, const char *method, const char *format, const char *body)
 {
     char rest[200];
@@ -116,7 +116,7 @@ static const char *const words[][2] = {
     {"POST", "/run/end?epoch=1"},
 };
 
-static void whose_token(void **state)
+static void only_the_token_of_the_lease_opens_the_routes(void **state)
 {
     struct trainee *t = *state, other = {.f = t->f};
     char stranger[80];
@@ -132,12 +132,12 @@ static void whose_token(void **state)
             if (strcmp(words[w][0], "PUT") == 0) {
                 header(t->f, "Content-Type", "application/octet-stream");
             }
-            t->f->scope = API_SCOPE_ADMIN; /* also who may do everything else */
+            t->f->scope = API_SCOPE_ADMIN; /* the scope admin does not help */
             (void)ask(t->f, words[w][0], path_of(t->id, words[w][1]), strcmp(words[w][0], "GET") == 0 ? NULL : "{}");
             assert_problem(t->f, 401, "unauthorised");
         }
     }
-    /* And it opens nothing else, even where no token is needed. */
+    /* The token opens no other route, even when the daemon needs no tokens. */
     const char *const others[][2] = {{"GET", ""}, {"POST", "/cancel"}, {"DELETE", ""}, {"GET", "/checkpoints"}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         assert_int_equal(say(t, others[i][0], others[i][1], NULL), 401);
@@ -145,11 +145,11 @@ static void whose_token(void **state)
     register_trainer(t);
     assert_int_equal(storage_job_leave(t->f->storage, t->id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &t->f->err),
                      STATUS_OK);
-    assert_int_equal(say(t, "POST", "/run", NULL), 401); /* the run is over */
+    assert_int_equal(say(t, "POST", "/run", NULL), 401); /* the run has ended */
     assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 401);
 }
 
-static void words_twice(void **state)
+static void repeated_messages_change_nothing(void **state)
 {
     struct trainee *t = *state;
     const char *report = "{\"sequence\":1,\"series\":{\"loss\":[[110,0.5],[120,null],[130,\"inf\"]]},\"progress\":\"{"
@@ -193,8 +193,8 @@ static void words_twice(void **state)
     assert_int_equal(
         tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
     assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
-    assert_int_equal(points_of(t, "loss"), 4); /* nothing of a refused report stays */
-    t->f->log[0] = '\0';                       /* a line of no level is no line */
+    assert_int_equal(points_of(t, "loss"), 4); /* a refused report stores nothing */
+    t->f->log[0] = '\0';                       /* a line without a level is dropped */
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@",
                           "{\"sequence\":3,\"progress\":null,\"series\":{\"low\":[[5,\"-inf\"]]},"
                           "\"lines\":[[\"warn\",\"mind\"],[\"odd\",\"x\"],[7,\"x\"],[\"info\",7],[\"info\"]]}"),
@@ -213,7 +213,8 @@ static void words_twice(void **state)
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 200);
     assert_string_equal(text_at(t->f, "/requested_state"), "paused");
 
-    /* The same token once more: who came first is locked out. The points behind its last checkpoint go. */
+    /* A second register with the same token locks the first trainer out and deletes the points after its last
+     * checkpoint. */
     struct trainee before = *t;
     register_trainer(t);
     assert_true(t->epoch > before.epoch);
@@ -239,7 +240,7 @@ static void words_twice(void **state)
     assert_int_equal(say(t, "POST", "/run", NULL), 409);
 }
 
-static void pieces(void **state)
+static void checkpoint_arrives_in_pieces(void **state)
 {
     struct trainee *t = *state;
     char meta[300], other[300];
@@ -270,20 +271,21 @@ static void pieces(void **state)
     }
     announcement(meta, 50, "twelve bytes");
     announcement(other, 50, "other bytes!");
-    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404); /* of what? */
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404); /* nothing was announced */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     assert_int_equal(number_at(t->f, "/received"), 6);
-    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200); /* its answer was lost */
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"),
+                     200); /* suppose that this response is lost */
     assert_int_equal(number_at(t->f, "/received"), 6);
-    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200); /* goes on */
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200); /* continues */
     assert_int_equal(number_at(t->f, "/received"), 6);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes and more"), 422);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     int seq = (int)number_at(t->f, "/seq");
     assert_true(seq > 0);
     assert_int_equal(stored_checkpoints(t), before + 1);
-    for (int i = 0; i < 2; i++) { /* announced again: it is there */
+    for (int i = 0; i < 2; i++) { /* announced again: it is stored */
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
         assert_int_equal(number_at(t->f, "/seq"), seq);
     }
@@ -293,9 +295,9 @@ static void pieces(void **state)
     assert_int_equal(t->f->body_bytes, 12);
     assert_memory_equal(t->f->body, "twelve bytes", 12);
     assert_int_equal(tell(t, "GET", "/run/checkpoints/99?epoch=@", NULL), 404);
-    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 404); /* it has no source */
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 404); /* the job has no source */
 
-    /* Bytes that are not those announced never become a checkpoint; nor does what a dead trainer had begun. */
+    /* Bytes that differ from the announced ones are not stored, nor is an upload that a dead trainer began. */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", other), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes?"), 422);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes!"), 404);
@@ -312,7 +314,7 @@ static void pieces(void **state)
     assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404); /* no such route */
 }
 
-/* ---- what a trainer hears in odd states ---------------------------------------------------------------------------
+/* ---- responses in unusual states ---------------------------------------------------------------------------
  */
 
 static void remake_store(struct trainee *t)
@@ -325,9 +327,9 @@ static void remake_store(struct trainee *t)
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }
 
-/* A daemon went, and with its next start the job has become what was wished; the trainer elsewhere lives, is told,
- * and cannot begin anew. */
-static void of_a_daemon_that_was_gone(void **state)
+/* The daemon stopped, and at its next start the job took the requested state. The trainer elsewhere still runs: its
+ * report returns that state, and it cannot register again. */
+static void report_returns_a_state_requested_before_a_restart(void **state)
 {
     static const enum job_event asked[] = {JOB_EVENT_PAUSE, JOB_EVENT_CANCEL};
     static const char *const requested[] = {"paused", "cancelled"};
@@ -350,8 +352,8 @@ static void of_a_daemon_that_was_gone(void **state)
     }
 }
 
-/* An evaluation is told so, and reads its source's checkpoints. */
-static void of_an_evaluation(void **state)
+/* The trainer of an evaluation reads the checkpoints of the source job. */
+static void evaluation_reads_checkpoints_of_its_source(void **state)
 {
     struct trainee *t = *state, evaluation = {.f = t->f};
     finish_job(t->f, t->id, "{}");
@@ -373,7 +375,7 @@ static void of_an_evaluation(void **state)
     assert_non_null(strstr(text_at(t->f, "/detail"), "is named by its sequence number"));
 }
 
-static void of_another_epoch(void **state)
+static void earlier_epochs_are_refused(void **state)
 {
     static const char *const rest[][3] = {
         {"POST", "/run/reports?epoch=@", "{\"sequence\":1,\"series\":{\"loss\":[[1,1]]}}"},
@@ -397,7 +399,7 @@ static void of_another_epoch(void **state)
     assert_int_equal(stored_checkpoints(t), 1);
     assert_int_equal(ask(t->f, "GET", path_of(t->id, "/artifacts/a.txt"), NULL), 404);
 
-    /* What one epoch has begun is not gone on with in another, nor after the end. */
+    /* An upload does not continue in another epoch or after the end. */
     t->epoch--;
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "by"), 200);
@@ -412,8 +414,8 @@ static void of_another_epoch(void **state)
     assert_int_equal(stored_checkpoints(t), 1);
 }
 
-/* Of jobs that share a lock, each has its own; of one job, the last that was announced. */
-static void side_by_side(void **state)
+/* Jobs that share a lock have separate uploads; of one job only the last announced counts. */
+static void uploads_of_jobs_stay_apart(void **state)
 {
     struct trainee *t = *state, other = {.f = t->f};
     char meta[2][300];
@@ -424,7 +426,7 @@ static void side_by_side(void **state)
     register_trainer(t);
     register_trainer(&other);
     announcement(meta[0], 50, "twelve bytes");
-    announcement(meta[1], 50, "twelve notes"); /* of the same step */
+    announcement(meta[1], 50, "twelve notes"); /* at the same step */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
     assert_int_equal(tell(&other, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
@@ -433,7 +435,7 @@ static void side_by_side(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     assert_true(number_at(t->f, "/seq") > 0);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
-    assert_int_equal(number_at(t->f, "/seq"), 0); /* other bytes than those that are stored */
+    assert_int_equal(number_at(t->f, "/seq"), 0); /* differs from the stored one */
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     announcement(meta[0], 50, "twelve words");
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
@@ -442,8 +444,8 @@ static void side_by_side(void **state)
     assert_int_equal(stored_checkpoints(&other), 2);
 }
 
-/* A document, and lines, beyond what is taken. */
-static void too_much(void **state)
+/* Documents and log lines beyond their limits. */
+static void documents_beyond_limits_are_refused(void **state)
 {
     enum { DOCUMENT = 8 << 20, LINES = 40 };
     struct trainee *t = *state;
@@ -474,7 +476,7 @@ static void too_much(void **state)
 /* ---- faults
  * -------------------------------------------------------------------------------------------------------- */
 
-/* A request with a fault, its bytes taken while it lasts. '@' is the epoch. */
+/* Sends a request with a fault and reads the response while the fault lasts. '@' is the epoch. */
 static struct answer attempt(struct trainee *t, const char *method, const char *rest, const char *body,
                              const struct sweep_fault *fault, int place, bool forever)
 {
@@ -491,7 +493,7 @@ static struct answer attempt(struct trainee *t, const char *method, const char *
     return sweep_ask(&with, &c, epoch, place, forever);
 }
 
-/* '@' is a number that grows with each try. */
+/* '@' is a number that grows with each attempt. */
 static const char *numbered(char out[400], const char *body, int number)
 {
     size_t used = 0;
@@ -511,7 +513,8 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Each try is a new word, and asked again after a fault it is as if there had been none. Gives how many words. */
+/* Each attempt is a new message. Repeated after its fault it has the same effect as without one. Returns the number of
+ * messages. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;
@@ -544,7 +547,7 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
     return number - first;
 }
 
-/* A piece whose answer failed is announced again: it is stored already, or goes anew. */
+/* After a failed piece the checkpoint is announced again: it is stored already, or starts over. */
 static int sweep_pieces(struct trainee *t)
 {
     char meta[300];
@@ -579,7 +582,7 @@ static void count_lost(void *context, enum log_level level, const char *text)
     atomic_fetch_add((atomic_int *)context, level >= LOG_LEVEL_WARN && strstr(text, "lazy write") != NULL);
 }
 
-static void every_fault(void **state)
+static void repeated_message_recovers_from_every_fault(void **state)
 {
     struct trainee *t = *state;
     atomic_int lost = 0;
@@ -593,7 +596,7 @@ static void every_fault(void **state)
     int told =
         sweep(t, "POST", "/run/reports?epoch=@",
               "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
-    int64_t points = points_of(t, "loss"); /* they wait for nobody, so what failed behind an answer is in the log */
+    int64_t points = points_of(t, "loss"); /* stored without waiting: a failure after the response is in the log */
     assert_true(points <= told && points >= told - atomic_load(&lost));
     sweep(t, "PUT", "/run/artifacts/a.txt?epoch=@", "words", 204);
     sweep(t, "GET", "/run/checkpoints?epoch=@", NULL, 200);
@@ -601,10 +604,10 @@ static void every_fault(void **state)
     sweep(t, "POST", "/run/checkpoints?epoch=@", announced, 200);
     assert_int_equal(stored_checkpoints(t), 1);
     int last = 4999 + sweep_pieces(t);
-    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 200); /* the one before it is not kept */
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 200); /* the earlier checkpoint is not stored */
     assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 2);
     assert_int_equal(number_at(t->f, "/checkpoints/1/step"), last);
-    sweep(t, "POST", "/run?epoch=@", NULL, 400); /* a parameter that it has not */
+    sweep(t, "POST", "/run?epoch=@", NULL, 400); /* an unknown parameter */
     sweep(t, "POST", "/run", NULL, 200);
     register_trainer(t);
     sweep(t, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}", 204);
@@ -616,15 +619,15 @@ static void every_fault(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(whose_token, setup, teardown),
-        cmocka_unit_test_setup_teardown(words_twice, setup, teardown),
-        cmocka_unit_test_setup_teardown(pieces, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_a_daemon_that_was_gone, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_an_evaluation, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_another_epoch, setup, teardown),
-        cmocka_unit_test_setup_teardown(side_by_side, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_much, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_the_token_of_the_lease_opens_the_routes, setup, teardown),
+        cmocka_unit_test_setup_teardown(repeated_messages_change_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(checkpoint_arrives_in_pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(report_returns_a_state_requested_before_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(evaluation_reads_checkpoints_of_its_source, setup, teardown),
+        cmocka_unit_test_setup_teardown(earlier_epochs_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(uploads_of_jobs_stay_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(documents_beyond_limits_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(repeated_message_recovers_from_every_fault, setup, teardown),
     };
     fault_libraries();
     if (argc > 1) {
