@@ -1,4 +1,4 @@
-/* The rows of the route table (api/http/route.h says what a row holds). */
+/* The rows of the route table; api/http/route.h describes a row. */
 #ifndef MOTIF_API_ROUTES_H
 #define MOTIF_API_ROUTES_H
 

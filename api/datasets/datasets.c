@@ -319,7 +319,7 @@ static void refuse_upload(struct exchange *x, const struct error *err)
 
 static void take_in(struct exchange *x, struct api_upload *upload)
 {
-    struct arrived a = {.name = exchange_param(x, "name"), .request = upload_asked(upload)};
+    struct arrived a = {.name = exchange_param(x, "name"), .request = upload_request_of(upload)};
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);

@@ -1,4 +1,4 @@
-/* An upload that arrives: upload_add() appends to a partial file, and a parser thread reads behind it. The two share
+/* An upload that arrives: upload_add() appends to a partial file, and a parser thread reads it back. The two share
  * the number of bytes that have arrived, under a lock. */
 #include "api/datasets/uploads.h"
 
@@ -167,7 +167,7 @@ void upload_drop(struct api_upload *u)
         dataset_part_remove(u->root, u->request.hash);
 }
 
-const struct upload_request *upload_asked(const struct api_upload *u)
+const struct upload_request *upload_request_of(const struct api_upload *u)
 {
     return &u->request;
 }

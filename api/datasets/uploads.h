@@ -39,6 +39,6 @@ enum status upload_finish(struct api_upload *upload, const struct collection **c
 void upload_close(struct api_upload *upload);
 void upload_drop(struct api_upload *upload);
 /* The request that upload_begin() received; the upload keeps it. */
-const struct upload_request *upload_asked(const struct api_upload *upload);
+const struct upload_request *upload_request_of(const struct api_upload *upload);
 
 #endif

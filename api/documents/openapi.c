@@ -229,6 +229,33 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_end_object(out);
 }
 
+/* The fields of a group as one object, the second way to give them. A field with the name of the group keeps the name.
+ */
+static void group_schema(const struct sink *out, const struct config_table *table, enum field_group group,
+                         const void *defaults)
+{
+    const char *name = config_group_name(group);
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        count += table->fields[i].group == group;
+    }
+    if (count == 0 || config_find(table, name) != NULL) {
+        return;
+    }
+    sink_begin_object(out, name);
+    sink_text(out, "type", "object");
+    sink_text(out, "description", "Fields of this group. Give a field here or beside the groups, not both.");
+    sink_boolean(out, "additionalProperties", false);
+    sink_begin_object(out, "properties");
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->fields[i].group == group) {
+            openapi_field_schema(out, &table->fields[i], defaults);
+        }
+    }
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
 /* "Config_KIND": the configuration; "NewJob_KIND": a job of that kind. */
 static enum status method_schemas(const struct sink *out, const struct method *method, struct error *err)
 {
@@ -246,6 +273,9 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     sink_begin_object(out, "properties");
     for (size_t i = 0; i < method->config.count; i++) {
         openapi_field_schema(out, &method->config.fields[i], defaults);
+    }
+    for (int group = 0; group < FIELD_GROUPS; group++) {
+        group_schema(out, &method->config, (enum field_group)group, defaults);
     }
     sink_end_object(out);
     sink_end_object(out);

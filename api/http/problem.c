@@ -68,7 +68,7 @@ enum problem problem_of_error(enum status code)
     }
 }
 
-bool problem_tells(enum status code)
+bool problem_is_public(enum status code)
 {
     return code == STATUS_INVALID || code == STATUS_LIMIT || code == STATUS_NOT_FOUND || code == STATUS_CONFLICT ||
            code == STATUS_UNAVAILABLE;

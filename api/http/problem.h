@@ -52,7 +52,7 @@ enum problem problem_of_status(int status);
 /* The problem that an error of core or storage is to a client. */
 enum problem problem_of_error(enum status code);
 /* True when clients may see the messages of errors with this code. Other messages go to the log. */
-bool problem_tells(enum status code);
+bool problem_is_public(enum status code);
 
 /* Appends a problem document to `out`. title: NULL for the table's. instance: the id of the request. faults: written as
  * the list `errors`; may be NULL. member: the name of a fault's place in that list, "pointer" or "parameter". */

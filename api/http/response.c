@@ -200,10 +200,10 @@ void respond_faults(struct exchange *x, enum problem problem, const char *member
 void respond_error(struct exchange *x, const struct error *err)
 {
     enum problem problem = problem_of_error(err->code);
-    bool told = problem_tells(err->code);
+    bool public = problem_is_public(err->code);
     if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
         problem = PROBLEM_INTERNAL; /* without a body the client sent nothing that could be invalid */
-        told = false;
+        public = false;
     }
     if (problem == PROBLEM_INVALID) {
         struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
@@ -213,7 +213,7 @@ void respond_error(struct exchange *x, const struct error *err)
             return;
         }
     }
-    if (told) {
+    if (public) {
         respond_problem(x, problem, "%s", err->message);
         return;
     }

@@ -1,4 +1,4 @@
-/* Questions about the api object that handlers of every folder ask: facts of the process, methods, the time. */
+/* Functions that handlers of every folder need: facts about the process, the method of a kind, the time. */
 #include "api/http/service.h"
 
 #include <string.h>
