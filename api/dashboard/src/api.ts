@@ -1,6 +1,6 @@
 // The daemon's routes as functions. Every fault arrives as a Problem, whatever layer it came from.
 import { signal } from "@preact/signals";
-import { metricsPath } from "./first";
+import { metricsPath, storeCharts, type ChartSpec } from "./first";
 
 export interface Progress {
   step: number | null; samples: number | null; fraction: number | null; samples_per_second: number | null;
@@ -23,7 +23,8 @@ export interface Preset { name: string; meaning: string; settings: Record<string
 export interface Metric { name: string; unit: string; meaning: string }
 export interface Kind {
   kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];
-  queries: { name: string; meaning: string; draws: boolean }[];
+  queries: { name: string; item: string | null; meaning: string; method: "GET" | "POST"; takes: string; draws: boolean }[];
+  comparable: boolean; charts: ChartSpec[]; panels: { view: string; title: string }[];
 }
 export interface Checkpoint {
   seq: number; step: number; samples: number; density: number | null; accuracy: number | null; bytes: number;
@@ -116,7 +117,7 @@ export const seen = new Map<string, Job>();
 
 let kindsAsked: Promise<Kind[]> | undefined;
 export function kinds(): Promise<Kind[]> {
-  kindsAsked ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => body.kinds).catch((fault) => {
+  kindsAsked ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => { storeCharts(body.kinds); return body.kinds; }).catch((fault) => {
     kindsAsked = undefined;
     throw fault;
   });

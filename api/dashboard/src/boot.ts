@@ -10,6 +10,6 @@ if (id) {
     early[path].catch(() => undefined); // whoever takes it sees the fault
   };
   begin(`/v1/jobs/${id}`);
-  if (!more) begin(metricsPath(id, { names: FIRST_NAMES, points: POINTS }));
+  if (!more && FIRST_NAMES.length) begin(metricsPath(id, { names: FIRST_NAMES, points: POINTS }));
   Object.assign(window, { early });
 }

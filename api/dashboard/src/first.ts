@@ -1,6 +1,27 @@
-// What the first curves of a job are made of: asked for by boot.ts before the page's script is here, and by curves.tsx in the same words.
-export const FIRST_NAMES = ["accuracy", "target_accuracy", "achieved_density", "density", "loss", "validation_loss", "fpe", "fne", "ce", "test_loss", "analytic_loss"];
+// What the first curves of a job need, without the large document of all kinds: charts that an earlier visit has stored.
+export interface ChartSpec { title: string; metrics: string[]; targets: string[]; format: "number" | "share" | "power"; log: boolean; stages: boolean }
 export const POINTS = 1200; // of a series; charts are narrower
+const STORE = "motifd-charts";
+
+/** The charts of each kind as an earlier visit has stored them; empty on the first visit. */
+function stored(): Record<string, ChartSpec[]> {
+  try {
+    return JSON.parse(localStorage.getItem(STORE) ?? "{}") as Record<string, ChartSpec[]>;
+  } catch {
+    return {};
+  }
+}
+export const STORED = stored();
+/** The metrics of all these charts: boot.ts asks for them before it knows the job's kind, and curves.tsx in the same words. */
+export const FIRST_NAMES = [...new Set(Object.values(STORED).flatMap((charts) => charts.flatMap((chart) => chart.metrics)))];
+
+export function storeCharts(kinds: { kind: string; charts: ChartSpec[] }[]): void {
+  try {
+    localStorage.setItem(STORE, JSON.stringify(Object.fromEntries(kinds.filter((k) => k.charts.length > 0).map((k) => [k.kind, k.charts]))));
+  } catch {
+    /* a browser without storage asks for the kinds first, each time */
+  }
+}
 
 export function metricsPath(job: string, range: { names?: string[]; since?: number; until?: number; points?: number }): string {
   const query = new URLSearchParams();

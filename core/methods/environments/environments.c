@@ -11,6 +11,8 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
+static const struct method_panel panels[] = {{"tree", "Tree"}};
+
 static const struct method_query queries[] = {
     {.name = "predict",
      .meaning = "The latent variables of an input, and the outcome in every environment",
@@ -45,6 +47,8 @@ const struct method environments_method = {
     .preset_count = ENVIRONMENTS_PRESETS,
     .metrics = environments_metrics,
     .metric_count = ENVIRONMENTS_METRICS,
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,

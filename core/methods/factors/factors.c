@@ -11,6 +11,8 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
+static const struct method_panel panels[] = {{"factors", "Factors"}};
+
 static const struct method_query queries[] = {
     {.name = "predict",
      .meaning =
@@ -44,6 +46,8 @@ const struct method factors_method = {
     .preset_count = FACTORS_PRESETS,
     .metrics = factors_metrics,
     .metric_count = FACTORS_METRICS,
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,

@@ -18,6 +18,8 @@ static const struct method_metric metrics[] = {
     {"coherence", "", "mutual coherence of the first layer's dictionary"},
 };
 
+static const struct method_panel panels[] = {{"pathways", "Pathways"}};
+
 static const struct method_query queries[] = {
     {.name = "pathways",
      .meaning = "The activation pathway of one of the job's own codes, with its guarantee",
@@ -67,6 +69,8 @@ const struct method pathways_method = {
     .preset_count = PATHWAYS_PRESETS,
     .metrics = metrics,
     .metric_count = COUNT(metrics),
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
     .computations = computations,

@@ -16,6 +16,17 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
 
+static const struct method_chart charts[] = {
+    {"Accuracy", {"accuracy", "target_accuracy"}, {"target_accuracy"}, "share", false, true},
+    {"Density", {"achieved_density", "density"}, {"density"}, "power", true, true},
+    {"Loss", {"loss", "validation_loss"}, {NULL}, "number", true, true},
+    {"Motif errors", {"fpe", "fne", "ce"}, {NULL}, "share", false, true},
+};
+
+static const struct method_panel panels[] = {{"motifs", "Motifs"}};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs",
                                              NULL};
 
@@ -39,6 +50,10 @@ const struct method sparling_method = {
     .preset_count = SPARLING_PRESETS,
     .metrics = sparling_metrics,
     .metric_count = SPARLING_METRICS,
+    .charts = charts,
+    .chart_count = COUNT(charts),
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = sparling_queries,
     .query_count = SPARLING_QUERIES,
     .schemas = sparling_schemas,

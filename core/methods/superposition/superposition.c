@@ -9,6 +9,12 @@
 #include "core/methods/superposition/run.h"
 #include "core/methods/shared/case_sweep.h"
 
+static const struct method_chart charts[] = {
+    {"Loss", {"loss", "test_loss", "analytic_loss"}, {NULL}, "number", true, false},
+};
+
+static const struct method_panel panels[] = {{"rug", "Rug"}};
+
 static const struct method_query queries[] = {
     {.name = "predict",
      .meaning = "What the autoencoder returns for a sample: its features, and the false ones",
@@ -32,6 +38,10 @@ const struct method superposition_method = {
     .preset_count = SUPERPOSITION_PRESETS,
     .metrics = superposition_metrics,
     .metric_count = SUPERPOSITION_METRICS,
+    .charts = charts,
+    .chart_count = COUNT(charts),
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
     .check = superposition_check,

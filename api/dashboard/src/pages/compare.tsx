@@ -1,6 +1,6 @@
 // Jobs beside each other: curves over each other, results and settings where they differ, and which motifs are the same.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, metrics, send, type Job, type Json, type Point } from "../api";
+import { get, kinds, metrics, send, type Job, type Json, type Point } from "../api";
 import { nameOf, number, percent, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
@@ -69,7 +69,8 @@ export function ComparePage() {
   const loaded = useLoad(picked.length ? picked.join() : null, (signal) => Promise.all(picked.map((id) => get<Job>(`/v1/jobs/${id}`, signal))));
   useEffect(() => { document.title = "Compare · motifd"; }, []);
   const jobs = picked.length ? (loaded.data ?? []).filter((j) => picked.includes(j.id)) : [];
-  const comparable = jobs.length > 1 && jobs.every((j) => j.kind === "sparling" && j.task === "train");
+  const known = useLoad("kinds", () => kinds());
+  const comparable = jobs.length > 1 && jobs.every((j) => j.kind === jobs[0].kind && j.task === "train") && known.data?.find((k) => k.kind === jobs[0].kind)?.comparable;
   return (
     <>
       <div class="page-head"><h1>Compare</h1><Pick picked={picked} /></div>

@@ -1,33 +1,23 @@
 // The curves of a job. One range of steps for all of them, held in the address; the daemon thins what a chart cannot show.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { metrics, type Job, type Kind, type Point } from "../api";
-import { FIRST_NAMES, POINTS } from "../first";
+import { FIRST_NAMES, POINTS, STORED, type ChartSpec } from "../first";
 import { exponent, nameOf, percent } from "../format";
 import type { LiveEvent } from "../live";
 import { note, route } from "../router";
 import { Fault } from "../ui/base";
 import { Chart, type Band, type Line } from "../ui/chart";
 
-interface Group { title: string; names: string[]; log?: boolean; unit?: (value: number) => string; bands?: boolean; dash?: string[]; step?: string[] }
+const FORMATS: Record<ChartSpec["format"], ((value: number) => string) | undefined> = { number: undefined, share: (value) => percent(value, 3), power: (value) => exponent(value) };
 
-const share = (value: number) => percent(value, 3);
-const GROUPS: Record<string, Group[]> = {
-  sparling: [
-    { title: "Accuracy", names: ["accuracy", "target_accuracy"], unit: share, bands: true, dash: ["target_accuracy"], step: ["target_accuracy"] },
-    { title: "Density", names: ["achieved_density", "density"], log: true, unit: (v) => exponent(v), bands: true, dash: ["density"], step: ["density"] },
-    { title: "Loss", names: ["loss", "validation_loss"], log: true, bands: true },
-    { title: "Motif errors", names: ["fpe", "fne", "ce"], unit: share, bands: true },
-  ],
-  superposition: [{ title: "Loss", names: ["loss", "test_loss", "analytic_loss"], log: true }],
-};
+/** The first curves of this kind can be drawn without the document of its kind. */
+export const drawsAtOnce = (job: Job) => job.kind in STORED;
 
-/** Its first curves are known without the table of its kind. */
-export const drawsAtOnce = (job: Job) => job.kind in GROUPS;
-
-/** Those of the table, then every metric of the kind that none of them shows, for itself. */
-function groupsOf(kind: Kind | undefined, job: Job): { main: Group[]; more: Group[] } {
-  const main = GROUPS[job.kind] ?? [], named = new Set(main.flatMap((g) => g.names));
-  const rest = (kind?.metrics ?? []).filter((m) => !named.has(m.name)).map((m) => ({ title: nameOf(m.name), names: [m.name] }));
+/** The charts of the kind, then every metric that none of them shows, each by itself. */
+function chartsOf(kind: Kind | undefined, job: Job): { main: ChartSpec[]; more: ChartSpec[] } {
+  const main = kind?.charts ?? STORED[job.kind] ?? [], named = new Set(main.flatMap((c) => c.metrics));
+  const rest = (kind?.metrics ?? []).filter((m) => !named.has(m.name))
+    .map((m): ChartSpec => ({ title: nameOf(m.name), metrics: [m.name], targets: [], format: "number", log: false, stages: false }));
   return main.length ? { main, more: rest } : { main: rest, more: [] };
 }
 
@@ -109,14 +99,14 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
   return { data, fault };
 }
 
-function GroupChart({ group, data, bands, range, job }: { group: Group; data: Data; bands: Band[]; range: [number, number] | null; job: string }) {
-  const present = group.names.filter((name) => data[name]?.length);
+function SpecChart({ spec, data, bands, range, job }: { spec: ChartSpec; data: Data; bands: Band[]; range: [number, number] | null; job: string }) {
+  const present = spec.metrics.filter((name) => data[name]?.length);
   const lines = useMemo<Line[]>(() => present.map((name) => ({
-    label: name.length < 4 ? name.toUpperCase() : name.replaceAll("_", " "), points: data[name], dash: group.dash?.includes(name), step: group.step?.includes(name), colour: group.names.indexOf(name),
-  })), [...group.names.map((name) => data[name])]);
+    label: name.length < 4 ? name.toUpperCase() : name.replaceAll("_", " "), points: data[name], dash: spec.targets.includes(name), step: spec.targets.includes(name), colour: spec.metrics.indexOf(name),
+  })), [...spec.metrics.map((name) => data[name])]);
   if (!present.length) return null;
   return (
-    <Chart title={group.title} lines={lines} xLabel="sample" log={group.log} unit={group.unit} bands={group.bands ? bands : undefined} bandNames={group.title === "Density"} sync={job} range={range}
+    <Chart title={spec.title} lines={lines} xLabel="sample" log={spec.log} unit={FORMATS[spec.format]} bands={spec.stages ? bands : undefined} bandNames={spec.metrics.includes("density")} sync={job} range={range}
       onRange={(next) => note({ from: next ? String(Math.round(next[0])) : null, to: next ? String(Math.round(next[1])) : null })} />
   );
 }
@@ -125,19 +115,19 @@ export function Curves({ job, kind, heard }: { job: Job; kind: Kind | undefined;
   const from = route.value.query.get("from"), to = route.value.query.get("to");
   const range: [number, number] | null = from !== null && to !== null ? [Number(from), Number(to)] : null;
   const [more, setMore] = useState(false);
-  const { main, more: rest } = groupsOf(kind, job);
-  const names = [...(GROUPS[job.kind] ? FIRST_NAMES : main.flatMap((g) => g.names)), ...(more ? rest : []).flatMap((g) => g.names)];
+  const { main, more: rest } = chartsOf(kind, job);
+  const names = [...(drawsAtOnce(job) ? FIRST_NAMES : main.flatMap((c) => c.metrics)), ...(more ? rest : []).flatMap((c) => c.metrics)];
   const { data, fault } = useSeries(job.id, names.length ? names : null, range, heard);
   const bands = useMemo(() => stages(data.density ?? []), [data.density]);
   const any = Object.values(data).some((points) => points.length > 0);
-  const chart = (group: Group) => <GroupChart key={group.title} group={group} data={data} bands={bands} range={range} job={job.id} />;
+  const chart = (spec: ChartSpec) => <SpecChart key={spec.title} spec={spec} data={data} bands={bands} range={range} job={job.id} />;
   return (
     <>
       <Fault fault={fault} />
       {!any && <p class="empty">{job.state === "queued" ? "The job waits for a worker; curves begin with its first updates." : "No points yet."}</p>}
       <div class="charts">{main.map(chart)}{more && rest.map(chart)}</div>
       {any && rest.length > 0 && !more && <p><button type="button" onClick={() => setMore(true)}>{rest.length} more curves</button></p>}
-      {any && job.kind === "sparling" && <p class="hint">Bands are stages of the annealing, each with its target density. Drag over a chart for a part of it; a double click shows the whole again.</p>}
+      {any && main.some((c) => c.stages) && <p class="hint">Bands are stages of the annealing, each with its target density. Drag over a chart for a part of it; a double click shows the whole again.</p>}
     </>
   );
 }

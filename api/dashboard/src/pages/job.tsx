@@ -14,13 +14,8 @@ import { RugRoom } from "./superposition";
 import { TreeRoom } from "./environments";
 
 type RoomProps = { job: Job };
-const ROOMS: Record<string, [string, string, (props: RoomProps) => preact.JSX.Element]> = {
-  sparling: ["motifs", "Motifs", MotifsRoom],
-  superposition: ["rug", "Rug", RugRoom],
-  pathways: ["pathways", "Pathways", PathwaysRoom],
-  factors: ["factors", "Factors", FactorsRoom],
-  environments: ["tree", "Tree", TreeRoom],
-};
+/** Views by the names that the methods' tables use (`panels` of /v1/kinds/{kind}). */
+const VIEWS: Record<string, (props: RoomProps) => preact.JSX.Element> = { motifs: MotifsRoom, rug: RugRoom, pathways: PathwaysRoom, factors: FactorsRoom, tree: TreeRoom };
 
 function Actions({ job, changed, fail }: { job: Job; changed: (job: Job) => void; fail: (fault: unknown) => void }) {
   const [sure, setSure] = useState(false);
@@ -159,13 +154,13 @@ export function JobPage({ id }: { id: string }) {
   }, []);
   const [failed, setFailed] = useState<unknown>(null);
   const tab = route.value.path[2] ?? "";
-  const known = useLoad(calm || (job && !drawsAtOnce(job)) ? "kinds" : null, () => kinds());
+  const known = useLoad(calm || tab !== "" || (job && !drawsAtOnce(job)) ? "kinds" : null, () => kinds());
   useEffect(() => { document.title = job ? `${title(job)} · motifd` : "motifd"; }, [job && title(job)]);
   if (!job) return fault ? <Fault fault={fault} /> : <p class="empty">Loading…</p>;
-  const kind = known.data?.find((k) => k.kind === job.kind), room = job.task === "train" ? ROOMS[job.kind] : undefined;
-  const tabs: [string, string][] = [["", "Training"], ...(room ? [[room[0], room[1]] as [string, string]] : []), ["result", "Result"], ["config", "Configuration"], ["files", "Files"]];
+  const kind = known.data?.find((k) => k.kind === job.kind);
+  const panels = job.task === "train" ? (kind?.panels ?? []).filter((p) => p.view in VIEWS) : [], View = panels.some((p) => p.view === tab) ? VIEWS[tab] : undefined;
+  const tabs: [string, string][] = [["", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["config", "Configuration"], ["files", "Files"]];
   const changed = () => { setFailed(null); set(); };
-  const Room = room?.[2];
   return (
     <>
       <div class="page-head">
@@ -180,7 +175,7 @@ export function JobPage({ id }: { id: string }) {
         {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}${path ? `/${path}` : ""}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
       </nav>
       {tab === "" && <Curves job={job} kind={kind} heard={heard} />}
-      {room && tab === room[0] && Room && <Room job={job} />}
+      {View && <View job={job} />}
       {tab === "result" && <ResultRoom job={job} />}
       {tab === "config" && <Configuration job={job} kind={kind} />}
       {tab === "files" && <Files job={job} />}

@@ -1,10 +1,10 @@
 // The table of jobs. The list is asked for once; what changes comes as events.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, seen, type Job, type Progress, type State } from "../api";
+import { get, kinds, seen, type Job, type Progress, type State } from "../api";
 import { ago, DASH, moment, number, percent, title } from "../format";
 import { follow } from "../live";
 import { go, href, note, route } from "../router";
-import { Bar, Choice, Fault, progressText, StateMark } from "../ui/base";
+import { Bar, Choice, Fault, progressText, StateMark, useLoad } from "../ui/base";
 
 interface List { jobs: Job[]; next_cursor: string | null }
 const STATES: State[] = ["queued", "running", "paused", "succeeded", "failed", "cancelled"];
@@ -99,7 +99,8 @@ export function JobsPage() {
   const [picked, setPicked] = useState<string[]>([]);
   useEffect(() => { document.title = "Jobs · motifd"; }, []);
   const shown = list?.jobs.filter((j) => `${title(j)} ${j.kind} ${j.preset} ${j.id}`.toLowerCase().includes(words.toLowerCase())) ?? [];
-  const kinds = ["sparling", "superposition", "pathways", "factors", "environments"];
+  const known = useLoad("kinds", () => kinds());
+  const names = known.data?.map((k) => k.kind) ?? (kind ? [kind] : []);
   return (
     <>
       <div class="page-head">
@@ -107,7 +108,7 @@ export function JobsPage() {
         <div class="tools">
           <input type="search" placeholder="Filter by name" aria-label="Filter by name" value={words} onInput={(e) => note({ q: (e.currentTarget as HTMLInputElement).value || null })} />
           <Choice label="State" value={state} options={[["", "all"], ...STATES.map((s) => [s, s] as [string, string])]} onChange={(v) => note({ state: v || null })} />
-          <Choice label="Kind" value={kind} options={[["", "all"], ...kinds.map((k) => [k, k] as [string, string])]} onChange={(v) => note({ kind: v || null })} />
+          <Choice label="Kind" value={kind} options={[["", "all"], ...names.map((k) => [k, k] as [string, string])]} onChange={(v) => note({ kind: v || null })} />
           <button type="button" disabled={picked.length < 2} onClick={() => go("compare", { jobs: picked.join(",") })}>Compare{picked.length > 0 ? ` ${picked.length}` : ""}</button>
           <a class="button primary" href={href("new")}>New job</a>
         </div>
