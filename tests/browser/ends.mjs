@@ -1,4 +1,4 @@
-// A script that has a daemon leaves none behind: not when its output is closed, not when it is ended by a signal, not when it fails.
+// A script that starts a daemon also ends it and removes its folder: when the script's output is closed, when a signal ends the script, and when it fails.
 //
 //   node ends.mjs MOTIFD
 import { spawn } from "node:child_process";
@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { Daemon, none, Report, sleep } from "./harness.mjs";
 
 const [program, role] = process.argv.slice(2);
-if (role) { // the script of which this is a test
+if (role) { // started again by the tests below, as the script under test
   const daemon = new Daemon(program);
   await daemon.start();
   console.log(`${daemon.process.pid} ${daemon.dir}`);
   for (let i = 0; ; i++) {
     await sleep(50);
-    if (role === "fails" && i === 2) throw new Error("as it was told to");
+    if (role === "fails" && i === 2) throw new Error("this failure is part of the test");
     if (role === "talks") console.log("again");
   }
 }
@@ -21,8 +21,8 @@ if (role) { // the script of which this is a test
 const there = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
 const report = new Report();
 const ends = {
-  "its output is closed": ["talks", (script) => script.stdout.destroy()], "it is told to end": ["waits", (script) => script.kill("SIGTERM")],
-  "it is interrupted": ["waits", (script) => script.kill("SIGINT")], "it fails": ["fails", () => undefined],
+  "a script whose output is closed leaves no daemon": ["talks", (script) => script.stdout.destroy()], "a script that gets SIGTERM leaves no daemon": ["waits", (script) => script.kill("SIGTERM")],
+  "a script that gets SIGINT leaves no daemon": ["waits", (script) => script.kill("SIGINT")], "a script that fails leaves no daemon": ["fails", () => undefined],
 };
 for (const [name, [role, end]] of Object.entries(ends)) {
   await report.test(name, async () => {

@@ -1,5 +1,5 @@
-// A daemon, a browser, and the complaints of both. Everything that a page does wrong is collected: messages on the console,
-// requests to anywhere else, violations that axe finds.
+// Starts a daemon and a browser for the tests, and collects everything that a page does wrong: errors and warnings on the console, requests
+// to other servers. `violations` lists what axe finds.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-// Who waits for these scripts may go, close their output or send a signal: no daemon is left behind.
+// A signal must end the script through process.exit, so that the exit handler below ends the daemon.
 for (const [signal, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]]) process.once(signal, () => process.exit(128 + number));
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -23,7 +23,7 @@ export class Daemon {
     process.once("exit", this.remove);
   }
 
-  /** Starts it; a second start takes the same port and database again. */
+  /** Starts the daemon; a second start uses the same port and database. */
   async start() {
     const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--db", join(this.dir, "motifd.db"), "--data", join(this.dir, "data"),
       "--workers", "1", "--threads-per-job", "1", "--log-level", "warn", ...this.flags];
@@ -75,7 +75,7 @@ export class Browser {
     this.playwright = require("playwright-core");
     this.axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
     this.complaints = [];
-    this.away = false; // while the daemon is away, failed requests are what is to be seen
+    this.away = false; // true while a test has stopped the daemon, so that failed requests are expected
   }
 
   async start() {
@@ -83,7 +83,7 @@ export class Browser {
   }
 
   async page(url, options = {}) {
-    // The page's policy allows no foreign script; axe is handed in by the debugger, which needs it lifted.
+    // The page's content security policy forbids the script of axe, so it is switched off for such a page.
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: Boolean(options.axe), ...options.context });
     const page = await context.newPage();
     page.on("console", (message) => {
@@ -109,7 +109,7 @@ export class Browser {
   }
 }
 
-/** Prints a line a test, as TAP does; the exit status says whether all were good. */
+/** Prints a TAP line for each test; the exit status is 0 if all tests passed. */
 export class Report {
   constructor() {
     this.bad = 0;
@@ -138,12 +138,12 @@ export function none(list, what) {
   if (list.length > 0) throw new Error(`${what}:\n${list.join("\n")}`);
 }
 
-/** A network small enough to train in a moment. */
+/** A network that trains in a few seconds. */
 export const TINY = {
   image_size: 32, classes: 3, min_symbols: 1, max_symbols: 2, shift: 1, margin: 8, min_radius: 5, width: 16, motifs: 3, units: 1, channels: 16,
   layers: 1, heads: 2, feed_forward: 32, batch: 4, validation_every: 40, validation_samples: 8, checkpoint_every: 40, test_samples: 8,
   motif_samples: 8, stage_samples: 4, curriculum: 0, density_start: 0.01,
 };
 
-/** One that no plateau ends: it runs until it is told otherwise. */
+/** A training that no plateau ends: it runs until a client pauses or cancels it. */
 export const ENDLESS = { ...TINY, plateau_validations: 0, total_samples: 100000000 };

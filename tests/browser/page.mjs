@@ -1,9 +1,9 @@
-// The dashboard in Chromium, against a real daemon.
+// Tests the dashboard in Chromium with a real daemon.
 //
 //   node page.mjs MOTIFD MODULES [SCREENSHOTS]
 //
-// MODULES holds node_modules with playwright-core and axe-core; with SCREENSHOTS, pictures of every page in both themes are
-// left there. Exit 77: what is needed to run is not here.
+// MODULES contains node_modules with playwright-core and axe-core. With SCREENSHOTS, the script writes pictures of every page in both themes to
+// that folder. Exit code 77: playwright-core or Chromium is missing.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY } from "./harness.mjs";
@@ -30,7 +30,7 @@ async function submitByForm(page) {
   await width.fill("0");
   await page.locator("#f-width-e").waitFor();
   const complaint = await text(page, "#f-width-e");
-  if (!complaint.includes("must be an integer in [1, 1024]; got 0")) throw new Error(`the fault at the field reads: ${complaint}`);
+  if (!complaint.includes("must be an integer in [1, 1024]; got 0")) throw new Error(`unexpected fault at the field: ${complaint}`);
   if (!(await page.getByRole("button", { name: "Submit" }).isDisabled())) throw new Error("an invalid form can be submitted");
   await width.fill("16");
   await page.locator("#f-width-e").waitFor({ state: "detached" });
@@ -40,7 +40,7 @@ async function submitByForm(page) {
   return page.url().split("/").pop();
 }
 
-/** Steps of a line as its chart's table lists them. */
+/** Returns the steps of a line, in ascending order, from its chart's table. */
 async function steps(page, chart) {
   const figure = page.locator("figure.chart", { hasText: chart }).first();
   const details = figure.locator("details.data");
@@ -54,10 +54,10 @@ async function grows(page, chart) {
     if (((await steps(page, chart)).at(-1) ?? 0) > first) return;
     await sleep(100);
   }
-  throw new Error(`${chart} stood still at ${first}`);
+  throw new Error(`no new point in ${chart} after step ${first}`);
 }
 
-/** What the page drew last is what the daemon has: no point is missing, none is doubled. */
+/** Checks that the page has drawn the points that the daemon has: none is missing, none appears twice. */
 async function complete(page, id) {
   const drawn = await steps(page, "Loss"), stored = (await daemon.call("GET", `/v1/jobs/${id}/metrics?name=loss&max_points=100000`)).series.loss.map((p) => p[0]);
   const from = stored.indexOf(drawn.find((step) => stored.includes(step))), want = stored.slice(from, from + drawn.length);
@@ -70,25 +70,25 @@ await browser.start();
 const page = await browser.page(daemon.url);
 page.setDefaultTimeout(15000);
 
-await report.test("an empty list says what to do", async () => {
+await report.test("an empty list of jobs offers to submit one", async () => {
   await show(page, "#/");
   await page.getByText("Submit a first job").waitFor();
 });
 
-await report.test("the form tells the server's faults at their fields, and submits", async () => {
+await report.test("the form shows each fault of the server at its field, and submits", async () => {
   jobs.one = await submitByForm(page);
 });
 
-await report.test("curves and progress move while it runs", async () => {
+await report.test("curves and progress move while a job runs", async () => {
   await page.getByText("live", { exact: true }).waitFor();
   await page.locator("figure.chart", { hasText: "Loss" }).first().waitFor();
   await grows(page, "Loss");
   const before = await text(page, ".now");
   for (let i = 0; i < 100 && (await text(page, ".now")) === before; i++) await sleep(100);
-  if ((await text(page, ".now")) === before) throw new Error("the progress stands still");
+  if ((await text(page, ".now")) === before) throw new Error("the progress does not change");
 });
 
-await report.test("pause and resume", async () => {
+await report.test("the buttons pause and resume a job", async () => {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator(".now .state.paused").waitFor({ timeout: 20000 });
   await page.getByRole("button", { name: "Resume" }).click();
@@ -112,16 +112,16 @@ await report.test("a restart of the daemon under the open page leaves no gap", a
   await complete(page, jobs.one);
 });
 
-await report.test("zoom asks the daemon for the range", async () => {
+await report.test("zoom requests the visible range from the daemon", async () => {
   const plot = page.locator("figure.chart", { hasText: "Loss" }).first().locator(".plot");
   await plot.focus();
   await Promise.all([page.waitForRequest((request) => /metrics\?.*since=\d+.*until=\d+/.test(request.url())), page.keyboard.press("+")]);
-  if (!page.url().includes("from=")) throw new Error("the address does not hold the range");
+  if (!page.url().includes("from=")) throw new Error("the address does not contain the range");
   await page.keyboard.press("0");
   await page.waitForURL((url) => !url.hash.includes("from="));
 });
 
-await report.test("cancel, and the table follows by itself", async () => {
+await report.test("the table of jobs shows a cancelled job without a reload", async () => {
   const list = await browser.page(daemon.url);
   await show(list, "#/");
   await list.locator("tr", { hasText: "from the form" }).locator(".state.paused").waitFor();
@@ -130,12 +130,12 @@ await report.test("cancel, and the table follows by itself", async () => {
   await list.context().close();
 });
 
-await report.test("the motif explorer: a sample, an upload, an intervention", async () => {
+await report.test("the motif explorer shows a sample and an upload, and applies an intervention", async () => {
   for (const seed of [2, 7]) jobs[seed] = (await daemon.call("POST", "/v1/jobs", { ...tiny({ total_samples: 400, seed }), name: `seed ${seed}` })).id;
   for (const seed of [2, 7]) await daemon.state(jobs[seed], "succeeded");
   await show(page, `#/jobs/${jobs[2]}/motifs?seed=5`);
   await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
-  const picture = await page.evaluate(() => { // some PNG of the right size, made here
+  const picture = await page.evaluate(() => { // a PNG of the right size
     const canvas = Object.assign(document.createElement("canvas"), { width: 32, height: 32 }), c = canvas.getContext("2d");
     c.fillStyle = "#fff";
     c.fillRect(0, 0, 32, 32);
@@ -153,7 +153,7 @@ await report.test("the motif explorer: a sample, an upload, an intervention", as
   await page.getByText(/in \d+ inputs/).waitFor({ timeout: 20000 });
 });
 
-await report.test("two jobs compared", async () => {
+await report.test("the comparison of two jobs matches their channels and lists their fields", async () => {
   await show(page, "#/");
   for (const seed of [2, 7]) await page.getByRole("checkbox", { name: new RegExp(`Compare seed ${seed}`) }).check();
   await page.getByRole("button", { name: "Compare 2" }).click();
@@ -162,16 +162,16 @@ await report.test("two jobs compared", async () => {
   await page.getByRole("cell", { name: "seed", exact: true }).first().waitFor();
 });
 
-await report.test("figures of a result have names that can be read", async () => {
+await report.test("figures of a result have readable names", async () => {
   await show(page, `#/jobs/${jobs[2]}/result`);
   await page.getByRole("heading", { name: "Confusion matrix" }).waitFor();
   const names = await page.locator(".facts dt, thead th").allInnerTexts();
   for (const name of ["false positives (FPE)", "confusion, channels matched one to one", "error of the proof (E_m)"])
     if (!names.includes(name)) throw new Error(`no ${name} among ${names.join("; ")}`);
-  none(names.filter((name) => /^(e m|ce|ce assignment|ce majority|fpe|fne)$/i.test(name) || name.replace("E_m", "").includes("_")), "names as the daemon writes them");
+  none(names.filter((name) => /^(e m|ce|ce assignment|ce majority|fpe|fne)$/i.test(name) || name.replace("E_m", "").includes("_")), "figures with the daemon's internal names");
 });
 
-await report.test("a data set: refused by its row, uploaded, previewed, deleted", async () => {
+await report.test("an invalid data set is refused with its row; a valid one is uploaded, previewed and deleted", async () => {
   const put = (text) => page.locator("input[type=file]").setInputFiles({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");
   await show(page, "#/data");
@@ -185,7 +185,7 @@ await report.test("a data set: refused by its row, uploaded, previewed, deleted"
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete for good" }).click();
   await page.getByText("Nothing here yet").waitFor();
-  await put(`one,two,label\n${rows}`); // for the pictures
+  await put(`one,two,label\n${rows}`); // the screenshots below show this data set
   await page.getByRole("heading", { name: "mine" }).waitFor();
 });
 
@@ -203,7 +203,7 @@ async function others() {
   }
 }
 
-await report.test("jobs of the other kinds", others);
+await report.test("small jobs of the other kinds succeed", others);
 
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
@@ -213,13 +213,13 @@ const places = () => ({
 });
 
 for (const theme of ["light", "dark"]) {
-  await report.test(`every page in the ${theme} theme: no violation that axe finds${theme === "light" ? ", nothing wider than 360 pixels" : ""}`, async () => {
+  await report.test(`axe finds no violation on any page in the ${theme} theme${theme === "light" ? ", and every page fits into 360 pixels" : ""}`, async () => {
     const found = [], view = await browser.page(daemon.url, { axe: true, context: { colorScheme: theme } });
     for (const [name, [hash, sign]] of Object.entries(places())) {
       await view.setViewportSize({ width: 1280, height: 900 });
       await show(view, hash);
       await view.getByText(sign).first().waitFor({ timeout: 10000 }).catch(() => found.push(`${name}: '${sign}' is not on the page`));
-      await sleep(150); // what comes behind the sign
+      await sleep(150); // for the parts of the page that appear after this text
       found.push(...(await browser.violations(view)).map((line) => `${name}: ${line}`));
       if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
       if (theme === "dark") continue;
@@ -234,7 +234,7 @@ for (const theme of ["light", "dark"]) {
   });
 }
 
-await report.test("a daemon that wants a token is given one", async () => {
+await report.test("the page asks for a token that the daemon requires", async () => {
   const guarded = new Daemon(program, ["--token", "a-token-of-this-test"]);
   await guarded.start();
   const view = await browser.page(guarded.url);
@@ -249,7 +249,7 @@ await report.test("a daemon that wants a token is given one", async () => {
   browser.complaints = browser.complaints.filter((line) => !line.includes("401")); // the browser reports the refusals
 });
 
-await report.test("nothing on the console, no request to anywhere else", async () => none(browser.complaints, "complaints"));
+await report.test("no page has written to the console or sent a request to another server", async () => none(browser.complaints, "complaints"));
 
 await browser.close();
 await daemon.close();

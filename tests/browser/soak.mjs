@@ -1,10 +1,10 @@
-// An hour of a running job under the open page: heap, DOM nodes and listeners, each after a collection. Fails when the last third of the
-// hour holds more than the second.
+// Leaves the page of a running job open for an hour and measures the page's heap, DOM nodes and listeners, each after garbage collection. Fails
+// when their averages over the last third of the hour exceed those of the second third by 10 % or more.
 //
 //   node soak.mjs MOTIFD MODULES [SECONDS]
 //
-// One window shows the job's curves, another the table of jobs beside it. The job is as small as one can be: curves are thinned again at three
-// times the points that a chart shows, and only behind the first time can their memory be flat.
+// One window shows the job's curves, another the table of jobs. The job is as small as possible, so that it produces many points: the page thins a
+// curve when it has three times the points that a chart shows, and only after the first thinning can its memory be constant.
 import { Browser, Daemon, ENDLESS, none, sleep } from "./harness.mjs";
 
 const [program, modules, seconds = "3600"] = process.argv.slice(2);
@@ -30,7 +30,7 @@ class Window {
     return `${this.name} ${(usedSize / 1e6).toFixed(2)} MB, ${counts.nodes} nodes, ${counts.jsEventListeners} listeners`;
   }
 
-  /** What the last third holds on average, as a multiple of the second third. */
+  /** Returns the average of the last third divided by that of the second third. */
   growth(what) {
     const third = Math.floor(this.seen.length / 3), mean = (list) => list.reduce((sum, v) => sum + v[what], 0) / list.length;
     return mean(this.seen.slice(-third)) / mean(this.seen.slice(-2 * third, -third));
@@ -59,7 +59,7 @@ try {
       if (!(times < GROWTH)) status = 1;
     }
   }
-  none(browser.complaints, "the page complained");
+  none(browser.complaints, "complaints of the page");
 } catch (fault) {
   console.error(fault);
   status = 1;

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the packages that deploy/deb made into a clean Debian 12, starts the daemon there as its unit would, submits a job with motifctl; installs
-# motifd-mpi as well and submits one of two ranks; removes and purges, and looks for what is left.
+# Tests the Debian packages of deploy/deb in a clean Debian 12: installs them, starts the daemon as its unit would, and submits a job with motifctl.
+# Then installs motifd-mpi and submits a job of two ranks. At last removes and purges the packages and checks that no file remains.
 #
-#   tests/reproduce/debian.sh FOLDER [ROOT]      as root, with debootstrap; FOLDER: where deploy/deb put its .deb files
+#   tests/reproduce/debian.sh FOLDER [ROOT]      needs root and debootstrap; FOLDER contains the .deb files of deploy/deb
 #
-# ROOT: a fresh root of debootstrap to begin from (copied), instead of making one.
+# ROOT is a fresh root folder from debootstrap; the script works on a copy of it. Without ROOT, the script creates one.
 set -euo pipefail
-debs=$(realpath "${1:?the folder of the packages}")
-[ "$(id -u)" = 0 ] || { echo "skipped: debootstrap wants root"; exit 77; }
+debs=$(realpath "${1:?name the folder of the packages}")
+[ "$(id -u)" = 0 ] || { echo "skipped: debootstrap needs root"; exit 77; }
 command -v debootstrap >/dev/null || { echo "skipped: debootstrap is missing"; exit 77; }
 work=$(mktemp -d /tmp/motif-debian.XXXXXX)
 root=$work/root
@@ -26,10 +26,10 @@ if [ -n "${2:-}" ]; then
 else
     # shellcheck disable=SC2016
     mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | head -n 1)
-    debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" >&2; fail "no clean root"; }
+    debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" >&2; fail "debootstrap failed"; }
 fi
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
-for file in sources.list sources.list.d apt.conf.d trusted.gpg.d auth.conf.d; do # the packages' way of this machine
+for file in sources.list sources.list.d apt.conf.d trusted.gpg.d auth.conf.d; do # this machine's package sources
     [ ! -e "/etc/apt/$file" ] || cp -r "/etc/apt/$file" "$root/etc/apt/"
 done
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
@@ -43,7 +43,7 @@ listed() { find "$root" -xdev -path "$root/proc" -prune -o -path "$root/dev" -pr
 
 mkdir "$root/debs"
 cp "$debs"/motifd_*.deb "$debs"/motifctl_*.deb "$root/debs/"
-# What they depend on stays when they go: it is installed first, so that the comparison is about them.
+# Purging does not remove dependencies. They are installed before the list of files is made, so that the comparison covers our packages only.
 install_needs() { # PACKAGE ...
     local needs=
     for package in "$@"; do needs+=$(dpkg-deb -f "$(echo "$debs/$package"_*.deb)" Depends),; done
@@ -59,11 +59,11 @@ inside sh -c 'apt-get -q -y install --no-install-recommends /debs/*.deb' >>"$wor
 # shellcheck disable=SC2016
 echo "installed: $(inside dpkg-query -W -f '${Package} ${Version}, ' motifd motifctl)user $(inside getent passwd motifd)"
 unit=$root/lib/systemd/system/motifd.service
-[ -f "$unit" ] || fail "the unit is not there"
+[ -f "$unit" ] || fail "the unit was not installed"
 systemd-analyze security --offline=true --threshold=20 --root "$root" motifd.service >/dev/null 2>&1 ||
     systemd-analyze security --offline=true --threshold=20 "$unit" >/dev/null || fail "the unit leaves too much open"
 
-# As the unit would, but for the confinement: its user, its folder, its ExecStart, its Environment; a free port.
+# Starts the daemon with the unit's user, folder, ExecStart and Environment, but without its sandbox and on a free port.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 install -d -m 700 -o "$(inside id -u motifd)" -g "$(inside id -g motifd)" "$root/var/lib/motifd"
 mapfile -t environment < <(sed -n 's/^Environment=//p' "$unit")
@@ -89,13 +89,13 @@ echo "a job: $(ask list | tail -n 1)"
 stop
 [ -f "$root/var/lib/motifd/motifd.db" ] || fail "the database is not in /var/lib/motifd"
 
-# Ranks come with a package of their own. The same job on two of them has the numbers of one.
+# The package motifd-mpi adds ranks. The same job runs on two of them.
 packages=(motifd motifctl)
 if compgen -G "$debs/motifd-mpi_*.deb" >/dev/null; then
     packages+=(motifd-mpi)
     listed >"$work/without"
     install_needs motifd-mpi
-    listed | comm -13 "$work/without" - | sort -o "$work/mpi" - # what Open MPI brings stays, like all needs
+    listed | comm -13 "$work/without" - | sort -o "$work/mpi" - # the files of Open MPI stay too, like those of all dependencies
     sort -m "$work/before" "$work/mpi" -o "$work/before"
     cp "$debs"/motifd-mpi_*.deb "$root/debs/"
     inside sh -c 'apt-get -q -y install --no-install-recommends /debs/motifd-mpi_*.deb' >>"$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; fail "motifd-mpi does not install"; }
@@ -104,13 +104,13 @@ if compgen -G "$debs/motifd-mpi_*.deb" >/dev/null; then
     ask submit --preset dirac-hadamard --executor mpirun --ranks 2 --watch >"$work/watch2" 2>&1 || { cat "$work/watch2" "$work/log" >&2; fail "the job of two ranks failed"; }
     echo "two ranks: $(ask list | sed -n 2p)"
     stop
-    [ -z "$(find "$root/tmp" -maxdepth 1 -name 'ompi.*')" ] || fail "mpirun's folder is left in /tmp"
+    [ -z "$(find "$root/tmp" -maxdepth 1 -name 'ompi.*')" ] || fail "mpirun's folder remains in /tmp"
 fi
 
 inside apt-get -q -y remove "${packages[@]}" >>"$work/apt.log" 2>&1 || fail "the packages cannot be removed"
-[ -f "$root/var/lib/motifd/motifd.db" ] || fail "removing the package took the data"
+[ -f "$root/var/lib/motifd/motifd.db" ] || fail "removing the package deleted the data"
 inside apt-get -q -y purge "${packages[@]}" >>"$work/apt.log" 2>&1 || fail "the packages cannot be purged"
 listed | comm -13 "$work/before" - | grep -vE '^/(debs/|var/(log|cache)/|var/lib/(apt|dpkg)/|etc/(passwd|group|shadow|gshadow|subuid|subgid)-$)' >"$work/left" || true
 [ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "the purge left files"; }
 cmp -s "$work/passwd" "$root/etc/passwd" || fail "the purge left a user"
-echo "removed: the data stayed; purged: nothing is left, the user included"
+echo "removed: the data stayed; purged: no file and no user remains"

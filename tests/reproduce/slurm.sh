@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# A Slurm of one node, started and stopped here, with everything in a folder of its own: munged, slurmctld and slurmd of Debian's packages as
-# ordinary processes. deploy/slurm/motifd.sbatch runs a daemon in it; a training is submitted through its API, watched, preempted by a partition of
-# higher priority, requeued, and ends with the weights of one that nobody disturbed; a second is cancelled through the API, and the job of
-# Slurm is taken down. Then a daemon outside lets Slurm train (--executors slurm): watched, preempted and requeued, cancelled, and on two ranks;
-# a daemon that is killed finds its training again.
+# Tests the daemon with a real Slurm of one node. The script starts munged, slurmctld and slurmd of Debian's packages as ordinary processes, keeps
+# all their files in a temporary folder, and stops them at the end.
+#
+# Part 1: deploy/slurm/motifd.sbatch runs a daemon as a Slurm job. The script submits a training through the API and preempts the Slurm job from a
+# partition of higher priority. Slurm requeues the job; the training must end with the weights of an undisturbed training. The script cancels a
+# second training through the API and then ends the Slurm job.
+# Part 2: a daemon outside Slurm runs its trainings as Slurm jobs (--executors slurm). The script preempts a training, kills the daemon during
+# another (the restarted daemon must find it again), cancels a third, and runs one on two ranks.
 #
 #   tests/reproduce/slurm.sh build      as root, with the packages slurmctld slurmd slurm-client munge
 set -euo pipefail
@@ -12,7 +15,7 @@ cd "$(dirname "$0")/../.."
 for program in munged slurmctld slurmd sbatch; do
     command -v "$program" >/dev/null || { echo "skipped: $program is missing (slurmctld slurmd slurm-client munge)"; exit 77; }
 done
-[ "$(id -u)" = 0 ] || { echo "skipped: slurmd wants root"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "skipped: slurmd needs root"; exit 77; }
 
 work=$(mktemp -d /tmp/motif-slurm.XXXXXX)
 pids=()
@@ -88,7 +91,7 @@ is_up() { [ "$(sinfo -h -p low -o %T 2>/dev/null)" = idle ]; }
 until_true 60 is_up || fail "the node does not come up: $(sinfo 2>&1)"
 echo "slurm $(sinfo --version | cut -d' ' -f2): $node is idle"
 
-# An undisturbed run, by a daemon of its own.
+# The undisturbed run, in a daemon without Slurm.
 job=(submit --preset digitcircle-quick --set total_samples=20000 --set checkpoint_every=2000 --set seed=5)
 "$build/motifd" serve --listen 127.0.0.1:0 --db "$work/plain.db" --data "$work/plain" --threads-per-job 1 >"$work/plain.out" 2>"$work/plain.log" &
 daemon=$!
@@ -96,10 +99,10 @@ until_true 60 grep -qs listening "$work/plain.out" || fail "the daemon does not 
 MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" "${job[@]}" --watch >"$work/plain.watch" 2>&1 || fail "the undisturbed run failed"
 MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" export latest "$work/plain.safetensors" >/dev/null
 kill "$daemon"
-wait "$daemon" || fail "the daemon ended badly"
+wait "$daemon" || fail "the daemon did not exit with 0"
 daemon=
 
-# The same in Slurm.
+# The same run in Slurm.
 export MOTIFD_STATE=$work/motifd MOTIFD_BIN=$build
 mkdir -p "$work/motifd"
 id=$(sbatch --parsable --partition low --cpus-per-task 1 --ntasks 1 --exclusive --output "$work/job.log" --export ALL deploy/slurm/motifd.sbatch)
@@ -109,7 +112,7 @@ ask() { MOTIFD_SERVER=$(cat "$work/motifd/address") "$build/motifctl" "$@"; }
 ask "${job[@]}" >/dev/null
 steps() { ask show latest --json | python3 -c 'import json, sys; print(int((json.load(sys.stdin)["progress"] or {}).get("samples", 0)))'; }
 has_begun() { [ "$(steps)" -gt 700 ]; }
-until_true 300 has_begun || fail "the run does not begin"
+until_true 300 has_begun || fail "the training does not start"
 echo "job $id runs on the node; the training is at $(steps) samples"
 
 mv "$work/motifd/address" "$work/motifd/first-address"
@@ -145,15 +148,15 @@ until_true 60 is_gone || fail "the job does not end: $(squeue)"
 [ "$(scontrol show job "$id" | sed -n 's/.*ExitCode=\([0-9:]*\).*/\1/p')" = 0:0 ] || fail "the job did not exit 0"
 echo "the second run was cancelled; SIGTERM ended the job with 0"
 
-# A daemon outside, whose jobs are Slurm's.
+# A daemon outside Slurm that runs its trainings as Slurm jobs.
 port=$(free_port)
 start_far() {
-    rm -f "$work/far.out" # the line that is waited for
+    rm -f "$work/far.out" # an old "listening" line would end the wait below too early
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 "$build/motifd" serve --listen "127.0.0.1:$port" --db "$work/far.db" \
         --data "$work/plain" --threads-per-job 1 --executors slurm,thread --slurm-options "--partition low --exclusive --output $work/trainer.log" \
         >"$work/far.out" 2>>"$work/far.log" &
     daemon=$!
-    until_true 60 grep -qs listening "$work/far.out" || fail "the daemon outside does not start"
+    until_true 60 grep -qs listening "$work/far.out" || fail "the daemon outside Slurm does not start"
 }
 call() { MOTIFD_SERVER=http://127.0.0.1:$port "$build/motifctl" "$@"; }
 name_of() { call show latest --json | python3 -c 'import json, sys; print("motif-" + json.load(sys.stdin)["id"])'; }
@@ -164,7 +167,7 @@ same_weights() {
     call export latest "$work/far.safetensors" >/dev/null
     python3 - "$work/plain.safetensors" "$work/far.safetensors" <<'END_PYTHON' || fail "the weights differ"
 import sys
-def numbers(path): # behind the description, which names the job
+def numbers(path): # the bytes after the header, which contains the id of the job
     with open(path, "rb") as file:
         bytes_ = file.read()
     return bytes_[8 + int.from_bytes(bytes_[:8], "little"):]
@@ -180,7 +183,7 @@ other=$(sbatch --parsable --partition high --ntasks 1 --exclusive --output "$wor
 until_true 120 is_requeued || fail "the training was not requeued: $(squeue)"
 call watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the preemption"
 same_weights
-echo "job $id of the daemon outside: preempted by job $other, requeued by Slurm, the weights of the undisturbed run"
+echo "job $id of the daemon outside Slurm: preempted by job $other, requeued by Slurm; the weights of the undisturbed run"
 
 call "${job[@]}" >/dev/null
 until_true 300 has_run || fail "the run does not begin in Slurm: $(squeue)"
@@ -190,8 +193,8 @@ wait "$daemon" 2>/dev/null || true
 start_far
 call watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the daemon was killed"
 same_weights
-[ "$(scontrol show job "$id" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p')" = 0 ] || fail "the training began again"
-echo "job $id: trained on while the daemon was killed and started again; the same weights"
+[ "$(scontrol show job "$id" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p')" = 0 ] || fail "Slurm restarted the training"
+echo "job $id: continued while the daemon was killed and restarted; the same weights"
 
 call submit --preset digitcircle-quick >/dev/null
 until_true 60 has_run || true
@@ -199,17 +202,17 @@ id=$(number_of)
 call cancel latest >/dev/null
 until_true 60 was_cancelled || fail "the run in Slurm was not cancelled"
 until_true 60 is_gone || fail "job $id does not end: $(squeue)"
-echo "job $id: cancelled through the API, and gone"
+echo "job $id: cancelled through the API and removed from the queue"
 
 if [ -x "$build/motif-train-mpi" ] && srun --mpi=list 2>&1 | grep -q pmix; then
     curl -fsS "http://127.0.0.1:$port/v1/jobs" -H 'Content-Type: application/json' \
         -d '{"kind":"sparling","preset":"digitcircle-quick","ranks":2,"config":{"total_samples":400,"test_samples":50,"motif_samples":50,"seed":5}}' >/dev/null
     call watch latest >"$work/watch.log" 2>&1 || fail "two ranks in Slurm failed: $(tail -n 3 "$work/watch.log")"
-    call show latest --json | grep -q '"ranks": *2' || fail "it did not have two ranks"
+    call show latest --json | grep -q '"ranks": *2' || fail "the training did not have two ranks"
     echo "two ranks by srun --mpi=pmix: trained"
 else
     echo "skipped: two ranks (no motif-train-mpi, or no pmix in srun)"
 fi
 kill "$daemon"
-wait "$daemon" || fail "the daemon outside ended badly"
+wait "$daemon" || fail "the daemon outside Slurm did not exit with 0"
 daemon=
