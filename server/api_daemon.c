@@ -84,7 +84,7 @@ static void process_metrics(void *context, struct buf *out)
     family(out, "motifd_event_streams_total", "counter", "Event streams opened.", (double)streams.opened);
     family(out, "motifd_event_streams_refused_total", "counter", "Event streams refused because too many were open.",
            (double)streams.refused);
-    family(out, "motifd_event_streams_cut_total", "counter", "Event streams cut because nobody read them.",
+    family(out, "motifd_event_streams_cut_total", "counter", "Event streams cut because their reader took nothing.",
            (double)streams.cut);
     family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
     struct http *http = daemon->http;

@@ -448,7 +448,8 @@ static int serve_until_signal(struct daemon *daemon)
     }
 }
 
-/* Everything that a request was told is on disk already. Only the work since the last checkpoint can be lost here. */
+/* Everything that an answer acknowledged is on disk already. Only the work since the last checkpoint can be lost here.
+ */
 static void drain(struct daemon *daemon)
 {
     atomic_store(&daemon->draining, true);

@@ -143,7 +143,7 @@ static void watch(struct course *course, struct job_control *control, bool *want
     struct executor *executor = course->executor;
     const char *job = course->job->id;
     enum requested_state requested = REQUESTED_NONE;
-    double told = 0.0;
+    double signalled = 0.0;
     bool ending = false;
     while (!child_wait(&course->child, LOOK_MS, heard, course)) {
         if (!executor_must_yield(executor, job, control)) {
@@ -151,11 +151,11 @@ static void watch(struct course *course, struct job_control *control, bool *want
         }
         if (!*wanted) {
             *wanted = true;
-            told = run_now();
+            signalled = run_now();
             (void)kill(course->child.pid, course->ranks ? SIGUSR1 : SIGTERM);
         }
         (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
-        double waited = requested == REQUESTED_CANCELLED ? run_now() - told - CANCEL_GRACE_S : 0.0;
+        double waited = requested == REQUESTED_CANCELLED ? run_now() - signalled - CANCEL_GRACE_S : 0.0;
         if (waited > 0.0 && course->ranks && !ending) {
             ending = true;
             (void)kill(course->child.pid, SIGTERM);

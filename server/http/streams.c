@@ -41,8 +41,8 @@ struct stream {
     bool ended;   /* nothing follows the queued bytes */
     bool gone;    /* the peer disconnected, or the stream was cut */
     bool suspended, held;
-    bool fed;            /* already fed in this pass */
-    int64_t heard, told; /* monotonic ms of the last take and of the last queued bytes */
+    bool fed;                    /* already fed in this pass */
+    int64_t taken_at, queued_at; /* monotonic ms of the last take and of the last queued bytes */
 };
 
 struct written { /* a formatted event */
@@ -97,7 +97,7 @@ static bool has_room(const struct stream *stream)
 static void queue_bytes(struct stream *stream, const char *bytes, size_t count, int64_t now)
 {
     if (waiting(stream) == 0) {
-        stream->heard = now; /* the time limit of the reader starts here */
+        stream->taken_at = now; /* the time limit of the reader starts here */
     }
     if (stream->taken >= STREAM_BYTES / 2) {
         stream->queue.size -= stream->taken;
@@ -105,7 +105,7 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
         stream->taken = 0;
     }
     buf_append(&stream->queue, bytes, count);
-    stream->told = now;
+    stream->queued_at = now;
     if (stream->queue.failed) { /* out of memory: the client reconnects */
         stream->ended = true;
     }
@@ -230,9 +230,9 @@ static void look_after(struct streams *streams, struct stream *stream, int64_t n
 {
     if (stream->suspended && !stream->gone && peer_is_gone(stream->line.fd)) {
         stream->gone = true;
-    } else if (waiting(stream) == 0 && !stream->ended && now - stream->told >= streams->options.heartbeat_ms) {
+    } else if (waiting(stream) == 0 && !stream->ended && now - stream->queued_at >= streams->options.heartbeat_ms) {
         queue_bytes(stream, ":\n\n", 3, now);
-    } else if (waiting(stream) > 0 && !stream->gone && now - stream->heard >= streams->options.stall_ms) {
+    } else if (waiting(stream) > 0 && !stream->gone && now - stream->taken_at >= streams->options.stall_ms) {
         stream->gone = true;
         streams->stats.cut++;
         stream->line.cut(stream->line.context);
@@ -418,7 +418,7 @@ ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
         got = (ptrdiff_t)(there < count ? there : count);
         memcpy(to, stream->queue.data + stream->taken, (size_t)got);
         stream->taken += (size_t)got;
-        stream->heard = now_ms();
+        stream->taken_at = now_ms();
         if (waiting(stream) == 0) {
             buf_clear(&stream->queue);
             stream->taken = 0;

@@ -147,8 +147,8 @@ def main(motifd):
         check("events: a job from its beginning to its end", follows_a_job, daemon)
         check("events: begin where they are asked to", begins_where_asked, daemon)
         check("events: 64 streams and no more", has_a_limit, daemon)
-        thread = check("events: quiet streams beat, stuck readers are cut", beats_and_cuts, daemon)
-        check("events: end with the daemon and go on with the next", ends_with_the_daemon, daemon, thread)
+        thread = check("events: quiet streams get comments, stuck readers are cut", beats_and_cuts, daemon)
+        check("events: end with the daemon and continue with the next", ends_with_the_daemon, daemon, thread)
         daemon.end()
 
 
