@@ -15,8 +15,7 @@
 #include "core/data/uploads/collection_show.h"
 #include "tests/support/fault.h"
 
-/* ---- what is said, as text: key{...}, key[...], key=value, each with a blank behind -------------------------------
- */
+/* The description as text: key{...}, key[...], key=value, each followed by a space. */
 
 static void said(void *to, const char *key, const char *what)
 {

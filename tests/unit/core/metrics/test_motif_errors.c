@@ -32,7 +32,7 @@ static struct box box_of(int symbol, int row, int col)
 
 /* One picture whose counts are done by hand (boxes are 5 x 5, windows 11 x 11):
  *   A symbol 0 at (6, 6):   channel 2 with 1.0 and channel 0 with 0.5 inside the box
- *   B symbol 1 at (6, 9):   overlaps A; the motif at (6, 8) lies in both and goes to A in BOXES
+ *   B symbol 1 at (6, 9):   overlaps A; the motif at (6, 8) is in both and belongs to A in BOXES
  *   C symbol 2 at (18, 20): nothing in the box, but channel 1 at (18, 24) in the window
  *   and channel 3 at (0, 29), far from everything. */
 static const struct box by_hand_boxes[] = {{0, 4, 9, 4, 9, 6, 6}, {1, 4, 9, 7, 12, 6, 9}, {2, 16, 21, 18, 23, 18, 20}};
