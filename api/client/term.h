@@ -19,6 +19,7 @@ struct term {
     int columns; /* width of the terminal; 100 when it is not a terminal */
     bool failed; /* output is incomplete: no memory, or a write failed */
 };
+/* Finds out what `stream` can show. */
 void term_init(struct term *term, FILE *stream);
 /* Writes a buffer to the stream and empties it. */
 void term_flush(struct term *term, struct buf *out);
@@ -31,6 +32,7 @@ enum term_style term_state_style(const char *state);
 
 /* Colours of motif channels as 0xRRGGBB; they repeat after TERM_CHANNEL_COLOURS. */
 #define TERM_CHANNEL_COLOURS 12
+/* The colour of a channel. */
 unsigned term_channel_colour(int channel);
 /* The letter of a channel: 0-9, a-z, A-Z, then '*'. */
 char term_channel_letter(int channel);

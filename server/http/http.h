@@ -52,6 +52,7 @@ struct http_stats {
     uint64_t refused_often; /* requests answered 429 because of the rate limit */
     uint64_t refused_full;  /* requests answered 429 because the queue of the handler threads was full */
 };
+/* Copies the counters. Any thread. */
 void http_stats_read(struct http *http, struct http_stats *out);
 
 #endif

@@ -19,8 +19,10 @@ extern const struct setting settings_table[];
 extern const size_t settings_count;
 #define SETTINGS_MAX 48
 
+/* Sets a setting from text. Returns false and fills `detail` when the value is not allowed. */
 bool settings_set(const struct setting *setting, struct settings *settings, const char *value, char *detail,
                   size_t detail_bytes);
+/* Writes the name of a setting in the environment, or its key in the file. */
 void settings_name_in(const struct setting *setting, bool environment, char *out, size_t out_bytes);
 
 #endif

@@ -1,3 +1,4 @@
+/* Requests over libcurl and over raw sockets, and shorthands for JSON answers. */
 #include "tests/harness/client.h"
 
 #include <arpa/inet.h>

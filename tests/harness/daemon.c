@@ -1,3 +1,4 @@
+/* Starts, signals and stops a real motifd in a child process, and runs its other commands. */
 #include "tests/harness/daemon.h"
 
 #include <dirent.h>

@@ -18,8 +18,8 @@ struct daemon_process {
 
 /* Makes a fresh folder under TMPDIR. The environment variable MOTIFD names the binary. */
 void daemon_init(struct daemon_process *daemon);
-/* Starts `motifd serve` with further arguments (NULL-terminated, NULL for none) and waits for the line
- * that says the port. False when it ended before (its exit code is then in *exit_code, if not NULL). */
+/* Starts `motifd serve` with further arguments (ended by NULL; NULL for none) and waits for the line with the address.
+ * Returns false when the daemon ended first; its exit code is then in *exit_code, unless that is NULL. */
 bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
 /* The two halves of daemon_start(), for tests that kill the daemon between them. */
 void daemon_spawn(struct daemon_process *daemon, const char *const *args);

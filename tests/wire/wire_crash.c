@@ -1,5 +1,5 @@
-/* A daemon that dies of a signal of its own leaves a report, dies of that signal, and its jobs go on with the next
- * start. */
+/* A daemon that dies of a crash signal leaves a report and keeps the signal's exit status; its jobs continue at the
+ * next start. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* motifctl as a program against a server that plays a script: lost answers, broken downloads, restarts, refusals.
- * What a real daemon answers is tested in tests/wire; here it is what no real daemon does on request.
+/* motifctl against a scripted server: lost answers, interrupted downloads, restarts, refusals. tests/wire covers the
+ * answers of a real daemon; these tests cover what a real daemon does not do on request.
  *
  * usage: test_motifctl_http MOTIFCTL */
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-/* The console, both of its ends: words there and answers back, who is not answered, who is slow, what is in the way
- * of the socket; descriptors, memory and threads that are not to be had. */
+/* Both ends of the console: requests and answers, refused users, slow clients, files in the place of the socket;
+ * missing descriptors, memory and threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

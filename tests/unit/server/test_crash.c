@@ -1,6 +1,6 @@
-/* What a daemon leaves when a signal ends it: a report beside its database with the signal, the place, the job and
- * the last lines of the log; and nothing where it ends well. Each in a child, which ends by exit() where the signal
- * itself would end it (--wrap=raise). */
+/* The report of a crash: it is beside the database and contains the signal, the address, the job and the last lines of
+ * the log. A normal end leaves none. Each test runs in a child, which exits where the signal would end it
+ * (--wrap=raise). */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Programs as children: what they get, what they say line by line, how they end in words; programs that are not
- * there, descriptors and memory that are not to be had. */
+/* Child processes: their environment and input, their output line by line, how they end; programs that do not exist,
+ * missing descriptors and memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What a killed mpirun leaves is taken away, and nothing else: not another's folder or memory, not what is older, not
- * what somebody has in his memory. */
+/* The cleanup after a killed mpirun removes its leftovers and nothing else: no folder or memory of others, nothing
+ * older, nothing that a process still maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Scheduler and executor over a real store, with a method whose result shows every step that was lost or
- * done twice. Clean under the thread sanitizer. */
+/* Scheduler and executor on a real store, with a method whose result shows every lost or repeated step. Free of reports
+ * of the thread sanitizer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
