@@ -1,7 +1,7 @@
 // A job's form, made from the tables of /v1/kinds. The daemon judges: each change is a dry run, and a fault that it finds
 // stands at the field that its pointer names.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind } from "../api";
+import { get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind, type Preset } from "../api";
 import { bytes, duration, number } from "../format";
 import { go, note, route } from "../router";
 import { Choice, Facts, Fault, Section, useLoad } from "../ui/base";
@@ -59,17 +59,21 @@ function useJudge(body: Record<string, Json> | null) {
   return state;
 }
 
+/** Of a kind without presets: the defaults of its fields. */
+const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default", settings: {}, config: {} };
+
 function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
   const q = route.value.query;
   const kind = all.find((k) => k.kind === (q.get("kind") ?? like?.kind)) ?? all[0];
-  const presetName = q.get("preset") ?? (like?.kind === kind.kind ? like.preset ?? kind.presets[0].name : kind.presets[0].name);
-  const preset = kind.presets.find((p) => p.name === presetName) ?? kind.presets[0];
+  const presets = kind.presets.length > 0 ? kind.presets : [NO_PRESET];
+  const presetName = q.get("preset") ?? (like?.kind === kind.kind ? like.preset ?? presets[0].name : presets[0].name);
+  const preset = presets.find((p) => p.name === presetName) ?? presets[0];
   const [texts, setTexts] = useState<Texts>(() => (like && like.kind === kind.kind ? Object.fromEntries(Object.entries(like.config).filter(([n, v]) => preset.config[n] !== undefined && preset.config[n] !== v).map(([n, v]) => [n, String(v)])) : {}));
   const [name, setName] = useState(""), [priority, setPriority] = useState("0"), [search, setSearch] = useState("");
   const [failed, setFailed] = useState<unknown>(null), [busy, setBusy] = useState(false);
   const key = useRef(idempotencyKey());
   const config = Object.fromEntries(kind.fields.filter((f) => texts[f.name] !== undefined).map((f) => [f.name, value(f, texts[f.name])]));
-  const body: Record<string, Json> = { kind: kind.kind, preset: preset.name, config };
+  const body: Record<string, Json> = { kind: kind.kind, preset: preset === NO_PRESET ? null : preset.name, config };
   if (name.trim()) body.name = name.trim();
   if (priority.trim() !== "0") body.priority = Number.isFinite(Number(priority)) && priority.trim() ? Number(priority) : priority;
   const judged = useJudge(body);
@@ -105,7 +109,7 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
         <Section title="What">
           <div class="grid-fields">
             <Choice label="Kind" value={kind.kind} options={all.map((k) => [k.kind, k.kind])} onChange={(v) => pick({ kind: v, preset: null })} />
-            <Choice label="Preset" value={preset.name} options={kind.presets.map((p) => [p.name, p.name])} onChange={(v) => pick({ kind: kind.kind, preset: v })} />
+            <Choice label="Preset" value={preset.name} options={presets.map((p) => [p.name, p.name])} onChange={(v) => pick({ kind: kind.kind, preset: v })} />
             <label class="choice"><span>Name</span><input value={name} maxLength={127} placeholder={preset.name} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
             <label class="choice"><span>Priority</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
           </div>
