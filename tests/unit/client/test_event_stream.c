@@ -1,5 +1,5 @@
-#include <stdarg.h>
 /* The parser of server-sent events: whole streams in pieces of every size. */
+#include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
