@@ -150,7 +150,7 @@ static void stored_bytes_of_jobs_count_against_the_token(void **state)
     await(id, "succeeded"); /* its checkpoint and its pictures are more than a thousand bytes */
     ask(guest, "POST", "/v1/jobs", NULL, SMALL(""), &reply);
     assert_problem(&reply, 403);
-    assert_non_null(strstr(json_text(reply.json, "detail"), "may keep 1000"));
+    assert_non_null(strstr(json_text(reply.json, "detail"), "the limit is 1000"));
     reply_close(&reply);
     make_job(other, SMALL(""), strange);
     job_path(path, id, "");

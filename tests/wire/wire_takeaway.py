@@ -391,7 +391,7 @@ def channels_are_shown(daemon, other, folder, job):
                              ("?checkpoint=some", 400), ("?checkpoint=99", 404)):
         assert daemon.ask("GET", path + question)[0] == status, question
     shown = control(daemon, folder, "channels", job, "1", "--samples", "25", "--first", "3", "--png", "one.png")
-    assert shown.returncode == 0 and f"active at {(maps[..., 1] > 0).sum()} places" in shown.stdout, shown
+    assert shown.returncode == 0 and f"active at {(maps[..., 1] > 0).sum()} positions" in shown.stdout, shown
     assert "SYMBOL" in control(daemon, folder, "channels", job).stdout and os.path.getsize(os.path.join(folder, "one.png")) > 1000
     assert control(daemon, folder, "channels", job, "9").returncode == 2
 
