@@ -39,7 +39,7 @@ as_root() {
 # prevents that packages start services meanwhile. The output of apt-get is shown when it fails.
 install_packages() {
     local missing log guard=/usr/sbin/policy-rc.d made=no status=0
-    command -v dpkg-query >/dev/null || die "this script knows Debian's package tools only"
+    command -v dpkg-query >/dev/null || die "this script needs Debian's package tools (dpkg, apt-get)"
     # shellcheck disable=SC2046
     missing=$(packages_missing $(packages_of "$@"))
     [ -n "$missing" ] || return 0
@@ -60,7 +60,7 @@ install_packages() {
     [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
 }
 
-# configure_tree DIR CC [meson options]: once; the options may change later.
+# configure_tree DIR CC [meson options]: configures the build folder DIR if it is new, else changes the given options.
 configure_tree() {
     local dir=$1 compiler=$2
     shift 2
@@ -72,7 +72,7 @@ configure_tree() {
     fi
 }
 
-# The same, and compiles everything.
+# build_tree DIR CC [meson options]: configures DIR in the same way and compiles everything.
 build_tree() {
     configure_tree "$@" && ninja -C "$1"
 }

@@ -1,13 +1,13 @@
-/* Included before each file that deploy/tidy looks at: what clang's analyzer cannot know from a declaration. Nothing is
- * built with it. */
+/* deploy/tidy includes this header before each file that it checks. It gives clang's analyzer facts that declarations do
+ * not express. No build uses it. */
 #include <cjson/cJSON.h>
 
 #include "core/base/error.h"
 
-/* Returns its code, so what follows a failure is not reached. */
+/* error_set returns `code`, so the analyzer does not follow the path of success after a failure. */
 #define error_set(err, code, ...) ((void)(error_set)((err), (code), __VA_ARGS__), (code))
 
-/* What is of a kind is there. */
+/* An item that has a type is not NULL. */
 #define cJSON_IsString(item) ((item) != NULL && (cJSON_IsString)(item))
 #define cJSON_IsNumber(item) ((item) != NULL && (cJSON_IsNumber)(item))
 #define cJSON_IsArray(item) ((item) != NULL && (cJSON_IsArray)(item))

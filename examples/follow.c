@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The state of the event stream over several connections. */
 struct follow {
-    char line[65536]; /* the part of a line that has arrived */
+    char line[65536]; /* the received part of the current line */
     size_t used;
     char type[32], last[32];
     bool ended;
@@ -47,7 +48,8 @@ static size_t on_stream(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* POST /v1/jobs; the id is the first member of the answer. */
+/* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. False: the daemon refused the job.
+ */
 static bool submit(const char *server, const char *body, char id[32])
 {
     char url[256], answer[64] = "";
@@ -58,7 +60,7 @@ static bool submit(const char *server, const char *body, char id[32])
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* drops what does not fit */
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* cuts an answer that is longer than `answer` */
     (void)curl_easy_perform(curl);
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -68,7 +70,8 @@ static bool submit(const char *server, const char *body, char id[32])
     return status == 201 && sscanf(answer, "{\"id\":\"%26[0-9A-Z]\"", id) == 1;
 }
 
-/* Reads the stream over one connection. False: the daemon refuses it for good. */
+/* Reads the stream over one connection. False: there are no further events (204) or no such job (404), so do not retry.
+ */
 static bool stream(const char *server, const char *id, struct follow *follow)
 {
     char url[256], seen[64];
@@ -104,11 +107,11 @@ int main(int argc, char **argv)
     curl_global_init(CURL_GLOBAL_DEFAULT);
     snprintf(id, sizeof(id), "%s", argv[2]);
     if (argv[2][0] == '{' && !submit(argv[1], argv[2], id)) {
-        fprintf(stderr, "the job was not taken\n");
+        fprintf(stderr, "the daemon refused the job\n");
         return 1;
     }
     while (!follow.ended && stream(argv[1], id, &follow))
         if (!follow.ended)
-            sleep(1); /* the server was away: go on behind the last event */
+            sleep(1); /* the daemon did not answer: retry after the last event received */
     return follow.ended ? 0 : 1;
 }

@@ -20,13 +20,13 @@ LETTERS = {"A": "A", "C": "C", "G": "G", "T": "T", "W": "AT", "R": "AG", "Y": "C
 
 
 def bound(sequence):
-    """(position, name) of every site in the sequence, planted or not."""
+    """Returns (position, name) of every site in the sequence, planted or random."""
     return [(at, name) for name, site in SITES.items() for at in range(len(sequence) - len(site) + 1)
             if all(base in LETTERS[letter] for base, letter in zip(sequence[at:], site))]
 
 
 def record(rng):
-    """A sequence with no to four sites that do not overlap, and (position, name) of its sites from left to right."""
+    """Returns a sequence with zero to four sites that do not overlap, and (position, name) of its sites from left to right."""
     while True:
         bases = [rng.choice("ACGT") for _ in range(LENGTH)]
         planted, taken = [], set()

@@ -22,7 +22,7 @@ SHAPES = {
 
 
 def png(rows):
-    """An 8-bit grey picture as the bytes of a PNG file."""
+    """Returns the bytes of a PNG file with these rows of 8-bit grey values."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
@@ -31,7 +31,7 @@ def png(rows):
 
 
 def picture(rng):
-    """Grey noise with one to four different shapes that do not touch: (rows, names)."""
+    """Returns (rows, names) of a picture: grey noise with one to four different shapes that do not touch."""
     rows = [[rng.randrange(90) for _ in range(SIDE)] for _ in range(SIDE)]
     names, places = rng.sample(sorted(SHAPES), rng.randint(1, 4)), []
     for name in names:

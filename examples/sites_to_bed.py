@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Asks a trained model where its motifs are in the sequences of a FASTA file and writes them as BED lines: sequence, first and
-last position that the motif model saw, channel, value.
+"""Queries a trained model for its motifs in the sequences of a FASTA file and prints them as BED lines: sequence, start and end of
+the positions that the motif model saw, channel, value.
 
 usage: sites_to_bed.py URL JOB FILE.fa [COUNT]        (COUNT: the first COUNT sequences only)
 
@@ -9,7 +9,7 @@ import json
 import sys
 import urllib.request
 
-BATCH = 64  # sequences of one request; the daemon takes up to 256
+BATCH = 64  # sequences per request; the daemon accepts up to 256
 
 
 def records(path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a model and asks it where its motifs are, with Python's standard library only.
+"""Trains a model and queries its motifs, with Python's standard library only.
 
 usage: train.py URL [FIELD=VALUE ...]"""
 import json
@@ -16,7 +16,7 @@ def ask(method, path, body=None):
     try:
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
-    except urllib.error.HTTPError as error:  # problem+json: every fault with the name of its field
+    except urllib.error.HTTPError as error:  # problem+json lists every fault with the name of its field
         problem = json.load(error)
         sys.exit("\n".join([problem["detail"]] + [f"{e['pointer']}: {e['detail']}" for e in problem.get("errors", [])]))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every metric that the board and the rules name is one that the daemon's source makes, or a program beside it.
+"""Checks that the sources of the daemon contain every metric that the Grafana board and the alert rules name.
 
-    names.py ROOT [METRICS]     METRICS: what GET /metrics answered, to be held against instead of the source"""
+    names.py ROOT [METRICS]     METRICS: a file with the answer to GET /metrics, to check against instead of the sources"""
 import json
 import pathlib
 import re

@@ -221,7 +221,7 @@ def main():
         parser.error("there is no row %s; --list prints all rows" % ", ".join(sorted(unknown)))
     for place, name in enumerate(options.rows):
         if name in FROM and FROM[name] not in options.rows[:place]:
-            parser.error("%s starts from the weights of %s; name %s before it" % (name, FROM[name], FROM[name]))
+            parser.error("%s starts from the weights of %s, which must come before it in --rows" % (name, FROM[name]))
     os.makedirs(options.out, exist_ok=True)
     if options.url:
         return 0 if work(options, options.url) else 1
