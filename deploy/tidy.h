@@ -1,5 +1,5 @@
-/* deploy/tidy includes this header before each file that it checks. It gives clang's analyzer facts that declarations do
- * not express. No build uses it. */
+/* deploy/tidy includes this header before each file that it checks. It gives clang's analyzer facts that declarations
+ * do not express. No build uses it. */
 #include <cjson/cJSON.h>
 
 #include "core/base/error.h"

@@ -48,8 +48,7 @@ static size_t on_stream(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. False: the daemon refused the job.
- */
+/* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. False: refused. */
 static bool submit(const char *server, const char *body, char id[32])
 {
     char url[256], answer[64] = "";
@@ -70,8 +69,7 @@ static bool submit(const char *server, const char *body, char id[32])
     return status == 201 && sscanf(answer, "{\"id\":\"%26[0-9A-Z]\"", id) == 1;
 }
 
-/* Reads the stream over one connection. False: there are no further events (204) or no such job (404), so do not retry.
- */
+/* Reads the stream over one connection. False: the job has ended (204) or does not exist (404). */
 static bool stream(const char *server, const char *id, struct follow *follow)
 {
     char url[256], seen[64];
