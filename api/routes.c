@@ -10,6 +10,7 @@
 #include "api/jobs/jobs.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
+#include "core/data/uploads/collection.h"
 #include "storage/storage.h"
 
 #define JSON "application/json"
@@ -19,10 +20,6 @@
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
-static const char *const dataset_types[] = {
-    "application/x-npz", "application/x-npy",        "text/csv", "text/tab-separated-values", "application/x-tar",
-    "text/x-fasta",      "application/octet-stream", NULL};
-static const char *const dataset_formats[] = {"npz", "npy", "csv", "tar", "fasta", NULL};
 static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
@@ -72,7 +69,7 @@ static const struct api_parameter bundle_query[] = {
 };
 
 static const struct api_parameter dataset_query[] = {
-    {PARAMETER_CHOICE, "format", 0, 0, dataset_formats, "what is sent, where the Content-Type does not say it"},
+    {PARAMETER_CHOICE, "format", 0, 0, collection_format_names, "what is sent, where the Content-Type does not say it"},
     {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: the column that is the label (label, labels, class or target)"},
     {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: the column that splits are made by (group or split)"},
     {PARAMETER_CHOICE, "layout", 0, 0, layouts,
@@ -329,7 +326,7 @@ const struct api_route api_routes[] = {
     GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list,
         "Data sets that were uploaded"),
     {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false,
-     dataset_types, NULL, dataset_query, put_answers, datasets_put},
+     collection_media_types, NULL, dataset_query, put_answers, datasets_put},
     GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
         "Shapes, vocabulary and statistics of a data set"),
     GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,

@@ -56,8 +56,9 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
     if (!request->format)
-        respond_problem(x, PROBLEM_MEDIA_TYPE,
-                        "Name the format of the upload in Content-Type or in ?format=: npz, npy, csv, tar or fasta.");
+        respond_problem(
+            x, PROBLEM_MEDIA_TYPE,
+            "Name the format of the upload in Content-Type or in ?format=; /openapi.json lists the formats.");
     else if (hash && !hash_good(hash))
         respond_problem(x, PROBLEM_BAD_QUERY, "sha256 must be 64 hexadecimal digits.");
     else if (request->offset > 0 && !hash)

@@ -69,13 +69,15 @@ struct collection_options {
     bool channels_first; /* arrays of four dimensions are [n][channels][rows][cols], not [n][rows][cols][channels] */
 };
 
-/* A format. A new one needs one file and one line in collection_formats.c. */
+/* A format. A new one needs one file and, in collection_formats.c, one line and its names. */
 struct collection_format {
     const char *name; /* "npz" */
     const char *media_type;
     enum status (*read)(const struct source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };
+extern const char *const collection_format_names[]; /* of all formats; NULL-terminated */
+extern const char *const collection_media_types[];  /* that an upload may have; NULL-terminated */
 const struct collection_format *const *collection_formats(size_t *count);
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
 
