@@ -157,7 +157,7 @@ struct storage_submit {
     int64_t source_checkpoint;
     const char *owner;       /* NULL is the same as "" */
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
-    const char *key;         /* idempotency key; NULL: none */
+    const char *key;         /* idempotency key, one of the owner's; NULL: none */
     uint8_t fingerprint[32]; /* of the request; only used with a key */
 };
 
@@ -169,7 +169,8 @@ enum storage_submit_outcome {
                            request */
 };
 
-/* Stores a new job and its idempotency key in one transaction. A key expires after a week. The retention rule keeps
+/* Stores a new job and its idempotency key in one transaction. Keys of different owners are independent: a key never
+ * finds the job of another owner. A key expires after a week. The retention rule keeps
  * the source checkpoint until the new job is finished. UNAVAILABLE: queue_limit is reached (a repeated request is
  * still answered). NOT_FOUND: the source job or checkpoint does not exist. */
 enum status storage_job_submit(struct storage *storage, const struct storage_submit *submit, char id[STORAGE_ID],

@@ -211,6 +211,8 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
 /* job_row.c */
+/* Returns `text`, or "" for NULL. */
+const char *or_empty(const char *text);
 /* Returns the internal number of a job. NOT_FOUND: no job has this id. */
 enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err);
 /* Adds a job with this id and returns its number. job->id and the versions are ignored: a new job has version 1. NULL

@@ -40,11 +40,13 @@ static const char tables[] =
     "CREATE INDEX job_by_source ON job(source_job, id) WHERE source_job <> '';"
     "CREATE INDEX job_by_owner ON job(owner) WHERE owner <> '' AND state IN ('queued', 'running', 'paused');"
 
+    /* Each token has keys of its own: a key finds only jobs that the same owner submitted. */
     "CREATE TABLE idempotency("
-    "  key TEXT PRIMARY KEY,"
+    "  owner TEXT NOT NULL, key TEXT NOT NULL,"
     "  fingerprint BLOB NOT NULL CHECK (length(fingerprint) = 32),"
     "  job INTEGER NOT NULL REFERENCES job(num) ON DELETE CASCADE,"
-    "  created_at INTEGER NOT NULL"
+    "  created_at INTEGER NOT NULL,"
+    "  PRIMARY KEY (owner, key)"
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX idempotency_by_job ON idempotency(job);"
     "CREATE INDEX idempotency_by_age ON idempotency(created_at);"

@@ -87,8 +87,8 @@ static enum status find_key(struct db *db, struct submit *s, bool *found, struct
     *found = false;
     enum status status = db_query(db, &stmt, err,
                                   "SELECT k.fingerprint, j.id FROM idempotency k JOIN job j ON j.num = k.job "
-                                  "WHERE k.key = ? AND k.created_at > ?",
-                                  "ti", s->in->key, clock_now_ms() - KEY_LIFE_MS);
+                                  "WHERE k.owner = ? AND k.key = ? AND k.created_at > ?",
+                                  "tti", or_empty(s->in->owner), s->in->key, clock_now_ms() - KEY_LIFE_MS);
     if (status != STATUS_OK || !db_row(db, stmt, &status, err))
         return status;
     const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
@@ -105,13 +105,14 @@ static enum status keep_key(struct db *db, const struct storage_submit *in, int6
 {
     /* Deletes a few expired keys with each new key, so that their number falls. A valid key of the same name cannot
      * exist here, because find_key() has looked for it. */
-    enum status status = db_run(db, err,
-                                "DELETE FROM idempotency WHERE key IN "
-                                "(SELECT key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
-                                "i", now - KEY_LIFE_MS);
+    enum status status =
+        db_run(db, err,
+               "DELETE FROM idempotency WHERE (owner, key) IN "
+               "(SELECT owner, key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
+               "i", now - KEY_LIFE_MS);
     if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?)", "tbii", in->key,
-                        (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
+        status = db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?)", "ttbii",
+                        or_empty(in->owner), in->key, (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
     return status;
 }
 

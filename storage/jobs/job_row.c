@@ -12,7 +12,7 @@ enum status job_number(struct db *db, const char *id, int64_t *number, struct er
     return status;
 }
 
-static const char *or_empty(const char *text)
+const char *or_empty(const char *text)
 {
     return text != NULL ? text : "";
 }

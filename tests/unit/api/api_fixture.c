@@ -358,7 +358,8 @@ int ask_bytes(struct api_fixture *f, const char *method, const char *target, con
                                   .header_context = f,
                                   .body = body,
                                   .body_bytes = bytes,
-                                  .scope = f->scope};
+                                  .scope = f->scope,
+                                  .who = f->who};
     api_handle(f->api, &request, &f->response);
     f->open = true;
     f->header_count = 0;

@@ -45,6 +45,7 @@ struct api_fixture {
     const char *headers[16][2];
     size_t header_count;
     enum api_scope scope;
+    const char *who; /* name of the token that the requests use; NULL: none */
     struct api_response response;
     bool open;  /* the response must be closed */
     char *body; /* of the response, NUL-terminated, read() included */

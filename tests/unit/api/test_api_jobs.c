@@ -76,6 +76,33 @@ static void repeated_key_returns_the_first_job(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 2);
 }
 
+/* Another token with the same key gets its own job, and neither the first token's job nor its id in an error. */
+static void idempotency_keys_belong_to_a_token(void **state)
+{
+    struct api_fixture *f = *state;
+    char first[STORAGE_ID], second[STORAGE_ID], third[STORAGE_ID];
+    f->who = "anna";
+    header(f, "Idempotency-Key", "key-1");
+    submit_job(f, ECHO, first);
+    f->who = "bob";
+    header(f, "Idempotency-Key", "key-1"); /* the same request */
+    submit_job(f, ECHO, second);
+    assert_null(answer_header(f, "Idempotency-Replayed"));
+    assert_string_not_equal(second, first);
+    f->who = NULL;
+    header(f, "Idempotency-Key", "key-1"); /* another request */
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"seed\":9}}", third);
+    f->who = "anna";
+    header(f, "Idempotency-Key", "key-1");
+    assert_int_equal(ask(f, "POST", "/v1/jobs", ECHO), 201);
+    assert_string_equal(text_at(f, "/id"), first);
+    f->who = "bob";
+    header(f, "Idempotency-Key", "key-1");
+    (void)ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"config\":{\"seed\":2}}");
+    assert_problem(f, 422, "idempotency-key-reused");
+    assert_non_null(strstr(f->body, second));
+}
+
 static void full_queue_and_drain_refuse_new_jobs(void **state)
 {
     struct api_fixture *f = *state;
@@ -341,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(submitted_job_has_a_document_and_a_location, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(repeated_key_returns_the_first_job, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(idempotency_keys_belong_to_a_token, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(full_queue_and_drain_refuse_new_jobs, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(pages_show_every_job_once, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(lists_filter_and_refuse_foreign_cursors, api_setup, api_teardown),

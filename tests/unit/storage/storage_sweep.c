@@ -59,7 +59,7 @@ static const char *const tables[] = {
     "owner, "
     "source_checkpoint FROM job ORDER BY num",
     "SELECT what, number, bytes FROM tally ORDER BY what",
-    "SELECT key, job, hex(fingerprint) FROM idempotency ORDER BY key",
+    "SELECT owner, key, job, hex(fingerprint) FROM idempotency ORDER BY owner, key",
     "SELECT job, seq, step, coalesce(density, ''), bytes, hex(sha256), stage_end, pinned, complete FROM checkpoint "
     "ORDER BY job, seq",
     "SELECT c.job, c.seq, k.id & 1048575, length(k.data) FROM chunk AS k JOIN checkpoint AS c ON c.id = k.id >> 20 "
