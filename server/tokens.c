@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/base/arena.h"
+#include "core/base/utf8.h"
 #include "server/http/auth.h"
 
 /* The audit log records a change before and after it is tried, as for changes over HTTP. */
@@ -87,6 +88,15 @@ static void add_day(struct buf *out, int64_t ms, const char *none)
     buf_format(out, "  %-12s", ms == 0 ? none : text);
 }
 
+/* Escapes control characters: a database of an earlier build can contain any name. */
+static void add_name(struct buf *out, const char *name)
+{
+    size_t start = out->size;
+    utf8_escape(out, name, strlen(name), UTF8_FOR_TERMINAL);
+    size_t width = out->size - start;
+    buf_format(out, "%*s", width < 24 ? (int)(24 - width) : 0, "");
+}
+
 static enum status list(struct storage *storage, struct buf *out, struct error *err)
 {
     struct arena arena;
@@ -95,7 +105,8 @@ static enum status list(struct storage *storage, struct buf *out, struct error *
     arena_init(&arena, 4096, 0);
     enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        buf_format(out, "%-24s %-8s", tokens[i].name, auth_scope_name((enum api_scope)tokens[i].scope));
+        add_name(out, tokens[i].name);
+        buf_format(out, " %-8s", auth_scope_name((enum api_scope)tokens[i].scope));
         add_day(out, tokens[i].created_at, "");
         add_day(out, tokens[i].expires_at, "for ever");
         buf_format(out, "%s\n", tokens[i].revoked ? "revoked" : "");

@@ -25,18 +25,65 @@ double json_number(const cJSON *object, const char *name)
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
+/* Replaces a string of a tree by its escaped form. */
+static void escape_string(char **text)
+{
+    struct buf shown;
+    size_t bytes = *text ? strlen(*text) : 0;
+    if (utf8_printable(*text, bytes))
+        return;
+    buf_init(&shown, 12 * bytes + 1);
+    utf8_escape(&shown, *text, bytes, UTF8_FOR_TERMINAL);
+    char *made = buf_take(&shown, NULL); /* NULL without memory: no text is shown then */
+    cJSON_free(*text);
+    *text = made;
+}
+
+/* cJSON limits the depth of a tree to 1000. */
+static void escape_strings(cJSON *item) /* NOLINT(misc-no-recursion) */
+{
+    for (; item; item = item->next) {
+        escape_string(&item->string);
+        escape_string(&item->valuestring);
+        escape_strings(item->child);
+    }
+}
+
+cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes)
+{
+    cJSON *json = text ? cJSON_ParseWithLength(text, bytes) : NULL;
+    if (json && !ctl->json)
+        escape_strings(json);
+    return json;
+}
+
 /* --- saying what is wrong --- */
+
+/* Messages of libraries and, with --json, problems of the server come here unescaped. */
+static void escape_lines(struct buf *out, const char *text)
+{
+    for (size_t line; *text; text += line) {
+        line = strcspn(text, "\n");
+        utf8_escape(out, text, line, UTF8_FOR_TERMINAL);
+        if (text[line] == '\n') {
+            buf_text(out, "\n");
+            line++;
+        }
+    }
+}
 
 static void complain(struct ctl *ctl, const char *text)
 {
     struct buf out;
-    buf_init(&out, 1 << 20);
+    buf_init(&out, 4u << 20);
     term_style(&out, ctl->err.colour, STYLE_RED);
     buf_text(&out, "error:");
     term_style(&out, ctl->err.colour, STYLE_PLAIN);
-    buf_format(&out, " %s\n", text);
-    if (out.failed) /* no memory for a coloured message */
-        fprintf(ctl->err.stream, "error: %s\n", text);
+    buf_text(&out, " ");
+    escape_lines(&out, text);
+    buf_text(&out, "\n");
+    if (out.failed)
+        fputs("error: no memory for the message\n", ctl->err.stream);
     term_flush(&ctl->err, &out);
     buf_close(&out);
 }
@@ -75,7 +122,7 @@ static int exit_of(long status)
 
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
 {
-    cJSON *problem = answer->body.data ? cJSON_ParseWithLength(answer->body.data, answer->body.size) : NULL;
+    cJSON *problem = ctl_parse(ctl, answer->body.data, answer->body.size);
     const char *title = json_string(problem, "title"), *detail = json_string(problem, "detail");
     const cJSON *fault = NULL;
     struct buf text;
@@ -114,7 +161,7 @@ int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_an
     if (answer->status < 200 || answer->status >= 300)
         return ctl_refused(ctl, answer);
     if (json && answer->body.size > 0) {
-        *json = cJSON_ParseWithLength(answer->body.data, answer->body.size);
+        *json = ctl_parse(ctl, answer->body.data, answer->body.size);
         if (!*json) {
             complain(ctl, "the server's answer is not JSON; is it motifd?");
             return CTL_FAILED;
@@ -165,7 +212,13 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
 void ctl_print_json(struct ctl *ctl, const cJSON *json)
 {
     char *text = cJSON_PrintUnformatted(json);
-    ctl->out.failed |= fprintf(ctl->out.stream, "%s\n", text) < 0 || fflush(ctl->out.stream) != 0;
+    struct buf out;
+    buf_init(&out, SIZE_MAX / 2);
+    utf8_escape(&out, text, strlen(text), UTF8_FOR_JSON);
+    buf_text(&out, "\n");
+    term_flush(&ctl->out, &out);
+    ctl->out.failed |= fflush(ctl->out.stream) != 0;
+    buf_close(&out);
     cJSON_free(text);
 }
 

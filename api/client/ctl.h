@@ -53,6 +53,10 @@ extern const struct command command_submit, command_list, command_show, command_
  * *json (NULL for an empty body) unless `json` is NULL; the caller frees it. Otherwise prints the error on stderr and
  * returns the exit code. The caller closes `answer` in any case. */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
+/* Parses a document of the server, which the caller frees; NULL when it is not JSON. All text of the server that is
+ * printed comes from this function. In the result escapes (\x1b, \u202e) replace control characters in strings and
+ * member names, so that the server's text cannot command the terminal; with --json ctl_print_json() escapes them. */
+cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes);
 /* GETs a document; the caller frees *json. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
 /* Sends a request and prints the document: with --json as it came, otherwise through `view`. */

@@ -83,11 +83,10 @@ bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_fault
         api_faults_add(faults, "/name", "must be at most %d bytes; got %zu", STORAGE_NAME - 1, bytes);
         return false;
     }
-    for (const char *c = value->valuestring; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
-            api_faults_add(faults, "/name", "must not contain control characters");
-            return false;
-        }
+    if (!utf8_printable(value->valuestring, bytes)) {
+        api_faults_add(faults, "/name",
+                       "must not contain control characters or characters that change the direction of text");
+        return false;
     }
     memcpy(name, value->valuestring, bytes + 1);
     return true;

@@ -102,6 +102,11 @@ void import_respond(struct exchange *x, struct storage_import *import)
     import->name = name != NULL ? name : import->name;
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
+    } else if (!utf8_printable(import->name, strlen(import->name))) {
+        error_set(&err, STATUS_INVALID, "/name",
+                  "must not contain control characters or characters that change the direction of text; ?name= sets "
+                  "another name");
+        respond_error(x, &err);
     } else if (storage_job_import(x->api->options.storage, import, id, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {

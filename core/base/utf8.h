@@ -1,14 +1,30 @@
-/* Strict UTF-8 check: overlong forms, surrogates and characters above U+10FFFF are invalid. Pure functions; any thread.
- */
+/* Strict UTF-8 check, and the rule for control characters in names and in text that goes to a terminal. Overlong forms,
+ * surrogates and characters above U+10FFFF are invalid. Pure functions; any thread. */
 #ifndef MOTIF_CORE_BASE_UTF8_H
 #define MOTIF_CORE_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/buf.h"
+
 /* The length in bytes (1 to 4) of the character at `text`, or 0 if it is invalid or not complete within `bytes`. */
 size_t utf8_char(const char *text, size_t bytes);
 /* Whether all `bytes` bytes are valid UTF-8. */
 bool utf8_valid(const char *text, size_t bytes);
+
+/* Whether a text can be a name: valid UTF-8 without control characters. Control characters are C0, DEL, C1, the line
+ * and paragraph separators (U+2028, U+2029), the characters that change the direction of text (U+061C, U+200E, U+200F,
+ * U+202A to U+202E, U+2066 to U+2069), and the interlinear annotation and tag characters (U+FFF9 to U+FFFB, U+E0000 to
+ * U+E007F). A terminal obeys or hides them, so that a name with them can look like another text. */
+bool utf8_printable(const char *text, size_t bytes);
+
+enum utf8_escapes {
+    UTF8_FOR_TERMINAL, /* \x1b for characters below U+0100 and for invalid bytes, \u202e or \U000e0001 for others */
+    UTF8_FOR_JSON      /* the escapes of a JSON string: \u001b; U+FFFD for invalid bytes */
+};
+/* Appends a text in which escapes replace control characters and invalid bytes. A text that utf8_printable() accepts
+ * stays as it is. UTF8_FOR_JSON leaves line feeds, because they can stand between the values of a document. */
+void utf8_escape(struct buf *out, const char *text, size_t bytes, enum utf8_escapes escapes);
 
 #endif

@@ -84,7 +84,7 @@ static enum status read_words(const struct options *given, struct token_options 
     if ((create || revoke) && options->words[TOKEN_NAME][0] == '\0') {
         return error_set(err, STATUS_INVALID, NULL, "--name is needed");
     }
-    return STATUS_OK;
+    return create ? auth_check_name(options->words[TOKEN_NAME], err) : STATUS_OK;
 }
 
 static enum status work(const struct token_options *options, struct buf *out, struct error *err)

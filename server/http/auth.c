@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "core/base/arena.h"
+#include "core/base/utf8.h"
 
 static const char *const scope_names[] = {
     [API_SCOPE_NONE] = "none",
@@ -110,15 +111,28 @@ const char *auth_scope_name(enum api_scope scope)
     return scope_names[scope];
 }
 
+enum status auth_check_name(const char *name, struct error *err)
+{
+    if (name[0] == '\0' || strlen(name) >= AUTH_NAME) {
+        return error_set(err, STATUS_INVALID, NULL, "the name of a token must have 1 to %d bytes", AUTH_NAME - 1);
+    }
+    if (!utf8_printable(name, strlen(name))) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the name of a token must be UTF-8 without control characters and without characters that "
+                         "change the direction of text");
+    }
+    return STATUS_OK;
+}
+
 enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
                         char secret[AUTH_SECRET], struct error *err)
 {
     static const char prefix[] = "motif_";
     uint8_t random[32];
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
-    if (name[0] == '\0' || strlen(name) >= sizeof token.name) {
-        return error_set(err, STATUS_INVALID, NULL, "the name of a token must have 1 to %zu bytes",
-                         sizeof token.name - 1);
+    enum status status = auth_check_name(name, err);
+    if (status != STATUS_OK) {
+        return status;
     }
     if (sodium_init() < 0) {
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");

@@ -304,6 +304,8 @@ static void wrong_usage_exits_with_2(void **state)
         {"serve", "--workers", "0", NULL},
         {"serve", "--listen", "somewhere", NULL},
         {"serve", "--token", "short", NULL},
+        {"token", "create", "--name", "a\x1b[31m", NULL},
+        {"token", "create", "--name", "a\xe2\x80\xae", NULL},
         {"juggle", NULL},
         {NULL},
     };

@@ -55,7 +55,7 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     struct http_request request = {.method = "GET", .path = path};
     double bytes = 0;
     if (http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200 &&
-        (json = cJSON_ParseWithLength(answer.body.data, answer.body.size)) != NULL)
+        (json = ctl_parse(ctl, answer.body.data, answer.body.size)) != NULL)
         bytes = json_number(json, "received");
     cJSON_Delete(json);
     http_answer_close(&answer);

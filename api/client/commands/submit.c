@@ -213,7 +213,7 @@ static int send_body(struct ctl *ctl, const char *text, const char *key, bool dr
             code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
         else if (answer.status < 200 || answer.status >= 300)
             code = ctl_refused(ctl, &answer);
-        else if (!(*answer_json = cJSON_ParseWithLength(answer.body.data, answer.body.size)))
+        else if (!(*answer_json = ctl_parse(ctl, answer.body.data, answer.body.size)))
             code = ctl_usage(ctl, "the server's answer is not JSON; is it motifd?");
         http_answer_close(&answer);
         return code;

@@ -82,7 +82,7 @@ static void refresh_errors(struct watch *watch)
     watch->errors_at = now();
     if (http_call(watch->ctl->http, &request, &answer, NULL) == STATUS_OK && answer.status == 200) {
         cJSON_Delete(watch->errors);
-        watch->errors = cJSON_ParseWithLength(answer.body.data, answer.body.size);
+        watch->errors = ctl_parse(watch->ctl, answer.body.data, answer.body.size);
     }
     http_answer_close(&answer);
 }
@@ -179,7 +179,7 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
         error_set(err, STATUS_UNAVAILABLE, NULL, "%s is not ready (%ld)", http_server(watch->ctl->http), answer.status);
         code = CTL_UNREACHABLE;
     } else if (answer.status == 200) {
-        cJSON *job = cJSON_ParseWithLength(answer.body.data, answer.body.size);
+        cJSON *job = ctl_parse(watch->ctl, answer.body.data, answer.body.size);
         if (json_string(job, "state")) {
             cJSON_Delete(watch->job);
             watch->job = job;
@@ -202,7 +202,7 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
 /* Copies the progress of an event into the job that is drawn. */
 static void take_progress(struct watch *watch, const char *data)
 {
-    cJSON *event = cJSON_Parse(data), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
+    cJSON *event = ctl_parse(watch->ctl, data, strlen(data)), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
     if (progress) {
         cJSON_DeleteItemFromObjectCaseSensitive(watch->job, "progress");
         cJSON_AddItemToObject(watch->job, "progress", progress);

@@ -69,6 +69,10 @@ static void each_fault_has_the_pointer_of_its_place(void **state)
         {"{}", 422, "invalid", "/kind", "is needed"},
         {"[]", 422, "invalid", "", "must be an object"},
         {"{\"kind\":\"echo\",\"name\":\"a\\nb\"}", 422, "invalid", "/name", "control"},
+        {"{\"kind\":\"echo\",\"name\":\"a\xc2\x9b"
+         "31mred\"}",
+         422, "invalid", "/name", "control"},
+        {"{\"kind\":\"echo\",\"name\":\"a\\u202eb\"}", 422, "invalid", "/name", "control"},
         {"{\"kind\":\"echo\",\"priority\":0.5}", 422, "invalid", "/priority", "integer"},
         {"{\"kind\":\"echo\",\"from\":{\"job\":\"x\"}}", 422, "invalid", "/from/job", "id of a job"},
         {"{\"kind\":\"echo\",\"from\":{\"checkpoint\":\"latest\"}}", 422, "invalid", "/from/job", "id of a job"},

@@ -1,0 +1,78 @@
+/* The check of UTF-8 text, the rule for control characters, and the escapes that replace them. */
+#include "core/base/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool printable(const char *text)
+{
+    return utf8_printable(text, strlen(text));
+}
+
+static void names_cannot_contain_control_characters(void **state)
+{
+    (void)state;
+    assert_true(printable(""));
+    assert_true(printable("plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x80\x8d"));
+    const char *const bad[] = {
+        "a\nb",
+        "\x1b[31m",
+        "\x7f",
+        "a\xc2\x80",
+        "\xc2\x9b"
+        "31m",
+        "\xd8\x9c",
+        "\xe2\x80\x8e",
+        "\xe2\x80\xa8",
+        "\xe2\x80\xae",
+        "\xe2\x81\xa6",
+        "\xef\xbf\xb9",
+        "\xf3\xa0\x80\x81",
+        "\xff",
+        "a\xc3",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(printable(bad[i]));
+    }
+    assert_true(printable("\xc2\xa0"));     /* U+00A0, the first after C1 */
+    assert_true(printable("\xe2\x80\xaf")); /* U+202F, the first after U+202E */
+    assert_false(utf8_printable("a\0b", 3));
+}
+
+static void expect(const char *text, enum utf8_escapes escapes, const char *wanted)
+{
+    struct buf out;
+    buf_init(&out, 1024);
+    utf8_escape(&out, text, strlen(text), escapes);
+    assert_false(out.failed);
+    assert_string_equal(out.data, wanted);
+    buf_close(&out);
+}
+
+static void escapes_replace_control_characters(void **state)
+{
+    (void)state;
+    expect("a\x1b[31mb", UTF8_FOR_TERMINAL, "a\\x1b[31mb");
+    expect("\xc2\x9b"
+           "31m\xc3\xa4",
+           UTF8_FOR_TERMINAL, "\\x9b31m\xc3\xa4");
+    expect("\xe2\x80\xae"
+           "x\xf3\xa0\x80\x81",
+           UTF8_FOR_TERMINAL, "\\u202ex\\U000e0001");
+    expect("a\n\xff", UTF8_FOR_TERMINAL, "a\\x0a\\xff");
+    expect("\"a\x7f\xc2\x9b\xe2\x80\xae\"\n", UTF8_FOR_JSON, "\"a\\u007f\\u009b\\u202e\"\n");
+    expect("\xf3\xa0\x80\x81\xff", UTF8_FOR_JSON, "\\udb40\\udc01\\ufffd");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_cannot_contain_control_characters),
+        cmocka_unit_test(escapes_replace_control_characters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
