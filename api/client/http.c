@@ -65,7 +65,8 @@ void http_destroy(struct http *http)
 enum status http_second(const struct http *http, struct http **second, struct error *err)
 {
     static const char scheme[] = "Authorization: Bearer ";
-    return http_create(http->server, http->authorization ? http->authorization + sizeof(scheme) - 1 : NULL, second, err);
+    return http_create(http->server, http->authorization ? http->authorization + sizeof(scheme) - 1 : NULL, second,
+                       err);
 }
 
 const char *http_server(const struct http *http)

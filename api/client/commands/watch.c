@@ -202,7 +202,8 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
 /* Copies the progress of an event into the job that is drawn. */
 static void take_progress(struct watch *watch, const char *data)
 {
-    cJSON *event = ctl_parse(watch->ctl, data, strlen(data)), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
+    cJSON *event = ctl_parse(watch->ctl, data, strlen(data)),
+          *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
     if (progress) {
         cJSON_DeleteItemFromObjectCaseSensitive(watch->job, "progress");
         cJSON_AddItemToObject(watch->job, "progress", progress);
