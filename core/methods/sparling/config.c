@@ -95,10 +95,13 @@ bool sparling_reinitialises(const struct sparling_config *config)
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
+/* Stops at the first stage above SPARLING_STAGES. sparling_check() refuses such a schedule, so only an unchecked
+ * configuration has one. */
 static int follow_schedule(const struct sparling_config *config, double *density)
 {
     int stages = 1;
-    for (*density = config->density_start; *density * config->density_factor >= config->density_final; stages++)
+    for (*density = config->density_start;
+         stages <= SPARLING_STAGES && *density * config->density_factor >= config->density_final; stages++)
         *density *= config->density_factor;
     return stages;
 }
@@ -199,6 +202,13 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->density_final > c->density_start)
         method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
                      c->density_final);
+    else if (sparling_stages(c) > SPARLING_STAGES)
+        method_fault(
+            faults, "density_factor",
+            "makes about %.0f stages from density_start %g to density_final %g; at most %d are allowed, so set "
+            "a smaller density_factor or a larger density_final; got %g",
+            ceil(log(c->density_final / c->density_start) / log(c->density_factor)), c->density_start, c->density_final,
+            SPARLING_STAGES, c->density_factor);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->sparsity != SPARSITY_IDENTITY)
         method_fault(
             faults, "sparsity",

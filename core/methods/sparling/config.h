@@ -131,7 +131,10 @@ extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
-enum { SPARLING_UNITS = 64 }; /* most residual units of g, narrow ones included */
+enum {
+    SPARLING_UNITS = 64,    /* most residual units of g, narrow ones included */
+    SPARLING_STAGES = 10000 /* most densities of a schedule */
+};
 
 /* Reports faults that concern several fields, and settings of other domains. */
 void sparling_check(const void *config, const struct method_faults *faults);
@@ -172,7 +175,7 @@ bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
 /* The lowest density of the schedule: the last density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
-/* Number of densities in the schedule, the first and the last included. */
+/* Number of densities in the schedule, the first and the last included; SPARLING_STAGES + 1 stands for more. */
 int sparling_stages(const struct sparling_config *config);
 /* Share of the training samples before the last density: about as many as at the last density. */
 #define SPARLING_ANNEALING 0.5

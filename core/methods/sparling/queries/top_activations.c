@@ -4,6 +4,7 @@
  * channel are kept, so memory does not grow with the number of samples. Pictures draw the inputs again. */
 #include "core/methods/sparling/queries/top_activations.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ const char *const channel_sets[] = {"examples", "test", "validation", "training"
 
 /* ---- counting -------------------------------------------------------------------------------------- */
 
-/* Joins bins in pairs until the value fits. */
+/* Joins bins in pairs until the value, which is finite, fits. */
 static void widen(struct top_activations_channel *c, double value)
 {
     if (c->range <= 0)
@@ -67,14 +68,20 @@ static int symbol_at(const struct domain_truth *truth, const struct motif *at)
     return -1;
 }
 
-/* Adds one sample. found: all active elements, sorted by channel. */
-static void count_sample(struct top_activations *s, const struct motif *found, int count,
-                         const struct domain_truth *truth, int64_t sample)
+/* Adds one sample. found: all active elements, sorted by channel. STATUS_CONFLICT when one of them is not finite, which
+ * has no place in a histogram. */
+static enum status count_sample(struct top_activations *s, const struct motif *found, int count,
+                                const struct domain_truth *truth, int64_t sample, struct error *err)
 {
     for (int i = 0, end; i < count; i = end) {
         struct top_activations_channel *c = &s->channel[found[i].channel];
         const struct motif *best = &found[i];
         for (end = i; end < count && found[end].channel == found[i].channel; end++) {
+            if (!isfinite(found[end].value))
+                return error_set(err, STATUS_CONFLICT, NULL,
+                                 "the motif map of sample %lld is not finite in channel %d, so the model has no "
+                                 "statistics of channels; use a checkpoint with smaller weights",
+                                 (long long)sample, found[end].channel);
             add_value(c, found[end].value);
             best = found[end].value > best->value ? &found[end] : best;
         }
@@ -82,6 +89,7 @@ static void count_sample(struct top_activations *s, const struct motif *found, i
         add_top(c, (int)s->asked.top,
                 &(struct top_activations_top){sample, *best, s->truth ? symbol_at(truth, best) : -1});
     }
+    return STATUS_OK;
 }
 
 static void count_maximal(struct top_activations *s, const struct read_motif *motifs, int count,
@@ -110,9 +118,9 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     if (!found || (s->sparse && !motifs))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the statistics of channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
-    count_sample(s, found, all, truth, sample);
-    if (!motifs)
-        return STATUS_OK;
+    enum status status = count_sample(s, found, all, truth, sample, err);
+    if (status || !motifs)
+        return status;
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];
     annotation_mark(motifs, all);

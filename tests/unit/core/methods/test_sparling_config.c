@@ -166,6 +166,57 @@ static void expect_fault(const char *field, const char *value, const char *at)
     assert_true(strlen(seen.detail) > 20);
 }
 
+/* A schedule of more stages than this neither trains nor ends. */
+static void schedule_has_at_most_10000_stages(void **state)
+{
+    struct sparling_config config;
+    make(&config, preset("digitcircle-quick"));
+    config.density_start = 1;
+    config.density_final = 1e-12;
+    config.density_factor = 0.997;
+    assert_int_equal(sparling_stages(&config), 1 + (int)(log(1e-12) / log(0.997)));
+    assert_int_equal(faults_of(&config).count, 0);
+    config.density_factor = 0.999;
+    struct seen seen = faults_of(&config);
+    assert_string_equal(seen.field, "density_factor");
+    assert_non_null(strstr(seen.detail, "makes about 27618 stages"));
+    assert_non_null(strstr(seen.detail, "at most 10000"));
+}
+
+/* Configurations that were stored before their check end too. */
+static void unchecked_schedule_ends(void **state)
+{
+    struct sparling_config config;
+    struct method_estimate estimate;
+    struct error err = {0};
+    make(&config, preset("digitcircle-quick"));
+    config.density_factor = 0.999999999999;
+    assert_int_equal(sparling_stages(&config), SPARLING_STAGES + 1);
+    config.density_factor = 0.75;
+    config.density_final = 5e-324;
+    assert_int_equal(sparling_stages(&config), SPARLING_STAGES + 1);
+    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+}
+
+static void densities_that_no_schedule_reaches_are_refused(void **state)
+{
+    static const struct {
+        const char *field;
+        double value;
+    } cases[] = {{"density_final", 5e-324},
+                 {"density_start", 5e-324},
+                 {"density_factor", 0.999999999999},
+                 {"density_factor", 1e-300}};
+    struct sparling_config config;
+    make(&config, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error err = {0};
+        assert_int_equal(
+            config_set_number(config_find(&sparling_config_table, cases[i].field), &config, cases[i].value, &err),
+            STATUS_INVALID);
+    }
+}
+
 static void cross_field_faults_name_their_field(void **state)
 {
     struct sparling_config config;
@@ -324,6 +375,9 @@ int main(void)
         cmocka_unit_test(paper_costs_match_the_table),
         cmocka_unit_test(splicing_network_has_its_size),
         cmocka_unit_test(paper_schedule_matches_the_authors_code),
+        cmocka_unit_test(schedule_has_at_most_10000_stages),
+        cmocka_unit_test(unchecked_schedule_ends),
+        cmocka_unit_test(densities_that_no_schedule_reaches_are_refused),
         cmocka_unit_test(cross_field_faults_name_their_field),
         cmocka_unit_test(presets_work_with_every_bottleneck),
         cmocka_unit_test(reinitialisation_applies_only_with_thresholds_and_a_transformer),

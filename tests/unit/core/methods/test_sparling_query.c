@@ -245,6 +245,40 @@ static void picture_shows_the_input(void **state)
     assert_int_equal(method_draw(method, s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
 }
 
+/* An infinite activation fits no histogram. The weights stay finite, so the model is a legal import. */
+static void statistics_of_an_infinite_map_are_refused(void **state)
+{
+    struct setup *s = *state;
+    struct error err = {0};
+    struct buf out;
+    struct method_run *run;
+    struct method_model *model;
+    struct run_env_bytes bytes = {0};
+    struct snapshot_reader trained = run_env_reader(&s->bytes);
+    assert_int_equal(method->create(&s->config, &s->environment.env, &run, &err), STATUS_OK);
+    assert_int_equal(method->load(run, &trained, &err), STATUS_OK);
+    for (size_t i = 0; i < params_arrays(run->network->params); i++) {
+        struct weight *w = params_array(run->network->params, i);
+        if (strncmp(params_name(run->network->params, i), "g.last", 6) == 0 ||
+            strncmp(params_name(run->network->params, i), "sparse.norm", 11) == 0)
+            for (size_t j = 0; j < w->count; j++)
+                w->value[j] = 1e38F;
+    }
+    assert_int_equal(run_env_save(method, run, &bytes, &err), STATUS_OK);
+    method->destroy(run);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(method->open(&s->config, s->environment.env.kernels, NULL, &reader, &model, &err), STATUS_OK);
+    const struct sink sink = {&out,   begin_object, end_object, begin_list, end_list,
+                              number, integer,      boolean,    text,       null};
+    buf_init(&out, 1 << 24);
+    enum status status = method_ask(method, model, "channels", NULL, &sink, &err);
+    method->close(model);
+    run_env_bytes_close(&bytes);
+    buf_close(&out);
+    assert_int_equal(status, STATUS_CONFLICT);
+    assert_non_null(strstr(err.message, "is not finite"));
+}
+
 static void damaged_models_are_refused(void **state)
 {
     struct setup *s = *state;
@@ -264,6 +298,7 @@ int main(void)
         cmocka_unit_test(predictions_contain_probabilities),
         cmocka_unit_test(unfit_inputs_are_refused),
         cmocka_unit_test(picture_shows_the_input),
+        cmocka_unit_test(statistics_of_an_infinite_map_are_refused),
         cmocka_unit_test(damaged_models_are_refused),
     };
     return cmocka_run_group_tests(tests, open_setup, close_setup);
