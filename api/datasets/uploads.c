@@ -61,7 +61,7 @@ static void *parse(void *context)
     struct api_upload *u = context;
     struct collection_options options = {u->request.label, u->request.group, u->request.channels_first};
     struct collection_limits limits = COLLECTION_LIMITS;
-    struct source from = {u, pull};
+    struct byte_source from = {u, pull};
     unsigned char digest[HASH_BYTES];
     char rest[4096];
     size_t got = 1;

@@ -16,8 +16,7 @@ static struct region *empty(struct exec *e, int images, int height, int width, i
     return r;
 }
 
-/* Computes the boxes from the spans. of[i] is the box of span i; a span joins the box of an equal span in the row
- * above. */
+/* Combines spans into boxes. A span joins the box of an equal span in the row above. of[i]: the box of span i. */
 static bool make_boxes(struct exec *e, struct region *r)
 {
     int rows = r->images * r->height;
@@ -58,8 +57,8 @@ struct region *region_make(struct exec *e, const struct map_shape *shape, struct
     return make_boxes(e, r) ? r : NULL;
 }
 
-/* An ordered list of spans. merge() widens the spans of several lists by `cols` and writes their union to `to`; with
- * `to` NULL it only counts. */
+/* An ordered list of spans. merge() widens the spans of several lists by `cols` and writes their union to `to`. If `to`
+ * is NULL, it only counts the spans of the union. */
 struct list {
     const struct span *at, *end;
 };
@@ -96,8 +95,8 @@ static struct list row_list(const struct region *r, int row)
     return (struct list){r->span + r->first[row], r->span + r->first[row + 1]};
 }
 
-/* The lists whose union is row `row` of the result: the row in a and b and, with rows 1, the rows above and below in a.
- */
+/* The lists whose union is row `row` of the result: the same row of a and b and, with rows 1, also the rows above and
+ * below it in a. */
 static int sources(const struct region *a, const struct region *b, int row, int rows, struct list lists[3])
 {
     int count = 0, y = row % a->height;

@@ -32,8 +32,8 @@ struct region {
     struct region *wider; /* cache of region_grow(): this region grown by one position; NULL until needed */
 };
 
-/* Makes a region from spans, which it keeps, and computes its boxes. NULL after a failure (exec.error), like the other
- * functions below. */
+/* Makes a region from spans and computes its boxes. The region keeps the array. NULL after a failure (exec.error), like
+ * the other functions below. */
 struct region *region_make(struct exec *e, const struct map_shape *shape, struct span *span, int *first);
 /* All positions at most `rows` rows and `cols` columns (0 or 1) away from the region. */
 struct region *region_grow(struct exec *e, struct region *region, int rows, int cols);
@@ -41,8 +41,8 @@ struct region *region_grow(struct exec *e, struct region *region, int rows, int 
 struct region *region_unite(struct exec *e, struct region *a, struct region *b);
 struct region *region_image(struct exec *e, const struct map_shape *shape, int image);
 
-/* Cuts the boxes into groups of about equal size, of at least `least` positions each, at most `most` groups. Group i is
- * the boxes [cut[i], cut[i + 1]). cut NULL: no memory. */
+/* Divides the boxes into at most `most` groups of about equal size, each of at least `least` positions. Group i is the
+ * boxes [cut[i], cut[i + 1]). cut is NULL if there is no memory. */
 struct region_cut {
     int pieces, *cut;
 };
@@ -85,7 +85,8 @@ struct conv_back_region {
 };
 bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 
-/* Values in place of the image that gets the gradient of the statistics: all images, or an image of another rank. */
+/* Special values of `only` (below): every image gets the gradient of the statistics, or an image of another rank
+ * does. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
 /* The backward pass of a batch norm over the region out->where. With `batch`, the gradient of the batch's statistics

@@ -37,25 +37,26 @@ struct weight {
 };
 
 struct norm_sums; /* private to the operations: sums for the backward pass of a batch norm */
-struct region;    /* private to the operations: a set of positions of a map */
+struct region;    /* private to the operations: a set of positions of a map (region.h) */
 
 enum tensor_kind {
     TENSOR_ROWS, /* data: [rows][cols], row-major */
-    TENSOR_MAP   /* data: the blocked layout of kernels/map.h */
+    TENSOR_MAP   /* values; maps have the blocked layout of kernels/map.h */
 };
 
 struct tensor {
     enum tensor_kind kind;
-    bool wants_grad;        /* the backward pass must compute its gradient */
-    bool grad_ready;        /* `grad` contains the gradients received so far */
-    int rows, cols;         /* TENSOR_ROWS */
-    struct map_shape map;   /* TENSOR_MAP */
-    real *data;             /* NULL: shape-only tensor, a batch norm that the next convolution computes from `norm` */
+    bool wants_grad;      /* the backward pass must compute its gradient */
+    bool grad_ready;      /* `grad` contains the gradients received so far */
+    int rows, cols;       /* TENSOR_ROWS */
+    struct map_shape map; /* TENSOR_MAP */
+    /* NULL for a shape-only tensor: a batch norm that the next convolution computes from `norm` */
+    real *data;
     real *grad;             /* NULL until the backward pass reaches it */
     size_t count;           /* numbers in `data`, halo and padding included */
-    double *moments;        /* result of a convolution: moments of each piece, [2][padded channels]; or NULL */
-    int moment_pieces;      /* into how many pieces the map was cut, at least (map_split) */
-    struct norm_sums *norm; /* result of a batch norm: sums that its backward pass needs */
+    double *moments;        /* of a convolution's result: the moments of each piece, [2][padded channels]; else NULL */
+    int moment_pieces;      /* lower limit of the number of pieces of the map (map_split) */
+    struct norm_sums *norm; /* of a batch norm's result: the sums that its backward pass needs */
     /* Result of a threshold: the positions that are not zero; NULL if they are too many for a list. The threshold
      * discards gradients at other positions. */
     struct region *active;
@@ -91,11 +92,13 @@ struct exec {
     /* Called in the backward pass at each mark that exec_done_from() set in the forward pass; may be NULL. */
     void (*done_from)(void *context, const struct weight *first);
     void *done_context;
-    bool hold; /* the gradient of batch-norm statistics goes to one image only, so others stay sparse (ops.h) */
+    /* the gradient of batch-norm statistics goes to one image only, so that those of other images stay sparse
+     * (ops.h) */
+    bool hold;
     /* Set by exec_begin(): */
-    bool training;    /* record nodes, apply dropout, use batch statistics, move thresholds */
+    bool training;    /* training: record nodes, apply dropout, use batch statistics, move thresholds */
     uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
-    uint32_t streams; /* random streams used so far in this step; the next operation gets this number */
+    uint32_t streams; /* number of random streams that this step has used; the next operation gets this number */
     /* This rank has samples [first, first + count) of the batch's `total`. count 0: it has all. */
     struct exec_share {
         int first, count, total;
@@ -105,8 +108,8 @@ struct exec {
     struct exec_profile *profile; /* borrowed; NULL: no clock is read */
 };
 
-/* Stores the arguments, which stay the caller's and must outlive the exec; allocates nothing. Execs may use one pool in
- * turn. */
+/* Initialises an exec. The caller keeps the ownership of all arguments, which must outlive the exec. Allocates nothing.
+ * Several execs may use one pool, but not at the same time. */
 void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_pool *pool, struct arena *arena,
                uint64_t seed);
 /* Begins a step: resets the arena and the tape, which ends the life of all earlier tensors. */
@@ -124,8 +127,8 @@ void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t tot
  * it. When the backward pass reaches the mark, the gradients of these weights are complete, and it calls
  * exec.done_from. */
 void exec_done_from(struct exec *exec, const struct weight *first);
-/* Measure work outside the operations: exec_clock() before it (0 without a profile); exec_profiled() after it adds the
- * elapsed time to the entry `name` (static text). */
+/* Measure work outside the operations. Call exec_clock() before the work (it returns 0 without a profile) and
+ * exec_profiled() after it, which adds the elapsed time to the entry `name` (static text). */
 double exec_clock(const struct exec *exec);
 void exec_profiled(struct exec *exec, const char *name, double since);
 
@@ -136,8 +139,8 @@ struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
 /* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: in training, compute
  * its gradient. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
-/* Copy planes [image][channel][height][width], without halo, to a new map; a map to planes; and a map's gradient to
- * planes (zeros where no gradient came). */
+/* Copy planes [image][channel][height][width], without halo, to a new map; a map to planes; and the gradient of a map
+ * to planes, with zeros outside the region where the gradient is defined. */
 struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
                                   bool wants_grad);
 void tensor_to_planes(const struct tensor *map, real *planes);

@@ -45,7 +45,7 @@ struct exec_profile_entry *op_profile_entry(struct exec_profile *profile, const 
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,
                        void (*backward)(struct exec *e, struct node *node), struct tensor *out, double since);
 
-/* Create result tensors, which want a gradient if `wants` and the step trains. */
+/* Create the tensor of an operation's result. It wants a gradient if `wants` is true and the step trains. */
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);
 /* A shape-only tensor: a map without data, which its reader computes from other tensors. */
@@ -62,8 +62,8 @@ static inline bool weight_wants(const struct exec *e, const struct weight *w)
 /* The gradient buffer of x for a writer: *add false: it must write; *add true: it must add. NULL if there is no memory.
  */
 real *grad_open(struct exec *e, struct tensor *x, bool *add);
-/* grad_buffer(): a spare or new buffer with the size and kind of x; the halo of a map is zero. grad_release() makes a
- * buffer spare. */
+/* grad_buffer() returns a spare or new buffer with the size and kind of x; the halo of a map is zero. grad_release()
+ * returns a buffer to the spares. */
 real *grad_buffer(struct exec *e, const struct tensor *x);
 void grad_release(struct exec *e, real *at, size_t count);
 /* Passes the gradient of `from` on to `to`: moves the buffer if `to` has none yet, else adds. `from` has no gradient
@@ -77,24 +77,25 @@ void grad_give(struct exec *e, struct tensor *x, real *buffer);
  */
 real *weight_open(struct weight *w, bool zero, bool *add);
 
-/* The backward pass of a batch norm begins with two sums over the gradient of its result. An operation that writes this
- * gradient may compute the sums while a strip is in cache. They are used if it was the only writer. */
+/* The backward pass of a batch norm begins with two sums over the gradient of its result. The operation that writes
+ * this gradient may compute the sums while a strip is in the cache. The batch norm uses them only if that operation was
+ * the only writer. */
 struct norm_sums {
-    struct norm_call call; /* all members but strips, rows and sums */
+    struct norm_call call; /* sets all members except strips, rows and sums */
     const struct tensor *x;
     double *sums;        /* [chunks][2][padded channels], or NULL */
-    int chunks, writers; /* writers: operations that wrote the gradient so far */
+    int chunks, writers; /* writers: number of operations that have written the gradient so far */
 };
 
-/* Batch norm with ReLU whose result is a shape-only tensor: the convolution that reads it normalises its input by
+/* Batch norm with ReLU whose result is a shape-only tensor. The convolution that reads it normalises its own input by
  * tensor.norm (conv_norm in kernels.h). */
 struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm *norm);
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Cuts the images of a map into strips of rows, so that there are about `least` pieces or more. */
+/* Cuts the images of a map into strips of rows, at least about `least` strips in all. */
 struct map_split {
-    int strips, rows; /* a strip has `rows` rows, the last of an image perhaps fewer */
+    int strips, rows; /* rows of a strip; the last strip of an image may have fewer */
     int chunks;       /* images * strips */
 };
 struct map_split map_split(const struct map_shape *shape, int least);
@@ -146,8 +147,8 @@ static inline bool op_ranked(const struct exec *e)
 /* The sums or maxima over ranks of `count` values, in place; nothing to do with one rank. False after a failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* If this rank's samples have `here` elements, the same number each: op_before() is the number of elements of the
- * samples before this rank's, op_total() the number in the whole batch. */
+/* For samples that all have the same number of elements; `here`: elements of this rank's samples. op_before(): elements
+ * of the samples of lower ranks. op_total(): elements of the whole batch. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
 /* The position of the operation's first random number. count: elements of its result on this rank. Fails with

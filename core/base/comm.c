@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SMALL = 4096 }; /* doubles, of all ranks together, that one gather transfers */
+enum { SMALL = 4096 }; /* maximum number of doubles, over all ranks, that one gather transfers */
 
 /* Marks the communicator as broken if another rank is gone. */
 static enum status noted(struct comm *comm, enum status status)

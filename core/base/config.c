@@ -178,7 +178,8 @@ enum status config_set_text(const struct config_field *field, void *config, cons
             return refuse(field, "a control character", err);
         }
     }
-    memset(at(field, config), 0, CONFIG_TEXT); /* equal configurations must be equal bytes */
+    /* Equal configurations must be equal bytes, so the rest of the text is zeroed. */
+    memset(at(field, config), 0, CONFIG_TEXT);
     memcpy(at(field, config), value, length);
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Every file descriptor of the program is closed here: see descriptor.h. */
+/* Closes file descriptors for the whole program: see descriptor.h. */
 #include "core/base/descriptor.h"
 
 #include <assert.h>

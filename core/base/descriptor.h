@@ -1,4 +1,4 @@
-/* The end of a file descriptor. */
+/* Closes file descriptors in such a way that closing one twice does no harm. */
 #ifndef MOTIF_CORE_BASE_DESCRIPTOR_H
 #define MOTIF_CORE_BASE_DESCRIPTOR_H
 

@@ -82,7 +82,7 @@ void mt19937_uniforms(struct mt19937 *rng, double *out, int count)
         }
         rng->next += 2 * pairs;
         i += pairs;
-        if (i < count) { /* at most one word is left: the pair needs a refill */
+        if (i < count) { /* fewer than two words are left, so the pair needs a refill */
             out[i++] = mt19937_uniform(rng);
         }
     }

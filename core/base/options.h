@@ -52,7 +52,8 @@ struct option_item {
     enum option_fault fault;
     const char *word;               /* the argument as it was typed */
     const struct option_spec *spec; /* NULL: a positional argument, or an unknown option */
-    const char *value;              /* of the option, "" where it takes none; of a positional argument: itself */
+    /* value of the option, "" if it takes none; for a positional argument, the argument itself */
+    const char *value;
 };
 
 /* Reads the next argument into `item`; false at the end of the line. */

@@ -317,7 +317,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
                                 size_t count, struct error *err)
 {
     enum snapshot_role role = SNAPSHOT_WEIGHT;
-    uint64_t end = 0; /* at most data_bytes, which read_header() has compared with the stream's length */
+    uint64_t end = 0; /* at most data_bytes, which read_header() has checked against the length of the stream */
     for (size_t i = 0; i < count; i++) {
         if (!decode_entry(table + i * ENTRY_BYTES, role, end, &entries[i]) || entries[i].offset > data_bytes ||
             entries[i].bytes > data_bytes - entries[i].offset) {

@@ -39,7 +39,8 @@ struct thread_pool {
     _Alignas(LINE) _Atomic int unfinished; /* chunks that are free or running */
     _Alignas(LINE) _Atomic int sleepers;   /* workers asleep */
     _Atomic bool caller_sleeps, stop;
-    _Alignas(LINE) thread_pool_task *task; /* of the round: written before `round`, read after a take */
+    /* task of the round: written before `round`, read only after a chunk was taken */
+    _Alignas(LINE) thread_pool_task *task;
     void *context;
     int chunks;
     int threads, started, spin_nanoseconds;
@@ -215,7 +216,8 @@ enum status thread_pool_create(int threads, struct thread_pool **out, struct err
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pool of %d threads", threads);
     }
     *pool = (struct thread_pool){.threads = threads, .workers = workers, .spin_nanoseconds = spin_time(threads)};
-    (void)pthread_mutex_init(&pool->lock, NULL); /* default mutexes and conditions cannot fail */
+    /* initialising a mutex or a condition with default attributes cannot fail */
+    (void)pthread_mutex_init(&pool->lock, NULL);
     (void)pthread_cond_init(&pool->work, NULL);
     (void)pthread_cond_init(&pool->done, NULL);
     if (start_workers(pool) != 0) {

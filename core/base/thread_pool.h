@@ -15,7 +15,8 @@
 
 struct thread_pool;
 
-/* chunk: in [0, chunks). worker: in [0, thread_pool_threads()), 0 for the caller; only to select scratch memory. */
+/* Computes one chunk. chunk: in [0, chunks). worker: in [0, thread_pool_threads()), 0 for the calling thread; use it
+ * only to select scratch memory. */
 typedef void thread_pool_task(void *context, int chunk, int worker);
 
 /* Starts threads - 1 workers. Errors: STATUS_INVALID unless threads is in [1, 256], STATUS_NO_MEMORY,

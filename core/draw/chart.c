@@ -406,7 +406,7 @@ struct legend {
     double left, right, x, y;
 };
 
-/* Reserves space for the next entry and returns its x. */
+/* Reserves space for the next entry of the legend and returns its x. */
 static double legend_entry(struct legend *l, const char *name)
 {
     double width = 34 + text_width(l->cairo, name) + 16;

@@ -18,13 +18,14 @@
 enum { CHART_PANELS = 64, CHART_SIDE_MAX = 8192 };
 enum { CHART_BYTES = 16 << 20 }; /* upper limit of a chart's file; callers use it as the limit of their buffer */
 
-/* An end that is NaN is taken from the data. min > max: the axis runs downwards. With `log` the ticks are powers of
- * ten. */
+/* Ends of an axis; the data decide an end that is NaN. min > max: the axis runs downwards. With `log` the ticks are
+ * powers of ten. */
 struct chart_axis {
     const char *label; /* UTF-8; may be NULL, like every text here */
     bool log;
     double min, max;
-    const char *const *names; /* of the places 1, 2, ... on an x axis instead of numbers; ends with NULL; NULL: none */
+    /* names of the positions 1, 2, ... on an x axis, instead of numbers; ends with NULL; NULL: numbers */
+    const char *const *names;
 };
 #define CHART_AXIS(text) ((struct chart_axis){(text), false, NAN, NAN, NULL})
 #define CHART_LOG_AXIS(text) ((struct chart_axis){(text), true, NAN, NAN, NULL})
@@ -40,10 +41,11 @@ struct chart_series {
     size_t count;
 };
 
-/* A line at the value `from` of x or y, drawn behind the series; a band from `from` to `to` unless `to` is NaN. */
+/* A reference behind the series: a line at the value `from` of x or y, or a band from `from` to `to` unless `to` is
+ * NaN. */
 struct chart_reference {
     const char *name;
-    bool upright; /* at values of x; otherwise of y */
+    bool upright; /* true: values of x; false: values of y */
     double from, to;
     int colour; /* index of chart_colour(); -1: grey */
 };
@@ -57,7 +59,7 @@ enum chart_map {
 struct chart_heat {
     const double *values;
     int rows, cols;
-    const double *x, *y; /* [cols], [rows] centres, ascending and evenly spaced; borrowed */
+    const double *x, *y; /* [cols], [rows] centres of the cells, ascending and evenly spaced; borrowed */
     enum chart_map map;
     bool log, down;
     double min, max;   /* ends of the colour bar; NaN: from the data */
@@ -78,9 +80,10 @@ struct chart {
     const char *title;
     const char *note; /* small text below everything; may contain newlines */
     const struct chart_panel *panels;
-    int panel_count, columns; /* panels; panels side by side, 0: all */
-    int width, height;        /* pixels of a panel's plotting area; 0: 440 x 300 */
-    bool one_legend;          /* only the first panel's legend, below all panels; otherwise one below each */
+    int panel_count, columns; /* panels; number of panels side by side, 0: all */
+    int width, height;        /* size of a panel's plotting area in pixels; 0: 440 x 300 */
+    /* true: only the first panel has a legend, below all panels; false: one below each panel */
+    bool one_legend;
 };
 
 struct chart_colour {

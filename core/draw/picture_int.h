@@ -1,4 +1,4 @@
-/* The font of pictures, shared by picture.c and font.c. */
+/* The font that picture.c and font.c share. */
 #ifndef MOTIF_CORE_DRAW_PICTURE_INT_H
 #define MOTIF_CORE_DRAW_PICTURE_INT_H
 

@@ -15,7 +15,7 @@ enum { BLOCK = 1 << 16, TAG = 16 };
 
 struct archive_reader {
     struct archive *archive;
-    struct source from;
+    struct byte_source from;
     struct archive_limits limits;
     struct error cause; /* first error of the byte source below libarchive */
     char name[ARCHIVE_NAME];
@@ -46,7 +46,7 @@ static enum status broken(struct archive_reader *r, const char *what, struct err
     return error_set(err, STATUS_CORRUPT, NULL, "%s cannot be read: %s", what, why ? why : "its bytes do not decode");
 }
 
-enum status archive_reader_create(enum archive_kind kind, const struct source *from,
+enum status archive_reader_create(enum archive_kind kind, const struct byte_source *from,
                                   const struct archive_limits *limits, struct archive_reader **reader,
                                   struct error *err)
 {
@@ -194,14 +194,14 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
     return remember(r, r->name, err);
 }
 
-enum status archive_reader_next(struct archive_reader *r, const char **name, struct source *bytes, bool *more,
+enum status archive_reader_next(struct archive_reader *r, const char **name, struct byte_source *bytes, bool *more,
                                 struct error *err)
 {
     bool folder = true;
     *more = true;
     while (folder) {
         struct archive_entry *entry;
-        /* If the rest were left to libarchive, it would unpack bytes that nothing counts. */
+        /* libarchive would unpack the rest of a skipped member uncounted, so it is read here. */
         enum status status = r->members > 0 && r->name[0] ? pass_over(r, err) : STATUS_OK;
         r->name[0] = '\0';
         if (status)
@@ -221,6 +221,6 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
             return status;
     }
     *name = r->name;
-    *bytes = (struct source){r, read_member};
+    *bytes = (struct byte_source){r, read_member};
     return STATUS_OK;
 }

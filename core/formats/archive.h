@@ -23,14 +23,14 @@ struct archive_limits {
 
 struct archive_reader;
 /* Begins to read an archive. `from` is borrowed and must outlive the reader, which the caller destroys. */
-enum status archive_reader_create(enum archive_kind kind, const struct source *from,
+enum status archive_reader_create(enum archive_kind kind, const struct byte_source *from,
                                   const struct archive_limits *limits, struct archive_reader **reader,
                                   struct error *err);
 void archive_reader_destroy(struct archive_reader *reader); /* NULL is allowed */
 
 /* Goes to the next member; *more is false at the end. `name` (without a leading "./") and `bytes` are valid until the
  * next call. The caller need not read all bytes of a member: the next call skips the rest. */
-enum status archive_reader_next(struct archive_reader *reader, const char **name, struct source *bytes, bool *more,
+enum status archive_reader_next(struct archive_reader *reader, const char **name, struct byte_source *bytes, bool *more,
                                 struct error *err);
 
 #endif

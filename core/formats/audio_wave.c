@@ -21,7 +21,7 @@
 struct memory {
     char head[12 + 2 * (8 + FACTS_MOST) + 8];
     const char *samples;
-    sf_count_t head_bytes, count, at; /* count: bytes of the whole virtual file */
+    sf_count_t head_bytes, count, at; /* count: size of the whole virtual file in bytes */
 };
 
 static size_t number_at(const char *at)
@@ -37,7 +37,7 @@ static void put_number(char *to, size_t number)
     }
 }
 
-/* Adds a chunk's header and the first `given` bytes of its contents; the rest comes from elsewhere. */
+/* Adds a chunk's header and the first `given` bytes of its contents. The caller adds the rest. */
 static void put_chunk(struct memory *m, const char *kind, const char *bytes, size_t given, size_t size)
 {
     char *to = m->head + m->head_bytes;
@@ -56,7 +56,8 @@ static bool lay_out(const char *bytes, size_t count, struct memory *m)
         const char *chunk = bytes + at;
         size_t size = number_at(chunk + 4), left = count - at - 8;
         if (memcmp(chunk, "data", 4) == 0) {
-            size_t most = size == 0 || size > left ? left : size; /* a streaming encoder does not know the size */
+            /* a streaming encoder writes a placeholder, because it does not know the size */
+            size_t most = size == 0 || size > left ? left : size;
             put_chunk(m, "data", "", 0, most);
             m->samples = chunk + 8;
             m->count = m->head_bytes + (sf_count_t)most;

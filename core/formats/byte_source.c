@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status fill(const struct source *from, void *to, size_t count, size_t *got, struct error *err)
+static enum status fill(const struct byte_source *from, void *to, size_t count, size_t *got, struct error *err)
 {
     for (*got = 0; *got < count;) {
         size_t now = 0;
@@ -18,7 +18,8 @@ static enum status fill(const struct source *from, void *to, size_t count, size_
     return STATUS_OK;
 }
 
-enum status source_exactly(const struct source *from, void *to, size_t count, const char *what, struct error *err)
+enum status byte_source_exactly(const struct byte_source *from, void *to, size_t count, const char *what,
+                                struct error *err)
 {
     size_t got;
     enum status status = fill(from, to, count, &got, err);
@@ -27,7 +28,7 @@ enum status source_exactly(const struct source *from, void *to, size_t count, co
     return status;
 }
 
-enum status source_end(const struct source *from, const char *what, struct error *err)
+enum status byte_source_end(const struct byte_source *from, const char *what, struct error *err)
 {
     char more;
     size_t got;
@@ -36,7 +37,7 @@ enum status source_end(const struct source *from, const char *what, struct error
                               : error_set(err, STATUS_CORRUPT, NULL, "there are more bytes after the end of %s", what);
 }
 
-enum status source_all(const struct source *from, size_t most, char **bytes, size_t *size, struct error *err)
+enum status byte_source_all(const struct byte_source *from, size_t most, char **bytes, size_t *size, struct error *err)
 {
     char *all = NULL;
     size_t room = 0, used = 0;
@@ -70,7 +71,7 @@ enum status source_all(const struct source *from, size_t most, char **bytes, siz
 
 static enum status read_memory(void *context, void *to, size_t most, size_t *got, struct error *err)
 {
-    struct source_memory *memory = context;
+    struct byte_source_memory *memory = context;
     size_t now = most < memory->left ? most : memory->left;
     if (memory->step && now > memory->step)
         now = memory->step;
@@ -82,7 +83,7 @@ static enum status read_memory(void *context, void *to, size_t most, size_t *got
     return STATUS_OK;
 }
 
-struct source source_of_memory(struct source_memory *memory)
+struct byte_source byte_source_of_memory(struct byte_source_memory *memory)
 {
-    return (struct source){memory, read_memory};
+    return (struct byte_source){memory, read_memory};
 }

@@ -7,25 +7,26 @@
 
 #include "core/base/error.h"
 
-struct source {
+struct byte_source {
     void *context;
     /* Reads at most `most` (> 0) bytes to `to`; *got == 0 is the end. May block until bytes arrive. */
     enum status (*read)(void *context, void *to, size_t most, size_t *got, struct error *err);
 };
 
 /* Reads exactly `count` bytes. STATUS_CORRUPT ("end inside WHAT"): there are fewer. */
-enum status source_exactly(const struct source *from, void *to, size_t count, const char *what, struct error *err);
+enum status byte_source_exactly(const struct byte_source *from, void *to, size_t count, const char *what,
+                                struct error *err);
 /* Expects the end. STATUS_CORRUPT: more bytes follow WHAT. */
-enum status source_end(const struct source *from, const char *what, struct error *err);
+enum status byte_source_end(const struct byte_source *from, const char *what, struct error *err);
 /* Reads all remaining bytes; the caller frees *bytes. STATUS_LIMIT: there are more than `most`. */
-enum status source_all(const struct source *from, size_t most, char **bytes, size_t *size, struct error *err);
+enum status byte_source_all(const struct byte_source *from, size_t most, char **bytes, size_t *size, struct error *err);
 
 /* A source of borrowed bytes in memory. It returns at most `step` bytes in one call (0: as many as requested), which
  * lets tests exercise partial reads. */
-struct source_memory {
+struct byte_source_memory {
     const unsigned char *at;
     size_t left, step;
 };
-struct source source_of_memory(struct source_memory *memory);
+struct byte_source byte_source_of_memory(struct byte_source_memory *memory);
 
 #endif

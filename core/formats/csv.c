@@ -207,7 +207,7 @@ static enum status check_header(struct csv *csv, struct error *err)
     return status;
 }
 
-enum status csv_open(struct csv *csv, const struct source *from, struct error *err)
+enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err)
 {
     bool more = false;
     *csv = (struct csv){.from = *from, .block = malloc(BLOCK)};

@@ -17,7 +17,7 @@
 enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000 };
 
 struct csv {
-    struct source from;
+    struct byte_source from;
     char separator;
     int64_t row;        /* number of the present record, from 1; line ends inside quotes do not count */
     char **field;       /* [count] NUL-terminated; valid until the next record */
@@ -33,7 +33,7 @@ struct csv {
 
 /* Reads the header; csv->field holds its names until csv_next(). STATUS_INVALID also for an empty or repeated name.
  * The caller calls csv_close(), after an error too. */
-enum status csv_open(struct csv *csv, const struct source *from, struct error *err);
+enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err);
 void csv_close(struct csv *csv); /* a zeroed struct is allowed */
 /* Reads the next record; *more is false at the end. */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);

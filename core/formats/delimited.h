@@ -32,7 +32,7 @@ enum status delimited_next(struct delimited *d, bool *more, struct error *err);
 enum status delimited_raw(struct delimited *d, bool *more, struct error *err);
 /* Parses field `index` as a finite number. STATUS_INVALID: it is none; the message names file and line. */
 enum status delimited_number(const struct delimited *d, size_t index, double *value, struct error *err);
-/* Index of the field with this text in the present record (the header); -1: there is none. */
+/* Index of the field with this text in the current record, usually the header; -1: there is none. */
 int delimited_find(const struct delimited *d, const char *name);
 
 #endif

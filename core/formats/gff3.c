@@ -43,7 +43,8 @@ enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more
 {
     struct plain_line line;
     while ((*more = plain_next(&gff->lines, &line))) {
-        if (plain_is(line, "##FASTA")) { /* sequences follow; the caller reads them from a file of their own */
+        /* '##FASTA': sequences follow, which the caller reads from a file of their own */
+        if (plain_is(line, "##FASTA")) {
             *more = false;
             break;
         }

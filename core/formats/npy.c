@@ -30,7 +30,7 @@ static float half_value(uint64_t bits)
     int exponent = (int)(bits >> 10 & 31);
     float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1.0F : 1.0F;
     if (exponent == 31)
-        return NAN; /* infinities count as not finite, too */
+        return NAN; /* conversion to float may give an infinity, which is refused too */
     return sign * (exponent == 0 ? ldexpf(fraction, -14) : ldexpf(1 + fraction, exponent - 15));
 }
 
@@ -97,8 +97,8 @@ static bool text_at(const unsigned char *at, const struct npy_header *h, char ou
     return strlen(out) == used && utf8_valid(out, used);
 }
 
-/* Number of elements, checked against the limit. A text takes NPY_TEXT bytes however short it is, so fewer are allowed.
- */
+/* Number of elements, checked against the limit. Every text takes NPY_TEXT bytes of memory, so the limit for texts is
+ * lower. */
 static enum status count_of(const struct npy_header *h, size_t max_count, size_t *count, struct error *err)
 {
     if (h->element >= NPY_BYTES)
@@ -110,7 +110,7 @@ static enum status count_of(const struct npy_header *h, size_t max_count, size_t
                              max_count);
         *count *= (size_t)h->dim[d];
     }
-    return *count <= max_count /* fails for rank 0 (one element) and max_count 0 */
+    return *count <= max_count /* fails for rank 0, which is one element, if max_count is 0 */
                ? STATUS_OK
                : error_set(err, STATUS_LIMIT, NULL, "the array is too large; it may have at most %zu elements",
                            max_count);
@@ -145,8 +145,8 @@ static enum status convert(const unsigned char *block, const struct npy_header *
     return STATUS_OK;
 }
 
-static enum status read_elements(const struct source *from, const struct npy_header *h, size_t count, struct npy *out,
-                                 struct error *err)
+static enum status read_elements(const struct byte_source *from, const struct npy_header *h, size_t count,
+                                 struct npy *out, struct error *err)
 {
     bool texts = h->element >= NPY_BYTES;
     unsigned char block[BLOCK];
@@ -160,7 +160,7 @@ static enum status read_elements(const struct source *from, const struct npy_hea
             status = grow(out, texts, room, err);
         }
         if (!status)
-            status = source_exactly(from, block, now * h->item, "the data of the .npy array", err);
+            status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
         if (!status)
             status = convert(block, h, done, now, out, err);
         done += now;
@@ -193,7 +193,7 @@ static enum status to_row_major(struct npy *out, struct error *err)
     return STATUS_OK;
 }
 
-enum status npy_read_from(const struct source *from, size_t max_count, struct npy *out, struct error *err)
+enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err)
 {
     struct npy_header h;
     *out = (struct npy){0};
@@ -207,7 +207,7 @@ enum status npy_read_from(const struct source *from, size_t max_count, struct np
     memcpy(out->dim, h.dim, sizeof out->dim);
     status = read_elements(from, &h, out->count, out, err);
     if (!status)
-        status = source_end(from, "the .npy array", err);
+        status = byte_source_end(from, "the .npy array", err);
     if (!status && h.fortran && h.rank > 1)
         status = to_row_major(out, err);
     if (status)
@@ -217,8 +217,8 @@ enum status npy_read_from(const struct source *from, size_t max_count, struct np
 
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err)
 {
-    struct source_memory memory = {bytes, size, 0};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {bytes, size, 0};
+    struct byte_source from = byte_source_of_memory(&memory);
     enum status status = npy_read_from(&from, max_count, out, err);
     if (!status && out->texts) {
         npy_close(out);

@@ -30,7 +30,7 @@ struct npy_header {
 };
 /* Reads the header only. STATUS_CORRUPT: the bytes are no .npy file or end early. STATUS_INVALID: an element type or
  * rank that cannot be read. */
-enum status npy_header_read(const struct source *from, struct npy_header *header, struct error *err);
+enum status npy_header_read(const struct byte_source *from, struct npy_header *header, struct error *err);
 
 struct npy {
     int rank;
@@ -46,7 +46,7 @@ void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is
  * no value is scaled. Errors beyond those of npy_header_read(): STATUS_CORRUPT: fewer or more bytes than the shape
  * needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more than
  * max_count numbers, or more than max_count / 64 texts. */
-enum status npy_read_from(const struct source *from, size_t max_count, struct npy *out, struct error *err);
+enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err);
 /* The same from bytes in memory; text is refused. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 

@@ -14,7 +14,7 @@ struct reader {
 struct fields {
     char type[16]; /* "<f4" */
     bool fortran, has_type, has_order, has_shape, records;
-    int rank; /* as written; only the first NPY_RANK dimensions are stored */
+    int rank; /* rank as the file states it; only the first NPY_RANK dimensions are stored */
     int64_t dim[NPY_RANK];
 };
 
@@ -87,7 +87,7 @@ static bool take_shape(struct reader *r, struct fields *f)
     return true;
 }
 
-/* Skips "[('a', '<f4'), ...]", of which only the end matters. */
+/* Skips a record type such as "[('a', '<f4'), ...]"; only where it ends matters. */
 static bool skip_records(struct reader *r)
 {
     int depth = 0;
@@ -147,7 +147,7 @@ static bool understand_type(const char *type, struct npy_header *h)
     static const struct {
         char letter;
         enum npy_class element;
-        const char *sizes; /* sizes that are allowed; NULL: any */
+        const char *sizes; /* element sizes that are allowed; NULL: any */
     } classes[] = {{'b', NPY_BOOL, "1"},    {'u', NPY_UNSIGNED, "1248"}, {'i', NPY_SIGNED, "1248"},
                    {'f', NPY_FLOAT, "248"}, {'S', NPY_BYTES, NULL},      {'a', NPY_BYTES, NULL},
                    {'U', NPY_UNICODE, NULL}};
@@ -185,27 +185,27 @@ static enum status understand(const struct fields *f, struct npy_header *h, stru
     return STATUS_OK;
 }
 
-enum status npy_header_read(const struct source *from, struct npy_header *header, struct error *err)
+enum status npy_header_read(const struct byte_source *from, struct npy_header *header, struct error *err)
 {
     unsigned char u[12];
     char text[HEADER_MAX];
     struct fields f = {.rank = 0};
     *header = (struct npy_header){0};
-    enum status status = source_exactly(from, u, 10, "the .npy header", err);
+    enum status status = byte_source_exactly(from, u, 10, "the .npy header", err);
     if (status)
         return status;
     if (memcmp(u, "\x93NUMPY", 6) != 0 || u[6] < 1 || u[6] > 3 || u[7] != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "not a .npy file: it does not begin with NumPy's signature");
     size_t length = (size_t)u[8] | (size_t)u[9] << 8;
     if (u[6] > 1) {
-        status = source_exactly(from, u + 10, 2, "the .npy header", err);
+        status = byte_source_exactly(from, u + 10, 2, "the .npy header", err);
         if (status)
             return status;
         length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
     }
     if (length > HEADER_MAX)
         return error_set(err, STATUS_CORRUPT, NULL, "the .npy header is longer than %d bytes", HEADER_MAX);
-    status = source_exactly(from, text, length, "the .npy header", err);
+    status = byte_source_exactly(from, text, length, "the .npy header", err);
     if (status)
         return status;
     struct reader r = {text, text + length};

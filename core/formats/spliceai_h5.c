@@ -18,7 +18,7 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* windows in earlier data sets; windows in this one */
+    int64_t first, windows; /* number of windows in the data sets before this one, and in this one */
 };
 
 struct splicing_h5 {
@@ -26,7 +26,7 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* bases of a window; labelled bases */
+    int whole, length; /* bases of a window in all; of these, labelled bases */
     uint8_t *row;      /* [whole][4] scratch */
 };
 

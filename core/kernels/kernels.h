@@ -140,7 +140,8 @@ struct max_pool_call {
     int blocks, rows, width, max_pool_h, max_pool_w;
     struct map_strip in, out;
     uint16_t *arg;
-    int din_rows, din_width; /* backward: pixels to write, >= rows * max_pool_h and width * max_pool_w */
+    /* backward: size of the area to write, at least rows * max_pool_h and width * max_pool_w */
+    int din_rows, din_width;
 };
 
 /* 1x1 convolution to `features` features followed by max pooling; the map in between is never stored.

@@ -6,7 +6,7 @@
 #include "core/metrics/motif_errors.h"
 
 struct agreement {
-    int channels, others;       /* channels of the first and of the second model */
+    int channels, others;       /* number of channels of the first and of the second model */
     double *together;           /* [channels][others] pairs of motifs near each other */
     int64_t *motifs, *of_other; /* [channels], [others] motifs of each channel */
 };

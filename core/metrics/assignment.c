@@ -11,12 +11,12 @@
 struct search {
     const double *score;
     int cols;          /* columns of `score` */
-    bool transposed;   /* the short lines are columns of `score` */
+    bool transposed;   /* whether the side with fewer lines is the columns of `score` */
     int shorts, longs; /* shorts <= longs */
     double *short_price, *long_price;
     double *distance; /* [longs] reduced cost of the best path so far */
-    int *owner;       /* [longs] short line that is matched to it; -1: it is free */
-    int *before;      /* [longs] long line before it on the path; -1: it is the first */
+    int *owner;       /* [longs] the short line matched to it; -1: it is free */
+    int *before;      /* [longs] the long line before it on the path; -1: it is the first */
     bool *settled;    /* [longs] */
 };
 
@@ -39,7 +39,7 @@ static int nearest(const struct search *s)
     return best;
 }
 
-/* Shortens distances by paths over short line `from`, which was reached at distance `base` through `last`. */
+/* Updates the distances by paths through the short line `from`, which was reached at distance `base` through `last`. */
 static void extend(struct search *s, int from, double base, int last)
 {
     for (int j = 0; j < s->longs; j++) {
@@ -78,7 +78,7 @@ static void augment(struct search *s, int start)
     }
 }
 
-/* First prices, which make all reduced costs non-negative: the least cost of each short line. */
+/* Sets initial prices that make all reduced costs non-negative: for each short line, its lowest cost. */
 static void first_prices(struct search *s)
 {
     for (int i = 0; i < s->shorts; i++) {

@@ -1,5 +1,5 @@
-/* Grows a tree level by level. Columns are sorted once; a pass over a column in its order visits the rows of all open
- * nodes, and each node keeps sums over the rows to the left so far. */
+/* Grows regression trees level by level. Columns are sorted once. One pass over a column in sorted order visits the
+ * rows of all open nodes, and each node keeps sums over its rows to the left of the current one. */
 #include "core/metrics/boosting.h"
 
 #include <math.h>

@@ -16,8 +16,8 @@ struct boosting {
 #define BOOSTING_DEFAULT ((struct boosting){100, 3, 0.1})
 enum { BOOSTING_DEPTH_MAX = 8 };
 
-/* x: [rows][columns], y: [rows], finite. importance: [columns], all 0 when no split helps. `error` (may be NULL): final
- * mean squared error on these rows. STATUS_INVALID: the depth is out of range. */
+/* Fits the trees. x: [rows][columns], y: [rows], finite. importance: [columns], all 0 when no split helps. `error` (may
+ * be NULL): final mean squared error on these rows. STATUS_INVALID: the depth is out of range. */
 enum status boosting_importance(const struct boosting *how, int rows, int columns, const float *x, const double *y,
                                 double *importance, double *error, struct error *err);
 

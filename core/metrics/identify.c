@@ -71,7 +71,7 @@ void solve_symmetric(double *a, int n, double *b, int count)
     double most = 0;
     for (int i = 0; i < n; i++)
         most = fmax(most, a[(ptrdiff_t)i * n + i]);
-    for (int j = 0; j < n; j++) { /* a = l l', one column of l after another, stored below the diagonal */
+    for (int j = 0; j < n; j++) { /* decomposes a = l l'; l is stored below the diagonal, one column after another */
         double *row = a + (ptrdiff_t)j * n, pivot = row[j];
         for (int m = 0; m < j; m++)
             pivot -= row[m] * row[m];

@@ -62,8 +62,9 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of patterns with n - 1 motifs that have enough patterns with n motifs as partners: the sum over m2 of
- * min(P(m2), `gain` times what one m1 contributes). It counts sets of places; `gain` contains symbols and picks. */
+/* The share of patterns with n - 1 motifs that can be paired with patterns with n motifs: the sum over m2 of min(P(m2),
+ * `gain` times the contribution of one m1). It counts sets of places; the factors for symbols and for the random choice
+ * are in `gain`. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -90,9 +91,10 @@ static double binomial(int n, int hits, double chance)
                (n - hits) * log1p(-chance));
 }
 
-/* Alpha for deletions of a given symbol. Distinct symbols: m2 is an assignment without it, a share (S - n + 1) / S of
- * those of n - 1 motifs; one of the S - n + 1 assignments of n motifs that agree with m2 has the symbol at the deleted
- * place. Independent symbols: m2 may keep other motifs of this symbol, and the process picks one of all. */
+/* Alpha for the deletion of a given symbol. Distinct symbols: m2 does not contain the symbol, which holds for a share
+ * (S - n + 1) / S of the patterns of n - 1 motifs. Of the S - n + 1 patterns of n motifs that agree with m2, one has
+ * the symbol at the deleted place. Independent symbols: m2 may contain the symbol elsewhere, and the process picks one
+ * of all its occurrences. */
 static double symbol(const struct importance_line *line, const struct places *p)
 {
     double sum = 0, kinds = line->symbols;
@@ -110,8 +112,9 @@ static double symbol(const struct importance_line *line, const struct places *p)
     return sum;
 }
 
-/* Alpha for exchanges; places stay. Independent symbols: an m2 with `gained` motifs of the new symbol and `kept` of the
- * old one is reached from `gained` patterns, each of which picks among kept + 1 motifs. */
+/* Alpha for exchanges, in which the places do not change. Independent symbols: an m2 with `gained` motifs of the new
+ * symbol and `kept` of the old one is reached from `gained` patterns, and in each of them the process picks one of kept
+ * + 1 motifs. */
 static double exchange(const struct importance_line *line)
 {
     double sum = 0, kinds = line->symbols;

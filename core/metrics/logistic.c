@@ -74,7 +74,7 @@ static double dot(const double *x, const double *y, int n)
 }
 
 struct memory {
-    double *s, *y, rho[HISTORY]; /* s, y: [HISTORY][n]; the newest is at (count - 1) mod HISTORY */
+    double *s, *y, rho[HISTORY]; /* s, y: [HISTORY][n]; the newest row is at (count - 1) mod HISTORY */
     int count;
 };
 

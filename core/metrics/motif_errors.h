@@ -31,17 +31,18 @@ struct motif_errors {
     int symbols, channels;
     int reach;       /* of WINDOWS, in positions */
     int64_t samples; /* samples added */
-    int64_t motifs;  /* active elements of all of them */
+    int64_t motifs;  /* number of active elements of all samples */
     /* [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are "none". */
     int64_t *boxes;
     int64_t *windows; /* without the weaker motifs of a cell; missed symbols are in the last column */
-    int64_t *lone;    /* the part of `boxes` from boxes with exactly one motif */
+    int64_t *lone;    /* the part of `boxes` that comes from boxes with exactly one motif */
     int64_t weaker;   /* WINDOWS: motifs that were not the strongest of their cell */
     int64_t taken;    /* WINDOWS: symbols whose only motifs belong to other cells (neither hit nor missed) */
     int64_t counts[MOTIF_COUNTS + 1]; /* samples with n boxes; the last entry: with MOTIF_COUNTS or more */
     int64_t most;                     /* most boxes of a sample */
-    int64_t crowded; /* samples with two boxes whose windows overlap, which the paper's NON-OVERLAPPING excludes */
-    int *owner;      /* scratch: the box of each motif */
+    /* samples with two boxes whose windows overlap; the paper's assumption NON-OVERLAPPING excludes them */
+    int64_t crowded;
+    int *owner; /* scratch: the box of each motif */
     int owner_room;
 };
 

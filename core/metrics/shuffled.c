@@ -75,7 +75,8 @@ static void place(struct shuffler *s)
         m.col = s->first + s->place[i] % s->length;
         s->placed[--s->begin[s->place[i] / s->length + 1]] = m;
     }
-    for (int i = 0; i < s->count; i++) /* filling from the ends left begin[i + 1] at the first motif of sequence i */
+    /* filling from the ends has moved begin[i + 1] to the first motif of sequence i */
+    for (int i = 0; i < s->count; i++)
         s->begin[i] = s->begin[i + 1];
     s->begin[s->count] = s->motifs;
 }

@@ -26,7 +26,8 @@ struct params {
     struct param **arrays; /* in order of declaration */
     size_t count, capacity, trained;
     real *values, *grads;
-    size_t reals, trained_reals, grad_reals; /* padded sizes of the blocks; trained_reals: numbers that are trained */
+    /* sizes of the blocks with padding; trained_reals: number of trained reals without padding */
+    size_t reals, trained_reals, grad_reals;
     bool sealed;
     struct error error;
     struct weight dummy;

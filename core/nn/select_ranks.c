@@ -37,13 +37,13 @@ static real real_of(uint64_t key)
 struct histogram_task {
     const struct kth_set *set;
     bool together;
-    int shift, bits;        /* the current digit: `bits` bits from bit `shift` on */
+    int shift, bits;        /* the current digit: `bits` bits, of which the lowest is bit `shift` */
     const uint64_t *prefix; /* [groups] the digits found so far */
     int32_t *counts;        /* [workers][groups][BUCKETS] */
     int groups;
 };
 
-/* Adds one row of one image, all channels, to the worker's histograms. */
+/* Adds one row of one image to the worker's histograms, for all channels. */
 static void histogram_task(void *context, int chunk, int worker)
 {
     const struct histogram_task *t = context;
@@ -114,7 +114,7 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
     return status;
 }
 
-/* The message of a rank: a header for each group, then `most` values for each group. */
+/* Layout of a rank's message: a header for each group, then `most` values for each group. */
 struct head {
     int64_t sum, count;
 };
@@ -139,7 +139,7 @@ static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, 
         *sum = *sum < 0 || heads[g].sum < 0 ? -1 : *sum + heads[g].sum;
     }
     size_t keep = n < most ? n : most;
-    if (keep < n) /* select_kth() partitions: the values after the k-th are not smaller */
+    if (keep < n) /* select_kth() has partitioned the values: those after the k-th are not smaller */
         select_kth(merged, n, n - keep + 1);
     memcpy(values, merged + n - keep, keep * sizeof *values);
     *count = (int)keep;

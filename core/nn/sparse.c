@@ -110,7 +110,7 @@ static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z
     return (task->quantile != NULL && task->scratch != NULL) || sparse_no_memory(e);
 }
 
-/* Moves the thresholds by the quantiles of batch z, or collects its values. Failures go to e->error. */
+/* Moves the thresholds to the quantiles of batch z, or only collects its values. Stores a failure in e->error. */
 static void update_thresholds(struct exec *e, struct sparse *s, const struct tensor *z, double density)
 {
     struct quantile_task task;

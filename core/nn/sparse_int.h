@@ -12,20 +12,22 @@ struct sparse {
     struct weight *threshold;
     int groups;      /* number of independent thresholds: channels, or 1 */
     int64_t *active; /* [channels] */
-    real *bound;     /* [padded channels] a batch's quantile is expected above it; infinity in the padding */
-    double *times;   /* [channels] a channel's density over the common density: 1, or more after a reinitialisation */
-    double fade;     /* factor of `times` at each update, until it is 1 */
-    bool bounded;    /* `bound` is valid for quantiles of rank `bounded_rank` from the top */
+    /* [padded channels] the quantile of a batch is expected to be above it; infinity in the padding channels */
+    real *bound;
+    /* [channels] density of a channel divided by the common density: 1, or more after a reinitialisation */
+    double *times;
+    double fade;  /* by which `times` is multiplied at each update, until it is 1 */
+    bool bounded; /* whether `bound` is valid, for quantiles of rank `bounded_rank` from the top */
     int64_t bounded_rank;
     /* with accumulate or elements > 0: */
     int64_t keep;      /* capacity of `top`, per group */
     int64_t collected; /* values of each group since the last update */
-    int64_t kept;      /* values of each group in `top`: min(collected, keep) */
-    double density;    /* of the batches collected so far */
+    int64_t kept;      /* number of values of each group in `top`: min(collected, keep) */
+    double density;    /* number of values of the batches collected so far */
     real *top;         /* [groups][keep] the largest values, unordered */
 };
 
-/* A quantile of n values: the k-th smallest, plus `share` of the distance to the next. */
+/* A quantile of n values: the k-th smallest, plus `share` times the distance to the next one. */
 struct rank {
     int64_t k;
     double share;
@@ -39,7 +41,7 @@ struct quantile_task {
     struct rank rank;
     real *quantile; /* [padded channels], or [1] */
     char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
-    int64_t batch;  /* values of one group in this batch, on all ranks */
+    int64_t batch;  /* number of values of one group in this batch, over all ranks */
     bool update;    /* the thresholds move after this batch */
     real *values;   /* way 3: [groups][capacity] */
     size_t capacity;
@@ -47,12 +49,12 @@ struct quantile_task {
 
 /* Stores STATUS_NO_MEMORY in e->error and returns false. */
 bool sparse_no_memory(struct exec *e);
-/* The order statistic that is the quantile of n values at this density. */
+/* The order statistic that is the quantile of n values for this density. */
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
 /* The values of a map, for the kernels. */
 struct kth_set sparse_set_of(const struct tensor *z);
-/* Write the quantiles to task->quantile: of this batch alone, or of this and the collected batches (which may also only
- * collect the batch, if task->update is false). */
+/* Write the quantiles to task->quantile: of this batch alone; or of this batch and the collected ones. The second
+ * function only collects this batch if task->update is false. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task);
 bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task);
 /* Replaces the quantiles of reinitialised channels, whose density is higher. */

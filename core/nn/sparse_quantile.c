@@ -82,8 +82,8 @@ static void select_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
-/* Way 1, of this rank's batch or of the batch that ranks share. ranks: [groups] an order statistic for each group;
- * NULL: task->rank for all. */
+/* Way 1 for this rank's batch, or for the batch that ranks share. ranks: [groups] an order statistic for each group;
+ * NULL: task->rank for every group. */
 static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
 {
     const struct sparse *s = t->sparse;
@@ -115,9 +115,9 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
 
 /* --- quantiles from few large values --------------------------------------------------------------- */
 
-enum { TOP_MOST = 512 }; /* the largest rank from the top for which way 2 is tried */
+enum { TOP_MOST = 512 }; /* largest rank from the top for which way 2 is tried */
 
-/* How many values a bound should leave: several times the rank, because batches differ. */
+/* Number of values that a bound should leave above it: several times the rank, because batches differ. */
 static int64_t top_wanted(int64_t rank)
 {
     return 6 * rank + 64;
@@ -127,7 +127,7 @@ struct top_task {
     const struct sparse *sparse;
     const struct kernels *kernels;
     const struct tensor *z;
-    int room, *count; /* count: [images][padded] values above the bound, of which at most `room` are stored */
+    int room, *count; /* count: [images][padded] number of values above the bound; at most `room` of them are stored */
     real *list;       /* [images][padded][room] */
 };
 
@@ -163,7 +163,7 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* The largest `have` of the n values of a channel above its bound; top <= have <= n. */
+/* Selects the `have` largest of the n values of a channel above its bound; top <= have <= n. */
 struct top_list {
     real *values;
     int64_t have, n, top;
@@ -198,7 +198,7 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
     for (int c = 0; c < channels; c++) {
         int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
         count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
-        if (t != NULL && n > most) /* partitions: what follows the k-th is not smaller */
+        if (t != NULL && n > most) /* select_kth() has partitioned the values: those after the k-th are not smaller */
             select_kth(room, (size_t)n, (size_t)(n - most + 1));
         if (count[c] > 0)
             memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
@@ -300,7 +300,7 @@ static void collect(const struct quantile_task *t, int group, real *values, size
         return;
     }
     int64_t keep = (int64_t)n < s->keep ? (int64_t)n : s->keep;
-    if (keep < (int64_t)n) /* partitions: what follows the k-th is not smaller */
+    if (keep < (int64_t)n) /* select_kth() has partitioned the values: those after the k-th are not smaller */
         select_kth(values, n, n - (size_t)keep + 1);
     memcpy(s->top + group * s->keep, values + n - (size_t)keep, (size_t)keep * sizeof(real));
 }
@@ -375,7 +375,8 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     return true;
 }
 
-/* A reinitialised channel has a higher density, hence another order statistic; its excess fades with each update. */
+/* A reinitialised channel has a higher density and therefore another order statistic. Each update reduces the
+ * difference. */
 static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {

@@ -102,14 +102,14 @@ static struct tensor *norm_of(struct exec *e, struct layer_norm *norm, struct te
     return op_layer_norm(e, x, norm->gain, norm->bias);
 }
 
-/* The input of a part: x (post-norm) or norm(x) (pre-norm). */
+/* The input of a sub-layer: x (post-norm) or norm(x) (pre-norm). */
 static struct tensor *enter(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
                             struct tensor *x)
 {
     return c->norm == TRANSFORMER_PRE_NORM ? norm_of(e, norm, x) : x;
 }
 
-/* Adds a part's output to x, with the norm in post-norm stacks. */
+/* Adds the output of a sub-layer to x; post-norm stacks then apply the norm. */
 static struct tensor *join(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
                            struct tensor *x, struct tensor *part)
 {

@@ -12,7 +12,7 @@ const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("0" ZIP), FUZZ_SEED("4" ZIP ZIP
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
 struct torn {
-    struct source_memory memory;
+    struct byte_source_memory memory;
     size_t fails_at; /* the source fails when this many bytes are left */
 };
 
@@ -21,7 +21,7 @@ static enum status read_torn(void *context, void *to, size_t most, size_t *got, 
     struct torn *torn = context;
     if (torn->memory.left <= torn->fails_at)
         return error_set(err, STATUS_IO, NULL, "torn");
-    struct source whole = source_of_memory(&torn->memory);
+    struct byte_source whole = byte_source_of_memory(&torn->memory);
     return whole.read(whole.context, to, most, got, err);
 }
 
@@ -35,12 +35,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     struct torn torn = {{data + 1, size - 1, 1 + size % 509}, size / 2};
-    struct source from = data[0] & 4 ? (struct source){&torn, read_torn} : source_of_memory(&torn.memory);
+    struct byte_source from =
+        data[0] & 4 ? (struct byte_source){&torn, read_torn} : byte_source_of_memory(&torn.memory);
     bool more = true;
     enum status status = archive_reader_create(data[0] & 1 ? ARCHIVE_TAR : ARCHIVE_ZIP, &from, &limits, &reader, &err);
     while (status == STATUS_OK) {
         const char *name;
-        struct source member;
+        struct byte_source member;
         status = archive_reader_next(reader, &name, &member, &more, &err);
         if (status != STATUS_OK || !more)
             break;

@@ -65,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct collection_format *const *formats = collection_formats(&count);
     if (size < 1)
         return 0;
-    struct source_memory memory = {data + 1, size - 1, 1 + size % 61};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {data + 1, size - 1, 1 + size % 61};
+    struct byte_source from = byte_source_of_memory(&memory);
     struct collection_options options = {"", "", size % 2 == 1};
     struct collection c;
     struct error err = {0};

@@ -17,8 +17,8 @@ static enum status put(void *context, const void *bytes, size_t count, struct er
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err)
 {
     char path[256];
-    struct source_memory memory = {(const unsigned char *)text, strlen(text), 0};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 0};
+    struct byte_source from = byte_source_of_memory(&memory);
     struct collection c;
     struct collection_limits limits = COLLECTION_LIMITS;
     struct collection_options options = {"", "", false};

@@ -18,9 +18,9 @@ struct norm_node {
     struct batch_norm *norm;
     bool relu;
     bool batch; /* statistics of the batch */
-    int only;   /* the image that gets the gradient of the statistics; or NORM_ALL, NORM_ELSEWHERE */
+    int only;   /* index of the image that gets the gradient of the statistics, or NORM_ALL or NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
-    struct norm_sums sums;                /* of the backward pass, if another operation computes them */
+    struct norm_sums sums;                /* sums of the backward pass, if another operation computes them */
 };
 
 struct norm_task {
@@ -32,7 +32,7 @@ struct norm_task {
     const real *x, *dy;
     real *y, *dx;
     bool add;
-    double *sums; /* [chunks][2][padded]; in the forward pass the moments */
+    double *sums; /* [chunks][2][padded] partial sums; in the forward pass, the moments */
     int only;     /* as in norm_node */
 };
 

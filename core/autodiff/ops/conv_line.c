@@ -1,8 +1,7 @@
-/* Convolution along lines: maps of height 1, with any odd number of taps at any distance.
- *
- * A line is processed in pieces that stay in cache. The kernel reads `reach` pixels on either side of a piece. A map
- * has a halo of 1 only, so at the ends of a line the piece is copied to a scratch line with zeros around it. A chunk is
- * an image, because the batch norm that follows needs the moments of each image. */
+/* Convolution along lines: maps of height 1, with any odd number of taps at any dilation.  A line is processed in
+ * pieces that fit into the cache. The kernel reads `reach` pixels on either side of a piece. A map has a halo of only
+ * 1, so pieces at the ends of a line are copied to a scratch line with zeros around them. A chunk is an image, because
+ * the batch norm that follows needs the moments of each image. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -29,7 +28,7 @@ static size_t scratch_size(const struct line_source *s)
     return (size_t)map_padded(s->shape->channels) * (size_t)(PIECE + 2 * s->reach);
 }
 
-/* The `width` pixels from `at` on, with `reach` readable pixels on either side. */
+/* The `width` pixels that begin at `at`; `reach` pixels on either side are readable too. */
 static struct map_strip line_read(const struct line_source *s, int image, int at, int width, int worker)
 {
     struct map_strip strip = map_strip_at(s->shape, s->data, image, 0);

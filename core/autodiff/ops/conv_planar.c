@@ -42,7 +42,7 @@ static void planar_task(void *context, int chunk, int worker)
     task->kernels->planar_gradient(&call);
 }
 
-/* The partial gradient of some boxes of the region. */
+/* Computes the partial weight gradient of some boxes of the region. */
 static void planar_region_task(void *context, int piece, int worker)
 {
     const struct planar_task *task = context;

@@ -1,18 +1,16 @@
-/* The backward pass of a convolution whose result has a gradient in a region only.
- *
- * The gradient of the input is in that region grown by the kernel's reach; the gradient of the weights comes from the
- * region itself. Both are computed box by box: large boxes as strips (the vector kernels then use Winograd's tiles),
- * small boxes row by row (a direct sum without setup). A kernel at the edge of a box reads dy around the box, so zeros
- * are written around the region first.
- *
- * The cost of a box in either way, and of the whole map, is predicted in units of one position of a direct sum. The
- * constants were measured (docs/lab/performance.md). They only choose between ways with the same result up to rounding.
- */
+/* The backward pass of a convolution whose output gradient is non-zero in a region only.  The gradient of the input is
+ * non-zero in that region widened by the kernel's reach. The gradient of the weights depends on the region itself. Both
+ * are computed box by box: large boxes as strips, for which the vector kernels use Winograd's algorithm, and small
+ * boxes row by row, by a direct sum that needs no setup. The kernel reads dy around a box too, so zeros are written
+ * around the region first.  A cost model predicts the time of a box in either way, and of the whole map, in units of
+ * one position of a direct sum. Its constants were measured (docs/lab/performance.md). All ways give the same result up
+ * to rounding. */
 #include "core/autodiff/region.h"
 
+/* Costs: of a row, in addition to its positions; of a 4 x 4 tile; and of the setup of a box that is computed in tiles.
+ */
 struct box_cost {
-    double row, tile,
-        setup; /* of a row, beyond its positions; of a tile of 4 x 4; of a box in tiles, beyond its tiles */
+    double row, tile, setup;
 };
 static const struct box_cost weights_cost = {3.0, 6.5, 40.0}, input_cost = {1.5, 6.5, 30.0};
 
@@ -26,7 +24,7 @@ struct region_task {
     struct conv_gradient_call weights;
     struct conv_call input;
     const real *x;         /* the convolution's input, normalised if it came from a deferred batch norm */
-    real *partials, *grad; /* grad: of the input; NULL: not needed */
+    real *partials, *grad; /* grad: the gradient of the input; NULL: not needed */
     size_t partial, packed;
     bool add;
 };
@@ -38,7 +36,8 @@ static double rows_cost(const struct box_cost *cost, const struct box *box)
 
 static double tiles_cost(const struct box_cost *cost, int rows, int cols)
 {
-    int high = (rows + 3) / 4, wide = (cols + 3) / 4; /* tiles of four; the last may be cut */
+    /* number of 4 x 4 tiles that cover the box; tiles at the lower and right edge may be partial */
+    int high = (rows + 3) / 4, wide = (cols + 3) / 4;
     return cost->setup + cost->tile * high * wide;
 }
 
@@ -146,7 +145,7 @@ static void normal_task(void *context, int piece, int worker)
     }
 }
 
-/* Computes the normalised values in the region `around`, in a buffer of the size of a gradient. */
+/* Computes the normalised values in the region `around`, in a buffer as large as a gradient. */
 static real *normalise(struct exec *e, const struct tensor *x, const struct region *around)
 {
     if (around == NULL)

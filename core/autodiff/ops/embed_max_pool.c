@@ -1,7 +1,6 @@
-/* Embedding and max pooling of the motif map in one pass, the first stage of SPARLING's head.
- *
- * If the map's active positions are listed, windows without one are skipped: their tokens are the bias, and the
- * threshold that made the map discards gradients at inactive positions. */
+/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head.  If the active positions
+ * of the map are listed, windows without an active position are skipped. The token of such a window is the bias. Its
+ * gradient is not needed, because the threshold that made the map discards gradients at inactive positions. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -26,10 +25,10 @@ struct embed_job {
     bool part; /* backward: active positions only */
     real *tokens;
     const real *dtokens;
-    real *dx, *partials; /* partials: [chunks][features][padded + 1], NULL: forward */
+    real *dx, *partials; /* partials: [chunks][features][padded + 1] weight gradients; NULL in the forward pass */
 };
 
-/* Some rows of tokens: calls the kernel for the active windows only, one by one. */
+/* Processes some rows of tokens: calls the kernel once for each active window. */
 static void active_windows(const struct embed_job *job, const struct embed_call *all, const bool *active)
 {
     const struct embed_node *n = job->node;

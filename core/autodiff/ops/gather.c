@@ -25,7 +25,7 @@ struct active_job {
     const struct tensor *motifs;
     struct active_sites *active;
     int ph, pw;
-    const bool *sites; /* [images][sites] the active ones; NULL: search the map */
+    const bool *sites; /* [images][sites] list of active sites; NULL: search the map for them */
 };
 
 static bool site_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
@@ -79,7 +79,8 @@ struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs
     thread_pool_run(e->pool, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
-    double capacity = a->capacity; /* the maximum over all ranks, because dropout indices depend on it */
+    /* the maximum over all ranks: dropout indices must be the same for every number of ranks */
+    double capacity = a->capacity;
     op_ranks_most(e, &capacity, 1);
     a->capacity = (int)capacity;
     return a;

@@ -8,11 +8,11 @@
 
 struct layer_node {
     struct node node;
-    struct tensor *x, *y; /* y NULL: layer norm of x */
+    struct tensor *x, *y; /* y NULL: layer norm of x alone */
     struct weight *gain, *bias;
     double dropout;
     struct random_at at;
-    real *sum, *mean, *inv_std; /* sum: the input of the norm, x + dropout(y) or x's data */
+    real *sum, *mean, *inv_std; /* sum: the input of the norm; x + dropout(y), or the data of x without y */
 };
 
 struct layer_task {

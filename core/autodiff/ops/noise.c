@@ -12,8 +12,8 @@
 struct noise_node {
     struct node node;
     struct tensor *x;
-    double mean, scale; /* xhat = (x - mean) * scale */
-    bool batch;         /* mean and scale are the batch's, not the running ones */
+    double mean, scale; /* xhat = (x - mean) * scale, the normalised input */
+    bool batch;         /* true: mean and scale come from the batch; false: they are the running ones */
 };
 
 struct noise_task {
@@ -22,8 +22,8 @@ struct noise_task {
     real *y;
     double mean, scale, deviation;
     double *sums;     /* [images * channels][2] */
-    double shares[2]; /* backward: mean of dy, mean of dy xhat */
-    uint64_t before;  /* planes of the samples before this rank's */
+    double shares[2]; /* in the backward pass: the means of dy and of dy xhat */
+    uint64_t before;  /* number of planes that belong to the samples of lower ranks */
     struct philox from;
 };
 
@@ -68,7 +68,7 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
     op_ranks_sum(e, out, 2);
 }
 
-/* The padding lanes of the last block; the task of the last channel writes them. */
+/* The task of the last channel also writes the padding lanes of the last block. */
 static void clear_padding(const struct noise_task *t, int chunk, int row)
 {
     const struct map_shape *s = t->shape;

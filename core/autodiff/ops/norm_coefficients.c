@@ -1,5 +1,5 @@
-/* The coefficients of a batch norm's backward pass. The pass over a whole map (batch_norm.c) and the pass over a region
- * (norm_region.c) both need them. */
+/* Coefficients of a batch norm's backward pass, for the pass over a whole map (batch_norm.c) and the pass over a region
+ * (norm_region.c). */
 #include "core/autodiff/region.h"
 
 bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call)

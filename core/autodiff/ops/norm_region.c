@@ -12,7 +12,8 @@ struct norm_region_task {
     struct norm_call call;
     real *dx;
     bool add;
-    double *sums, *room; /* sums: [pieces][2][padded], the first becomes the total; room: [workers][2][padded] */
+    /* sums: [pieces][2][padded], of which the first piece receives the total; room: [workers][2][padded] */
+    double *sums, *room;
 };
 
 static struct norm_call box_call(const struct norm_region_task *t, const struct box *box)

@@ -315,7 +315,7 @@ struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const st
 struct rate_node {
     struct node node;
     struct tensor *odds;
-    double slope; /* derivative of the loss by each element */
+    double slope; /* derivative of the loss with respect to each element */
 };
 
 static void rate_backward(struct exec *e, struct node *node)

@@ -76,8 +76,8 @@ struct active_task {
     const struct map_shape *shape;
     struct map_split split;
     const real *y;
-    const int64_t *counts; /* [chunks] active elements, an upper bound of the active positions */
-    struct span *span;     /* a chunk's spans begin at the sum of the counts before it */
+    const int64_t *counts; /* [chunks] number of active elements, which is an upper bound of the active positions */
+    struct span *span;     /* index of each chunk's first span: the sum of the counts of the chunks before it */
     int *made;             /* [images * height] number of spans in each row */
 };
 
@@ -114,7 +114,7 @@ static void active_task(void *context, int chunk, int worker)
     }
 }
 
-/* The region where y is above zero; NULL if it is too large for a list. */
+/* The region where y > 0; NULL if it has too many positions for a list. */
 static struct region *active_region(struct exec *e, const struct tensor *y, const struct point_task *task)
 {
     const struct map_shape *s = &y->map;
@@ -276,7 +276,7 @@ static void sigmoid_backward(struct exec *e, struct node *node)
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
-/* Clears halo and padding channels afterwards, because sigmoid(0) is not 0. */
+/* sigmoid(0) is not 0, so the halo and the padding channels are cleared afterwards */
 static void clear_outside(struct tensor *x)
 {
     const struct map_shape *s = &x->map;

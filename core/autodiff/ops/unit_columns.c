@@ -1,4 +1,4 @@
-/* Scales columns to unit variance without a change of mean, so that latent variables cannot grow while their weights
+/* Scales columns to unit variance and does not shift them, so that latent variables cannot grow while their weights
  * shrink. */
 #include "core/autodiff/tape_int.h"
 

@@ -10,10 +10,10 @@
 
 #include "core/base/mt19937.h"
 
-#define MAX_SAMPLES ((int64_t)1 << 29) /* of all recordings together: 2 GiB */
+#define MAX_SAMPLES ((int64_t)1 << 29) /* maximum size of all recordings together: 2 GiB */
 #define MAX_CLIPS (1 << 20)
 #define MAX_DEPTH 2
-#define RATES 8 /* most different rates in a folder */
+#define RATES 8 /* maximum number of different rates in a folder */
 
 struct names {
     char (*name)[AUDIO_NAME];
@@ -65,7 +65,8 @@ void audio_corpus_destroy(struct audio_corpus *c)
 /* Index of a name, which is added if it is new; -1: no memory, or more than `most` names. */
 static int intern(struct names *names, const char *name, int most)
 {
-    for (int i = names->count - 1; i >= 0; i--) { /* the name added last is the likeliest */
+    /* consecutive files often share a name, so the search begins with the last one */
+    for (int i = names->count - 1; i >= 0; i--) {
         if (strcmp(names->name[i], name) == 0) {
             return i;
         }
@@ -174,8 +175,8 @@ static int by_place(const void *a, const void *b)
     return x->class != y->class ? x->class - y->class : strcmp(x->file, y->file);
 }
 
-/* Sorts the names; then moves the name at sorted place i to place to[i] (to NULL: i). place[old] becomes its new index.
- */
+/* Sorts the names, and then moves the name at sorted index i to index to[i] (to NULL: i). Writes the new index of each
+ * name to place[old]. */
 static enum status settle(struct names *names, const int *to, int *place, struct error *err)
 {
     struct names old = *names;

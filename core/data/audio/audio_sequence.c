@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIT_LEAST 1e-6 /* least share of draws of starts that fit, for the most words of mean length */
+/* minimum share of random starts without overlap, for the largest number of words of mean length */
+#define FIT_LEAST 1e-6
 
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part)
 {
@@ -95,7 +96,7 @@ static const struct audio_clip *draw_clip(const struct audio_sequence *d, struct
     int count = d->part == AUDIO_TRAINING_SPEAKERS ? training : speakers - training;
     const struct audio_clip *takes;
     int available;
-    do { /* a speaker without a recording of the word is drawn again; in AudioMNIST all speakers say all words */
+    do { /* A speaker who has no recording of the word is drawn again. In AudioMNIST every speaker says every word. */
         available = audio_corpus_takes(d->corpus, first + mt19937_choice(rng, count), class, &takes);
     } while (available == 0);
     return &takes[mt19937_choice(rng, available)];

@@ -38,7 +38,7 @@ struct audio_truth {
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part);
 
 /* Checks a domain. Calls `fault` (which may be NULL) for every fault, with the name of the struct's field, and returns
- * the number of faults. It is also a fault if the words would rarely or never fit without overlap. The functions below
+ * the number of faults. Words that would rarely or never fit without overlap are a fault too. The functions below
  * require a domain without faults. */
 int audio_sequence_check(const struct audio_sequence *domain, void *context,
                          void (*fault)(void *context, const char *field, const char *detail));
@@ -54,8 +54,8 @@ void audio_sequence_sample(const struct audio_sequence *domain, int64_t seed, in
  * class. */
 int audio_sequence_single(const struct audio_sequence *domain, int64_t seed, int64_t index, float *audio);
 
-/* Boxes of the words in a map of one row and `frames` columns over the clip: columns [start * frames / samples, that +
- * length * frames / samples). boxes: [truth->count]. */
+/* The boxes of the words in a map of one row and `frames` columns that covers the clip. The first column of a box is
+ * start * frames / samples, its number of columns is length * frames / samples. boxes: [truth->count]. */
 void audio_sequence_boxes(const struct audio_sequence *domain, const struct audio_truth *truth, int frames,
                           struct box *boxes);
 

@@ -13,7 +13,7 @@
 #define AUDIO_MELS_MAX 512
 #define AUDIO_RANGE_DB 80.0F
 
-struct audio_spectrum; /* read-only once made: any number of threads may compute with one */
+struct audio_spectrum; /* immutable after its creation: any number of threads may use it */
 
 /* Window: trunc(2 * chunk * rate / mels) samples; hop: half of it. The paper has rate 8000 Hz, 64 mels and chunk 1.5:
  * 375 and 187 samples. The caller destroys the spectrum. */

@@ -11,7 +11,8 @@
 
 #define MAX_COLS 9
 
-/* Digits rendered once from a monospaced font. The empty border belongs to the stamp and covers noise. */
+/* Stamps of the digits, rendered once from a monospaced font. A stamp includes its empty border, which overwrites
+ * noise. */
 struct stamp {
     int cols;
     char rows[DIGITCIRCLE_STAMP][MAX_COLS + 1];
@@ -155,7 +156,7 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
     sides &= in_range(&faults, "shift", domain->shift, 0, DIGITCIRCLE_MAX_IMAGE);
     sides &= in_range(&faults, "min_radius", domain->min_radius, 1, DIGITCIRCLE_MAX_IMAGE);
     sides &= in_range(&faults, "max_radius", domain->max_radius, 0, DIGITCIRCLE_MAX_IMAGE);
-    if (domain->margin != 0) { /* at least half a stamp, which keeps the stamps inside */
+    if (domain->margin != 0) { /* at least half a stamp, so that no stamp crosses the picture's border */
         const int half = DIGITCIRCLE_STAMP / 2;
         sides &= in_range(&faults, "margin", domain->margin, half, DIGITCIRCLE_MAX_IMAGE);
     }

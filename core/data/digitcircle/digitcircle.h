@@ -21,14 +21,15 @@
 struct digitcircle {
     int image_size;               /* rows and columns */
     int classes;                  /* digits 0 to classes - 1 are drawn */
-    int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; all different */
-    int shift;                    /* most rows and columns by which a digit is moved off the circle */
+    int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; no digit occurs twice */
+    int shift;                    /* most rows and columns by which a digit is shifted away from the circle */
     int margin;                   /* the circle stays shift + margin away from the border; 0: DIGITCIRCLE_STAMP */
     int min_radius;               /* least radius of the circle */
-    int max_radius;               /* exclusive; 0: image_size/2 - shift - margin, the most that fits */
-    double pre_noise;             /* share of pixels flipped before the digits are placed, as a multiple of
-                                     the mean ink share of the ten stamps (whatever `classes` is) */
-    double post_noise;            /* share of pixels flipped after the digits are placed */
+    /* upper limit, exclusive; 0: image_size/2 - shift - margin, the largest value that fits */
+    int max_radius;
+    /* share of pixels flipped before the digits are placed, in units of the mean ink share of all ten stamps */
+    double pre_noise;
+    double post_noise; /* share of pixels flipped after the digits are placed */
 };
 
 /* The truth about a picture. Boxes are in the order in which digits are placed: by angle; down, right, up, left. */
@@ -40,7 +41,7 @@ struct digitcircle_truth {
 
 /* The paper's configuration. */
 struct digitcircle digitcircle_paper(void);
-/* The same digits at the same places without noise, which theoretical densities are computed from. */
+/* Draws the same digits at the same places without noise, for theoretical densities. */
 struct digitcircle digitcircle_without_noise(struct digitcircle domain);
 
 /* Checks a domain. Calls `fault` (which may be NULL) for every fault, with the name of the struct's field, and returns

@@ -66,7 +66,8 @@ struct place {
     double row, col, scale; /* scale: pixels for each point */
 };
 
-/* First row or column of a page of `page` pixels in the middle of `picture`; an odd pixel is left at the end. */
+/* First row or column of a centred page of `page` pixels in a picture of `picture` pixels; an odd pixel is left at the
+ * end. */
 static int centred(int picture, int page)
 {
     return picture >= page ? (picture - page) / 2 : -((page - picture) / 2);
@@ -82,7 +83,7 @@ static struct place place_of(const struct latex *domain, const struct latex_layo
                           .scale = scale};
 }
 
-/* The extent of a mark's ink. */
+/* The rows and columns that a mark's ink covers. */
 struct extent {
     int row0, row1, col0, col1;
 };
@@ -113,7 +114,7 @@ static void draw_character(const struct latex *domain, const struct latex_font *
                    ink);
 }
 
-/* Rounds the edges of a bar to whole pixels, but never to the same one. */
+/* Rounds the edges of a bar to whole pixels; the bar is always at least one pixel thick. */
 static void round_edges(double low, double high, int *first, int *count)
 {
     *first = (int)floor(low + 0.5);
@@ -220,7 +221,8 @@ void latex_sample(const struct latex *domain, const struct latex_font *font, int
 {
     int tokens[LATEX_MAX_TOKENS];
     int count = latex_formula(seed, index, domain->min_tokens, domain->max_tokens, domain->symbols, tokens);
-    (void)latex_render(domain, font, tokens, count, image, truth, NULL); /* cannot fail: the sampler draws formulas */
+    /* cannot fail, because the sampler draws valid formulas only */
+    (void)latex_render(domain, font, tokens, count, image, truth, NULL);
     latex_add_noise(domain, seed, index, image);
 }
 

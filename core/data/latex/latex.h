@@ -1,11 +1,9 @@
 /* LaTeX-OCR (SPARLING, section 5.1): noisy black-and-white pictures of formulas; the label is their LaTeX source.
- *
- * Formulas and noise are bit for bit the authors'. latex_layout.h sets the pages, and this file draws them as pdflatex
- * and poppler would, but with Latin Modern instead of Computer Modern: characters cover the same pixels, single grey
- * values differ. The boxes of characters come from the layout.
- *
- * Background is 1, ink 0. One `struct latex_font` for the domain's dpi is created and shared; functions allocate
- * nothing and keep no state, so any number of threads may call. */
+ * Formulas and noise are bit for bit those of the authors. latex_layout.h computes the layout of a page. This file
+ * draws the page as pdflatex and poppler would, but with Latin Modern instead of Computer Modern: characters cover the
+ * same pixels, but single grey values differ. The boxes of characters come from the layout.  Background is 1, ink 0.
+ * Create one `struct latex_font` for the domain's dpi and share it. Functions allocate nothing and keep no state, so
+ * any number of threads may call. */
 #ifndef MOTIF_CORE_DATA_LATEX_LATEX_H
 #define MOTIF_CORE_DATA_LATEX_LATEX_H
 
@@ -20,18 +18,18 @@
 #define LATEX_MAX_IMAGE 4096
 
 struct latex {
-    int rows, cols;             /* of the picture; the page is centred in it and cut off where it is larger */
+    int rows, cols;             /* size of the picture; the page is centred in it and cropped where it is larger */
     double dpi;                 /* pixels an inch */
     int min_tokens, max_tokens; /* length of a formula, drawn uniformly; 0 gives an empty picture */
-    int symbols;                /* the first so many of 0-9 x y z a b c are used */
-    double noise;               /* share of all pixels that are made black */
+    int symbols;                /* number of symbols that are used, from the beginning of the list 0-9 x y z a b c */
+    double noise;               /* share of all pixels that become black */
     int margin;                 /* boxes are larger than the ink by this many pixels on every side */
 };
 
 /* The truth about a picture. */
 struct latex_truth {
     int length;
-    int tokens[LATEX_MAX_TOKENS]; /* enum latex_token, without START and END */
+    int tokens[LATEX_MAX_TOKENS]; /* values of enum latex_token, without START and END */
     int count;
     struct box boxes[LATEX_MAX_TOKENS]; /* in the order of the tokens; symbol: enum latex_class. A pixel is ink if
                                            more than a tenth of it is covered; a character without ink has no box */

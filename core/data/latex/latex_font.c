@@ -17,7 +17,7 @@
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
-enum { BIG = LATEX_SIZES, KINDS }; /* kinds of a class: the sizes and, for brackets only, big */
+enum { BIG = LATEX_SIZES, KINDS }; /* variants of a character: its sizes and, for brackets only, the big one */
 
 struct latex_font {
     double dpi;
@@ -92,7 +92,7 @@ static struct glyph letter(const struct faces *faces, int symbol, int size)
     return (struct glyph){faces->math, FT_Get_Name_Index(faces->math, name), latex_size_points(0) * scales[size], 0};
 }
 
-/* The glyph of a class in one kind; index 0: there is none. */
+/* The glyph of a class in one variant; index 0: the variant does not exist. */
 static struct glyph find_glyph(const struct faces *faces, int symbol, int kind)
 {
     if (kind == BIG)
@@ -104,7 +104,7 @@ static struct glyph find_glyph(const struct faces *faces, int symbol, int kind)
     return (struct glyph){face, FT_Get_Char_Index(face, (FT_ULong)code), latex_size_points(kind), 0};
 }
 
-/* Draws the outline in the face's slot, scaled, and moved by quarters of a pixel. */
+/* Draws the scaled outline, shifted by quarters of a pixel, into the face's slot. */
 static enum status rasterise(FT_Library library, FT_Outline *outline, struct latex_raster *raster, struct error *err)
 {
     FT_BBox box;

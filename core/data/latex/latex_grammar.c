@@ -40,10 +40,11 @@ static int token_of(const char *name)
 struct sampler {
     struct mt19937 *rng;
     int *tokens;
-    int symbols, room, count; /* count also counts tokens beyond `room`, because their draws must be made */
+    /* count includes the tokens beyond `room`, because the random numbers for them must be drawn too */
+    int symbols, room, count;
 };
 
-/* One choice of the grammar: rarely() is true with the weight 1/4 against 1. */
+/* One random choice of the grammar. rarely() is true with probability 1/5: weight 1/4 against 1. */
 static int rarely(struct sampler *s)
 {
     return mt19937_uniform(s->rng) >= 1.0 / 1.25;

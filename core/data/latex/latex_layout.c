@@ -28,7 +28,8 @@ struct setter {
 
 static const double points[LATEX_SIZES] = {10, 7, 5};
 static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFALL = 5, DELIMITER_FACTOR = 0.901;
-static const double QUAD = 1.000003; /* of the 10 pt symbols; a binary operator has 4/18 of it on each side */
+/* unit of spaces, in the 10 pt symbol font; a binary operator has 4/18 of it on each side */
+static const double QUAD = 1.000003;
 static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, at every size */
 
 /* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the rule of cmex10, cmex7, in em. */
@@ -109,7 +110,7 @@ static struct hbox empty(const struct setter *s)
     return (struct hbox){.first = s->out->count, .last = s->out->count};
 }
 
-/* Adds a mark. Each token makes at most one, so only tokens that are no formula exceed the array. */
+/* Adds a mark. Each token makes at most one mark, so only a sequence that is not a formula can fill the array. */
 static struct hbox mark(struct setter *s, int symbol, int size, double width, double height, double depth)
 {
     double em = points[size];
@@ -154,7 +155,7 @@ static bool is_letter(int token)
 
 static struct hbox set_expr(struct setter *s, struct setting style);
 
-/* *italic: how far a y or z extends to the right; the caller adds it unless a subscript follows. */
+/* italic: how far a y or z extends to the right. The caller adds it if no subscript follows. */
 static struct hbox set_symbol(struct setter *s, struct setting style, double *italic)
 {
     int token = peek(s), size = size_of(style), letter = token - LATEX_LETTER;
@@ -203,8 +204,8 @@ static struct hbox set_comb(struct setter *s, struct setting style)
     return line;
 }
 
-/* Draws the smallest bracket that covers `extent`, centred on the axis: from the text fonts, starting at this size, or
- * the big one. */
+/* Draws the smallest bracket that covers `extent`, centred on the axis: from the text fonts, beginning at this size, or
+ * else the big one. */
 static struct hbox set_bracket(struct setter *s, int symbol, struct setting style, double extent)
 {
     int own = size_of(style), size = own;
@@ -224,7 +225,8 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
 
 static struct hbox set_parens(struct setter *s, struct setting style)
 {
-    struct hbox line = set_bracket(s, LATEX_CLASS_OPEN, style, 0); /* drawn again once the contents are known */
+    /* a first version; the bracket is drawn again when the size of its contents is known */
+    struct hbox line = set_bracket(s, LATEX_CLASS_OPEN, style, 0);
     struct hbox inner = set_expr(s, style);
     expect(s, LATEX_PAREN_CLOSE);
     double axis = AXIS * points[size_of(style)];

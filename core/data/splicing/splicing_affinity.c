@@ -59,7 +59,7 @@ struct reading {
     const char *name;
     struct affinity_protein protein;
     int columns[AFFINITY_MATRICES]; /* of each matrix */
-    int left;                       /* rows of the file that the present matrix still needs */
+    int left;                       /* rows that the current matrix still needs */
     double most;                    /* largest A0 of the file */
 };
 
@@ -216,7 +216,7 @@ enum status affinity_add_folder(struct affinity_set *set, const char *folder, st
 static void word_column(char letter, double entry[SPLICING_BASES])
 {
     bool soft = letter >= 'a';
-    uint8_t best = splicing_base(letter), partner = best ^ 2; /* swaps A and G, C and T */
+    uint8_t best = splicing_base(letter), partner = best ^ 2; /* swaps A with G and C with T */
     for (int base = 0; base < SPLICING_BASES; base++)
         entry[base] = base == best ? 1 : base == partner ? (soft ? 0.6 : 0.1) : (soft ? 0.1 : 0.02);
 }

@@ -20,8 +20,9 @@ enum { AFFINITY_NAME = 32, AFFINITY_COLUMNS = 64, AFFINITY_MATRICES = 64, AFFINI
 enum { AFFINITY_FILE_BYTES = 1 << 20 };
 
 struct affinity_matrix {
-    double weight;                                  /* A0 / max A0 of its protein */
-    double entry[AFFINITY_COLUMNS][SPLICING_BASES]; /* [column][base]; the best base of a column has about 1 */
+    double weight; /* A0 divided by the largest A0 of the protein */
+    /* [column][base] affinities; the best base of a column has about 1 */
+    double entry[AFFINITY_COLUMNS][SPLICING_BASES];
 };
 struct affinity_protein {
     char name[AFFINITY_NAME];

@@ -20,7 +20,7 @@ struct reader {
     struct genes *genes;
     struct fasta fasta;
     struct gff3 gff;
-    struct exon *exon; /* of the wanted source; used when the file has no introns */
+    struct exon *exon; /* exons of the wanted source, used if the file has no introns */
     size_t exons, exon_capacity;
     bool has_introns;
     const char *source;

@@ -20,7 +20,8 @@ struct genes {
     struct fasta_record *locus; /* [loci] in the order of the FASTA file; .first and .length count bases */
     int64_t count;              /* bases of all loci together */
     uint8_t *bases, *classes;   /* [count] each: enum splicing_base, enum splicing_class */
-    int64_t introns;            /* marked; an intron that several transcripts share counts each time */
+    /* number of introns that were marked; an intron of several transcripts counts several times */
+    int64_t introns;
 };
 
 /* Parses both files. `source`: only GFF3 features of this source count ("WormBase"); NULL: all do. Letters that stand

@@ -19,7 +19,8 @@ struct small_model {
     struct splicing_effect effect;
 };
 
-/* No word resembles another word, or a core, shifted by a few bases. Four pairs of opposite effects. */
+/* Built-in words. No word resembles a shifted copy of another word or of a core. The words form four pairs of opposite
+ * effects. */
 static const struct small_model small[SMALL] = {
     {"GAAGR", {"tGAAGACg", "cGAAGCAa"}, {1, -1, -1, 1}},  {"TAGGG", {"aTAGGGTa", "gTAGGGCt"}, {-1, 1, 1, -1}},
     {"TGCATG", {"tTGCATGa", "cTGCATGc"}, {1, 1, -1, -1}}, {"CACACC", {"aCACACCg", "gCACACCt"}, {-1, -1, 1, 1}},
@@ -27,10 +28,10 @@ static const struct small_model small[SMALL] = {
     {"ACTAAC", {"tACTAACt", "gACTAACa"}, {1, -1, 1, -1}}, {"GCGTCG", {"aGCGTCGg", "tGCGACGa"}, {-1, 1, -1, 1}},
 };
 
-/* The site is the G of AG, and the G of GT. */
+/* The splice site is the G of AG and the G of GT. */
 static const char *const core_names[2] = {"3P", "5P"};
 static const char *const core_words[2][2] = {{"tCTTTCAGg", "tTCTTCAGa"}, {"cAGGTAAGt", "aAGGTGAGt"}};
-static const int core_sites[2] = {3, -1}; /* relative to the middle, column 4 of 9 */
+static const int core_sites[2] = {3, -1}; /* position relative to the middle of the word, which is column 4 of 9 */
 
 static enum status add_cores(struct splicing_planted *domain, double threshold, struct error *err)
 {
@@ -44,7 +45,9 @@ static enum status add_cores(struct splicing_planted *domain, double threshold, 
 }
 
 static const double SMALL_THRESHOLD =
-    1.7; /* of at most 5: the first word still binds without its soft bases, the second word with one of them */
+    /* The largest affinity is 5. The first word exceeds the threshold without its soft bases, the second word only with
+     * one of them. */
+    1.7;
 
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err)
 {
@@ -164,7 +167,7 @@ struct reader {
     int hits;
 };
 
-/* Sum of the effects of the proteins around hit `i`, which is a core. */
+/* Sum of the effects of the proteins that are bound around hit `i`, a core. */
 static int effects(const struct reader *r, int i, bool donor)
 {
     const struct splicing_planted *d = r->domain;

@@ -24,10 +24,12 @@ struct splicing_effect {
 };
 
 struct splicing_planted {
-    int length;                     /* bases of a sequence */
-    int flank;                      /* bases at either end that have no labels and no boxes and do not calibrate */
-    double spacing;                 /* mean number of bases for each planted motif */
-    int reach;                      /* of an effect: most bases between the middles of protein and core */
+    int length; /* bases of a sequence */
+    /* bases at either end that have no labels and no boxes, and that affinity_calibrate() ignores */
+    int flank;
+    double spacing; /* mean number of bases for each planted motif */
+    /* reach of an effect: maximum number of bases between the middles of protein and core */
+    int reach;
     struct affinity_set motifs;     /* proteins, then 3P, then 5P */
     struct splicing_effect *effect; /* [proteins] */
     int cores;                      /* 2; 0: proteins only */
@@ -53,7 +55,7 @@ static inline int splicing_planted_proteins(const struct splicing_planted *domai
 }
 
 struct splicing_truth {
-    int count;         /* boxes found, also those that did not fit */
+    int count;         /* number of boxes found, including those that did not fit into `room` */
     int room;          /* capacity of `boxes` */
     struct box *boxes; /* [room], the caller's; ordered by position, then model: row
                           0, columns within the sequence */

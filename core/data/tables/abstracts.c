@@ -34,7 +34,7 @@ struct word {
     char letters[WORD_BYTES];
     int64_t count, documents;
     int last;   /* last document that contains it */
-    int stands; /* index of the word that it is counted as: its singular, or itself */
+    int stands; /* index of the word under which it is counted: its singular, or itself */
     int column;
 };
 
@@ -42,7 +42,7 @@ struct corpus {
     struct word *words;
     int *table, table_size; /* open addressing: indices of words, NOTHING where free */
     int word_count, word_room;
-    int *tokens; /* words of all documents, one after another */
+    int *tokens; /* the words of all documents, document after document */
     size_t token_count, token_room;
     size_t *starts; /* [documents + 1] */
     char **titles;  /* [document_room] NULL where a document has no title */
@@ -64,7 +64,7 @@ static unsigned hash_of(const char *letters)
     return hash;
 }
 
-/* The entry of the hash table where a word is, or NOTHING where it belongs. */
+/* Index of the hash table entry that contains the word, or of the free entry (NOTHING) for it. */
 static int *place_of(const struct corpus *c, const char *letters)
 {
     unsigned at = hash_of(letters) % (unsigned)c->table_size;
@@ -409,7 +409,7 @@ int64_t abstracts_json_text(const char *line, const char *key, char *out)
 
 static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
 {
-    struct delimited d; /* reads lines; no field separator occurs in them */
+    struct delimited d; /* A CSV reader whose separator never occurs, so that each line is one field. */
     bool more = true;
     char *text = NULL;
     size_t room = 0;

@@ -25,11 +25,12 @@ struct abstracts_filter {
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
                            struct error *err);
 
-/* The singulars that the rules propose for a lower-case word, whether they occur or not: up to two, "" where none. */
+/* The possible singulars of a lower-case word by the rules, whether they occur in the data or not: at most two, "" if
+ * fewer. */
 enum { WORD_BYTES = 48 };
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES]);
-/* Unescapes the text under `key` in a JSON object on one line into `out`, UTF-8, which needs as many bytes as the line.
- * Returns its length; -1: the line is no object or has no such text. */
+/* Unescapes the text under `key` in a JSON object on one line and writes UTF-8 to `out`, which must have room for as
+ * many bytes as the line. Returns the length; -1: the line is no object or has no such text. */
 int64_t abstracts_json_text(const char *line, const char *key, char *out);
 
 #endif

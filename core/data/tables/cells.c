@@ -17,7 +17,7 @@ static enum status no_memory(struct error *err)
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
 
-/* A table as it is in the file: `lines` of `width` numbers, with the texts beside them. */
+/* A table as the file contains it: `lines` rows of `width` numbers, and the texts beside them. */
 struct raw {
     float *x;
     char **names;  /* [lines] genes, or classes of cells; entries may be NULL */
@@ -184,7 +184,7 @@ static enum status take(struct raw *r, bool classes, struct features **features,
     return status;
 }
 
-/* Loads one file; `genes`: its lines may be genes. */
+/* Loads one file. `genes`: whether its lines may be genes. */
 static enum status load(const char *folder, const char *name, bool genes, struct features **features, struct error *err)
 {
     static const char *const classes[] = {"cell_type", "class", "label"};

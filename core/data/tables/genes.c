@@ -134,7 +134,7 @@ void genes_noise(const struct features *f, double power, double offset, double *
 
 /* ---- choice ------------------------------------------------------------------------------------------- */
 
-/* Keeps the columns with keep[j], in place. `what` completes the message when fewer than two are left. */
+/* Keeps the columns with keep[j], in place. `what` names the filter in the error message for fewer than two columns. */
 static enum status keep_columns(struct features *f, const bool *keep, const char *what, struct error *err)
 {
     int kept = 0;

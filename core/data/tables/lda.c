@@ -1,6 +1,7 @@
-/* A pass updates, for each document in turn, gamma and the expected log of its mixture until gamma stops changing. The
- * expected counts of words by topic are summed, and the topics' parameters lambda follow from the sums. Documents are
- * divided into fixed parts whose sums are added in a fixed order, so the result does not depend on the threads. */
+/* Batch variational inference for LDA (lda.h). For each document in turn, a pass updates gamma and the expected log of
+ * the document's mixture until gamma stops changing. It adds up the expected counts of words by topic, from which the
+ * topics' parameters lambda follow. The documents are divided into a fixed number of parts whose sums are added in a
+ * fixed order, so the result does not depend on the number of threads. */
 #include "core/data/tables/lda.h"
 
 #include <math.h>
@@ -46,8 +47,8 @@ struct work {
     double *sums;          /* [parts][words][topics]; NULL: not needed */
 };
 
-/* Fits one document with `count` words: their numbers in `word`, their counts in `size`. Leaves exp E log theta in `e`.
- */
+/* Fits one document of `count` different words. word: their indices; size: their counts. On return `e` contains exp(E
+ * log theta). */
 static void settle(const struct work *w, int count, const int *word, const double *size, double *gamma, double *e,
                    double *next)
 {
@@ -107,7 +108,7 @@ static void part_task(void *context, int chunk, int worker)
         }
     }
     if (!word || !size)
-        w->gamma[(ptrdiff_t)from * k] = NAN; /* the caller finds it and reports the failure */
+        w->gamma[(ptrdiff_t)from * k] = NAN; /* no memory: the caller checks for it and reports the failure */
     free(word);
     free(size);
 }
@@ -133,7 +134,7 @@ static void learn_topics(const struct work *w, double *lambda)
         }
 }
 
-/* E log p - E log q, summed over rows that are Dirichlet variables with a symmetric prior. */
+/* Sum of E log p - E log q over the rows. Each row is a Dirichlet variable with a symmetric prior. */
 static double dirichlet_bound(const double *parameters, const double *logs, int rows, int columns, double prior)
 {
     double bound = 0;
@@ -179,7 +180,7 @@ static void to_shares(const double *from, int rows, int columns, double *to)
     }
 }
 
-/* Starts near 1: each parameter is approximately a gamma variable of shape 100 and mean 1. */
+/* Draws initial values near 1: approximately gamma variables of shape 100 and mean 1. */
 static void start_topics(const struct lda_setup *setup, double *lambda, int words)
 {
     struct philox from = philox_stream(setup->seed, STREAM_TOPICS, 0);

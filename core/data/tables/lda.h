@@ -9,9 +9,10 @@
 #include "core/data/tables/features.h"
 
 struct lda_setup {
-    int topics, passes, inner; /* passes over all documents; inner: most updates of a document in a pass */
-    double document, word;     /* concentrations of the Dirichlet priors of documents and of topics */
-    double tolerance;          /* updates of a document end when its mean change is below this */
+    /* passes: maximum passes over all documents; inner: maximum updates of a document in a pass */
+    int topics, passes, inner;
+    double document, word; /* concentrations of the Dirichlet priors of documents and of topics */
+    double tolerance;      /* tolerance: the updates of a document end when its mean change is smaller */
     uint64_t seed;
 };
 #define LDA_DEFAULT ((struct lda_setup){20, 10, 100, 1.0 / 20, 1.0 / 20, 1e-3, 1})
@@ -31,11 +32,11 @@ void lda_close(struct lda *lda); /* a zeroed struct is allowed */
 /* The derivative of log gamma, x > 0. */
 double lda_digamma(double x);
 
-/* Generates documents with a distribution shift, after a semi-synthetic experiment on abstracts. Rows [0, documents)
- * are drawn from mixtures in which the second half of the topics depends on the first: theta_(k + half) = theta_k
- * e^(sigma * normal), normalised to sum 1; rows [documents, 2 documents) from theta itself. Counts are round(length of
- * the document
- * * theta . beta); a row whose counts are all 0 stays. Names of words are copied. The caller destroys *features. */
+/* Generates documents with a distribution shift, like the paper's semi-synthetic experiment on abstracts. Rows [0,
+ * documents) have shifted mixtures of topics, in which each topic of the second half depends on one of the first:
+ * theta_(k + half) = theta_k e^(sigma * normal), normalised to sum 1. Rows [documents, 2 documents) have the unshifted
+ * mixtures theta. The count of a word is round(length of the document * theta . beta). Rows whose counts are all 0 stay
+ * in the table. Names of words are copied. The caller destroys *features. */
 enum status lda_shifted(const struct lda *lda, const struct features *counts, double sigma, uint64_t seed,
                         struct features **features, struct error *err);
 

@@ -16,14 +16,14 @@ struct pair {
 };
 
 struct movie {
-    int count, first, column; /* first: order in which it appeared */
+    int count, first, column; /* first: number of the movie by order of appearance */
 };
 
 struct loader {
     const struct ratings_filter *filter;
     struct pair *pairs;
     size_t count, room;
-    int *users;           /* [user_ids] number of the user's ones; later its row, or -1 */
+    int *users;           /* [user_ids] number of positive ratings of the user; later the user's row, or -1 */
     struct movie *movies; /* [movie_ids] */
     int user_ids, movie_ids, rows, columns;
 };
@@ -90,7 +90,7 @@ static int by_count(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Gives the chosen movies their columns, in the order of their ids. */
+/* Assigns columns to the chosen movies, in ascending order of their ids. */
 static enum status choose_movies(struct loader *l, struct error *err)
 {
     struct ranked *list = calloc((size_t)l->movie_ids, sizeof *list);
@@ -119,7 +119,8 @@ static enum status choose_movies(struct loader *l, struct error *err)
     return STATUS_OK;
 }
 
-/* Chooses the users that have a one left, by id. If there are too many, draws some without replacement. */
+/* Chooses the users with at least one positive rating of the chosen movies, in ascending order of their ids. If there
+ * are too many, draws some of them without replacement. */
 static enum status choose_users(struct loader *l, struct error *err)
 {
     int *kept = calloc(2 * (size_t)l->user_ids + 1, sizeof *kept), count = 0;

@@ -13,7 +13,7 @@ struct ratings_filter {
     double least_rating; /* 4 */
     int least_count;     /* 20 */
     int movies;          /* 300 */
-    int users;           /* most users, drawn with numpy's legacy generator at seed 42: 100,000 */
+    int users;           /* maximum number of users, drawn with numpy's legacy generator at seed 42: 100,000 */
 };
 #define RATINGS_FILTER ((struct ratings_filter){4, 20, 300, 100000})
 

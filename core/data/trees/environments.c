@@ -104,8 +104,9 @@ float environments_outcome_at(const struct environments *e, int node, const floa
 struct psi {
     enum environments_psi kind;
     int features, latent;
-    double *first, *second; /* tanh: [units][features], [latent][units]; linear: first is [latent][features] */
-    double *mean, *scale;   /* [latent] */
+    /* shapes for tanh: [units][features] and [latent][units]; for linear, `first` is [latent][features] */
+    double *first, *second;
+    double *mean, *scale; /* [latent] */
 };
 
 static void psi_raw(const struct psi *p, const double *x, double *z)
@@ -138,7 +139,8 @@ static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z)
         philox_fill_normal(&from, 0, x, (size_t)p->features);
         psi_raw(p, x, z);
         for (int c = 0; c < p->latent; c++)
-            squares[c] += z[c] * z[c] / SCALE_ROWS; /* z is an odd function of x, so its mean is 0 */
+            /* z is an odd function of x, so its mean is 0 and the mean square is the variance */
+            squares[c] += z[c] * z[c] / SCALE_ROWS;
     }
     for (int c = 0; c < p->latent; c++) {
         double norm = 0;

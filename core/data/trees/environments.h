@@ -8,12 +8,12 @@
 #include "core/data/trees/tree.h"
 
 struct environments {
-    int rows, features, latent; /* latent 0: z and the weights are unknown */
+    int rows, features, latent; /* number of latent variables; 0: z and the weights are unknown */
     float *x;                   /* [rows][features] */
     float *y;                   /* [rows] */
     int *node;                  /* [rows] */
     float *z;                   /* [rows][latent] */
-    double *weights, *changes;  /* [nodes][latent] weights of each node; their changes on the edge above it */
+    double *weights, *changes;  /* [nodes][latent] weights of each node, and their changes on the edge to its parent */
     char **names;               /* [features]; NULL: no names */
     int labels;                 /* 1: y was read from a file and is 0 or 1 everywhere */
 };
@@ -23,8 +23,9 @@ void environments_free(struct environments *table); /* NULL is allowed */
 struct environments_outcome {
     uint64_t seed;
     int latent;
-    int changes;    /* coordinates that change on an edge, drawn without replacement, each by N(0, 1) */
-    double density; /* above 0: instead, each coordinate changes with this probability */
+    /* number of coordinates that change on an edge; drawn without replacement, each change by N(0, 1) */
+    int changes;
+    double density; /* above 0: the probability with which each coordinate changes, instead of `changes` */
     double noise;   /* standard deviation */
 };
 

@@ -1,5 +1,5 @@
-/* The last steps that all readers of environments share: they choose and standardise the features that are trained on
- * and, where a data set has no outcome, plant latent variables and an outcome with known weights. */
+/* The last steps of every reader of environments: they choose and standardise the features for training. If a data set
+ * has no outcome, they plant latent variables and an outcome with known weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
 
 enum { COLUMNS_MOST = 1 << 20 };
 
-/* A table as it is in a file. The first column is text; any other column is text if its first value is no number. */
+/* A table as the file contains it. The first column is text. Another column is text if its first value is not a
+ * number. */
 struct sheet {
     int rows, columns, room;
     char **header; /* [columns] */
@@ -140,8 +141,8 @@ static int nodes_named(const struct sheet *s, int column, const struct tree *tre
     return count;
 }
 
-/* Finds each row's node from the text column that names the most nodes, so of two levels from the lower. node: [rows],
- * -1 for a row without a node. */
+/* Finds each row's node from the text column that names the most different nodes. If two columns name nodes of two
+ * levels, this is the column of the lower level. node: [rows], -1 for a row without a node. */
 static enum status find_places(const struct sheet *s, const struct tree *tree, int *node, struct error *err)
 {
     int best = 0, column = -1;
@@ -173,8 +174,8 @@ static int outcome_column(const struct sheet *s)
 
 /* ---- tables ------------------------------------------------------------------------------------------- */
 
-/* Where the values of a data set are. Features are the columns of `table` or, if there is a matrix, its lines; the
- * columns of the matrix are then the rows of `table`. */
+/* Where a data set's values come from. Without a matrix, features are columns of `table`. With a matrix, features are
+ * lines of the matrix, and its columns are the rows of `table`. */
 struct layout {
     const struct sheet *table, *matrix; /* matrix: NULL without one */
     const int *node;                    /* [table->rows] the row's node; -1: the row is left out */
@@ -225,8 +226,8 @@ static void copy_row(const struct layout *l, int row, int to, struct environment
     e->y[to] = l->outcome >= 0 ? l->table->x[(ptrdiff_t)row * l->table->columns + l->outcome] : 0;
 }
 
-/* Copies the rows that have a node, and the names of the features. The result has latent variables, which the caller
- * plants, if the data set has no outcome or the caller wants one planted. */
+/* Copies the rows that have a node, and the names of the features. The result has room for latent variables if the data
+ * set has no outcome or the caller requests a planted one; the caller fills them in. */
 static enum status collect(const struct layout *l, int nodes, const struct environments_reading *reading,
                            struct environments **environments, struct error *err)
 {

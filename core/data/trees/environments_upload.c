@@ -62,7 +62,7 @@ static enum status list_add(struct edge_list *l, const char *path, size_t bytes,
     return STATUS_OK;
 }
 
-/* Adds a group's name and all paths above it. */
+/* Adds a group's name, and every path that is a prefix of it. */
 static enum status add_path(struct edge_list *l, const char *path, struct error *err)
 {
     enum status status = STATUS_OK;

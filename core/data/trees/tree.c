@@ -162,7 +162,7 @@ static enum status rename_node(struct tree *t, int node, const char *name, struc
     return STATUS_OK;
 }
 
-/* `at` is the node whose children or label come next. */
+/* `at` is the current node: its children or its label come next in the text. */
 enum status tree_newick(const char *text, struct tree **tree, struct error *err)
 {
     char name[NAME_BYTES];

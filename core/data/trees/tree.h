@@ -17,7 +17,7 @@ struct tree {
 
 void tree_destroy(struct tree *tree); /* NULL is allowed */
 
-/* The following create a tree, which the caller destroys. STATUS_LIMIT: more than TREE_NODES_MOST nodes. */
+/* The following functions create a tree, which the caller destroys. STATUS_LIMIT: more than TREE_NODES_MOST nodes. */
 
 /* Every inner node has `children` children; leaves are `depth` edges below the root. */
 enum status tree_complete(int depth, int children, struct tree **tree, struct error *err);

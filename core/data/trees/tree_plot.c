@@ -66,7 +66,7 @@ static void scale(const struct tree_plot *p, struct laid_out *l)
     for (int v = 0; v < p->tree->nodes; v++)
         l->x[v] = LEFT + step * l->x[v];
     l->width = LEFT + step * l->depth + NAMES;
-    l->width = l->width < 690 ? 690 : l->width; /* the note below needs this width */
+    l->width = l->width < 690 ? 690 : l->width; /* at least as wide as the note below the tree */
     l->bottom = TOP + ROW * l->leaves + MARGIN;
     l->height = l->bottom + LEGEND_ROW * (p->legend_count > 0) + NOTE_ROW * lines + MARGIN;
 }
@@ -122,7 +122,7 @@ static void draw_mark(cairo_t *c, double x, double y, const struct tree_mark *m)
         cairo_fill(c);
 }
 
-/* Draws the marks of an edge side by side; rings are around the discs of their colour. */
+/* Draws the marks of an edge side by side. A ring is drawn around the disc of its colour. */
 static void draw_marks(cairo_t *c, const struct tree_plot *p, const struct laid_out *l)
 {
     for (int v = 1; v < p->tree->nodes; v++) {

@@ -17,7 +17,7 @@ static void names_close(struct collection_names *names, bool own)
 
 void collection_close(struct collection *c)
 {
-    bool own = c->mapping == NULL; /* otherwise everything but the arrays of names is in the mapping */
+    bool own = c->mapping == NULL; /* not mapped: every array is allocated; mapped: only the arrays of names are */
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);
     names_close(&c->groups, own);

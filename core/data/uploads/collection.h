@@ -42,9 +42,10 @@ struct collection {
     int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
     int64_t *label_start;                                /* [count + 1] */
     struct collection_names vocabulary, columns, groups; /* columns: names of a table's features; groups: see group */
-    int32_t *group;                                      /* [count] index into groups, for splits; NULL: no groups */
-    int64_t boxes, *box_start;                           /* box_start: [count + 1]; NULL: places of symbols unknown */
-    int32_t (*box)[5];                                   /* [boxes] symbol, row0, row1, col0, col1 */
+    int32_t *group;                                      /* [count] index into `groups`, for splits; NULL: no groups */
+    /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
+    int64_t boxes, *box_start;
+    int32_t (*box)[5]; /* [boxes] symbol, row0, row1, col0, col1 */
     /* private */
     void *mapping;
     size_t mapped;
@@ -73,18 +74,18 @@ struct collection_options {
 struct collection_format {
     const char *name; /* "npz" */
     const char *media_type;
-    enum status (*read)(const struct source *from, const struct collection_options *options,
+    enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };
 extern const char *const collection_format_names[]; /* of all formats; NULL-terminated */
-extern const char *const collection_media_types[];  /* that an upload may have; NULL-terminated */
+extern const char *const collection_media_types[];  /* media types that an upload may have; NULL-terminated */
 const struct collection_format *const *collection_formats(size_t *count);
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
 
 /* Reads a whole file; the caller closes `c`. Messages name the row, column or member. STATUS_INVALID, STATUS_CORRUPT: a
  * fault of the file. STATUS_LIMIT: the file exceeds `limits`. STATUS_NO_MEMORY, and any error of the source. After an
  * error `c` is zeroed. */
-enum status collection_read(const struct collection_format *format, const struct source *from,
+enum status collection_read(const struct collection_format *format, const struct byte_source *from,
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err);
 

@@ -253,7 +253,7 @@ static enum status sort_boxes(struct builder *b, struct error *err)
 
 struct named {
     const char *name;
-    double number; /* the name as a number; NaN: it is none */
+    double number; /* the name as a number; NaN if it is not a number */
     int32_t from;
 };
 
@@ -344,7 +344,7 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
 {
     struct collection *c = b->c;
     int32_t *to = NULL, *groups = NULL;
-    bool numbered = c->vocabulary.count > 0; /* the reader set the vocabulary and added labels as numbers */
+    bool numbered = c->vocabulary.count > 0; /* the reader has set the vocabulary and has added labels as indices */
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
     enum status status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);

@@ -91,7 +91,7 @@ static enum status take_row(struct builder *b, const struct csv *csv, const stru
     return status;
 }
 
-static enum status read_csv(const struct source *from, const struct collection_options *options,
+static enum status read_csv(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct csv csv;

@@ -18,7 +18,8 @@ static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t co
     return status;
 }
 
-/* Adds a window. Its own bases have a class each; context bases, and positions beyond the record's end, are unknown. */
+/* Adds a window. Each labelled base has a class; the classes of context bases and of positions beyond the record's end
+ * are unknown. */
 static enum status add_window(struct builder *b, const struct genes *genes, const struct genes_windows *windows,
                               int64_t index, struct error *err)
 {
@@ -93,7 +94,7 @@ static enum status add_labels(struct builder *b, const char *text, size_t size, 
     return status;
 }
 
-static enum status read_fasta(const struct source *from, const struct collection_options *options,
+static enum status read_fasta(const struct byte_source *from, const struct collection_options *options,
                               const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct genes genes = {0};
@@ -101,7 +102,7 @@ static enum status read_fasta(const struct source *from, const struct collection
     char *text = NULL;
     size_t size = 0;
     builder_init(&b, c, limits);
-    enum status status = source_all(from, FASTA_BYTES, &text, &size, err);
+    enum status status = byte_source_all(from, FASTA_BYTES, &text, &size, err);
     if (!status)
         status = genes_parse(text, size, "", 0, NULL, &genes, err);
     if (!status)

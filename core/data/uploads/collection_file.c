@@ -155,7 +155,7 @@ static bool read_head(struct collection *c, const struct mapped *m)
     return c->channels <= 1 << 13 && c->rows <= 1 << 13;
 }
 
-/* Reads a list of names; it may be missing. */
+/* Reads a list of names, which the file need not contain. */
 static enum status read_names(struct collection_names *names, const struct mapped *m, const char *as)
 {
     for (size_t i = 0; i < m->count; i++) {

@@ -1,5 +1,5 @@
-/* The list of upload formats, and the function that reads any of them. They are not in collection.c because every
- * format needs that file, and this file needs every format. */
+/* The list of upload formats, and the function that reads any of them. Every format includes collection.c's functions,
+ * and this list refers to every format; a file of its own avoids a cycle. */
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"
@@ -26,7 +26,7 @@ const struct collection_format *collection_format_named(const char *name)
     return NULL;
 }
 
-enum status collection_read(const struct collection_format *format, const struct source *from,
+enum status collection_read(const struct collection_format *format, const struct byte_source *from,
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err)
 {

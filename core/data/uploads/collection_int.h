@@ -31,8 +31,8 @@ void builder_init(struct builder *b, struct collection *c, const struct collecti
 void builder_close(struct builder *b); /* releases the builder; the collection stays with the caller */
 /* Adds a sample of `columns` columns; the caller writes its values to *values: [channels][rows][columns]. */
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
-/* Makes `sample` the one that gets the labels and the group added next. Without a call it is the last sample added.
- * Must be called for every sample in ascending order, or not at all. */
+/* Selects the sample that the next labels and groups are added to. Call it for every sample in ascending order, or
+ * never: without a call it is the last sample added. */
 void builder_turn_to(struct builder *b, int64_t sample);
 /* Appends one token to the present sample's label, by name or as an index into the vocabulary. */
 enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);

@@ -51,7 +51,7 @@ static enum status member_fault(const char *member, const char *what, struct err
     return error_set(err, STATUS_INVALID, NULL, "member '%s' %s", member, what);
 }
 
-static enum status read_member(struct arrays *a, const char *name, const struct source *bytes, int64_t most,
+static enum status read_member(struct arrays *a, const char *name, const struct byte_source *bytes, int64_t most,
                                struct error *err)
 {
     struct error cause = {0};
@@ -100,7 +100,7 @@ static void take_values(const struct npy *x, bool first, int64_t sample, int cha
 
 /* ---- labels ------------------------------------------------------------------------------------------------ */
 
-/* Writes an element as a name: text as it is, an integer in decimal. False: it is not an integer. */
+/* Writes an element as a name: text unchanged, an integer in decimal. False: it is a number but not an integer. */
 static bool name_at(const struct npy *array, size_t at, char out[NPY_TEXT])
 {
     if (array->texts) {
@@ -262,7 +262,7 @@ static enum status assemble(const struct arrays *a, const struct collection_opti
     return status;
 }
 
-static enum status read_npz(const struct source *from, const struct collection_options *options,
+static enum status read_npz(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct arrays a = {0};
@@ -272,7 +272,7 @@ static enum status read_npz(const struct source *from, const struct collection_o
     enum status status = archive_reader_create(ARCHIVE_ZIP, from, &bounds, &archive, err);
     while (!status) {
         const char *name;
-        struct source bytes;
+        struct byte_source bytes;
         status = archive_reader_next(archive, &name, &bytes, &more, err);
         if (status || !more)
             break;
@@ -288,7 +288,7 @@ static enum status read_npz(const struct source *from, const struct collection_o
     return status;
 }
 
-static enum status read_npy(const struct source *from, const struct collection_options *options,
+static enum status read_npy(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct arrays a = {.there = {true}};

@@ -205,7 +205,7 @@ static enum status preview_images(const struct collection *c, struct picture **o
     return status;
 }
 
-/* Draws one line of a sample: in each column of pixels from the least to the largest value. */
+/* Draws one row of a sample: each column of pixels is a line from the smallest to the largest value there. */
 static void draw_curve(struct picture *p, int row, const float *values, int64_t length, int height)
 {
     struct moments m = sample_moments(values, length);

@@ -21,7 +21,7 @@ enum { SIDE = 4096 };
 #define MEMBER_BYTES ((size_t)64 << 20)
 
 struct text {
-    char *bytes; /* NULL: the archive has no such member so far */
+    char *bytes; /* NULL until the archive's member of this name was read */
     size_t size;
     char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
@@ -48,13 +48,13 @@ static const char *last_part(const char *name)
 
 /* ---- members ----------------------------------------------------------------------------------------------- */
 
-static enum status keep_text(struct text *text, const char *name, const struct source *bytes, size_t most,
+static enum status keep_text(struct text *text, const char *name, const struct byte_source *bytes, size_t most,
                              struct error *err)
 {
     if (text->bytes)
         return error_set(err, STATUS_INVALID, NULL, "there is already another file of this kind; only one is allowed");
     snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name), name);
-    return source_all(bytes, most, &text->bytes, &text->size, err);
+    return byte_source_all(bytes, most, &text->bytes, &text->size, err);
 }
 
 static enum status set_kind(struct tar *t, enum collection_kind kind, int channels, int rows, struct error *err)
@@ -127,12 +127,12 @@ static enum status add_recording(struct tar *t, const char *bytes, size_t size, 
     return status;
 }
 
-static enum status add_media(struct tar *t, const char *name, const struct source *from, struct error *err)
+static enum status add_media(struct tar *t, const char *name, const struct byte_source *from, struct error *err)
 {
     char *bytes = NULL;
     size_t size;
     int32_t number;
-    enum status status = source_all(from, MEMBER_BYTES, &bytes, &size, err);
+    enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, err);
     if (!status)
         status = ends_in(name, ".png") ? add_picture(t, bytes, size, err) : add_recording(t, bytes, size, err);
     if (!status)
@@ -141,7 +141,7 @@ static enum status add_media(struct tar *t, const char *name, const struct sourc
     return status;
 }
 
-static enum status add_member(struct tar *t, const char *name, const struct source *bytes, struct error *err)
+static enum status add_member(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     const char *last = last_part(name);
     if (strcmp(last, "labels.csv") == 0)
@@ -219,8 +219,8 @@ static enum status give_labels(struct tar *t, const struct row *rows, struct err
 
 static enum status read_labels(struct tar *t, bool *set, struct error *err)
 {
-    struct source_memory memory = {(const unsigned char *)t->labels.bytes, t->labels.size, 0};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {(const unsigned char *)t->labels.bytes, t->labels.size, 0};
+    struct byte_source from = byte_source_of_memory(&memory);
     struct csv csv;
     int64_t count = t->b.c->count;
     int column[3] = {-1, -1, -1};
@@ -276,8 +276,8 @@ static enum status read_boxes(struct tar *t, struct error *err)
                                                                                                 "file", "begin", "end",
                                                                                                 "symbol"};
     bool seconds = t->b.c->kind == COLLECTION_RECORDINGS, more = true;
-    struct source_memory memory = {(const unsigned char *)t->boxes.bytes, t->boxes.size, 0};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {(const unsigned char *)t->boxes.bytes, t->boxes.size, 0};
+    struct byte_source from = byte_source_of_memory(&memory);
     struct csv csv;
     int column[6];
     enum status status = csv_open(&csv, &from, err);
@@ -323,7 +323,7 @@ static enum status in_member(enum status status, const char *name, const struct 
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause->message) : STATUS_OK;
 }
 
-static enum status read_members(struct tar *t, const struct source *from, struct error *err)
+static enum status read_members(struct tar *t, const struct byte_source *from, struct error *err)
 {
     struct archive_reader *archive;
     struct archive_limits bounds = {t->b.limits.members, t->b.limits.numbers * 4 + (1 << 20)};
@@ -331,7 +331,7 @@ static enum status read_members(struct tar *t, const struct source *from, struct
     enum status status = archive_reader_create(ARCHIVE_TAR, from, &bounds, &archive, err);
     while (!status) {
         const char *name;
-        struct source bytes;
+        struct byte_source bytes;
         struct error cause = {0};
         status = archive_reader_next(archive, &name, &bytes, &more, err);
         if (status || !more)
@@ -342,7 +342,7 @@ static enum status read_members(struct tar *t, const struct source *from, struct
     return status;
 }
 
-static enum status read_tar(const struct source *from, const struct collection_options *options,
+static enum status read_tar(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct tar t = {0};

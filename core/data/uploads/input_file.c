@@ -57,7 +57,7 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
     return to->add(to->context, 1, (const int64_t[]){wave.count}, wave.samples, err);
 }
 
-/* Bases as four planes of one row, a record an input. */
+/* Bases as four planes of one row; each record is one input. */
 static enum status add_record(const struct input_file_sink *to, const uint8_t *bases, int64_t length, struct error *err)
 {
     if (length < 1 || length > (int64_t)INPUT_FILE_NUMBERS / SPLICING_BASES) {

@@ -247,7 +247,8 @@ void FAST(conv_gradient)(const struct conv_gradient_call *c)
         (c->norm.scale || (c->rows > 3 && c->width > 3) ? fast_winograd4_gradient : fast_winograd_gradient)(c);
         return;
     }
-    enum { ROWS = 8 }; /* so many rows of two blocks stay in the second-level cache for all taps */
+    /* number of rows of two blocks that fit into the second-level cache, so that all taps can reuse them */
+    enum { ROWS = 8 };
     ptrdiff_t per_row = (ptrdiff_t)c->kernel_w * TILE;
     for (int y = 0; y < c->rows; y += ROWS) {
         int rows = c->rows - y < ROWS ? c->rows - y : ROWS;

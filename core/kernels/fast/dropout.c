@@ -69,11 +69,10 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
 }
 #endif
 
-enum {
-    SIDE = 2
-}; /* registers of blocks computed side by side: a single chain of rounds would leave the multiplier idle */
+/* Number of registers of blocks that are computed side by side. With one, each round would wait for the multiplier. */
+enum { SIDE = 2 };
 
-/* Bit i of bits[s] is set if element i, counted from block first + s B, is kept (2 V elements each). */
+/* Sets bit i of bits[s] if element i is kept, counted from block first + s B. Each of bits[] has 2 V elements. */
 INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t bound, uint32_t bits[SIDE])
 {
     vl c0[SIDE], c1[SIDE], c2[SIDE], c3[SIDE], m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);

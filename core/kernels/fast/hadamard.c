@@ -40,7 +40,7 @@ INLINE void two_rows(int columns, float *p0, float *p1)
     }
 }
 
-/* All levels from distance `h` up. */
+/* Computes all levels from distance `h` upwards. */
 INLINE void levels(int h, int n, int columns, float *x, ptrdiff_t ld)
 {
     for (; 4 * h <= n; h *= 4)
@@ -82,8 +82,8 @@ INLINE vf within(vf x)
     return x;
 }
 
-/* A vector of n >= 4 V numbers as [n / V] rows of one register. The first pass also computes the levels within
- * registers. */
+/* Transforms a vector of n >= 4 V numbers as [n / V] rows of one register. The first pass also computes the levels
+ * within registers. */
 static void long_row(int n, float *x)
 {
     for (int i = 0; i < n; i += 4 * V) {

@@ -22,11 +22,13 @@ enum {
 struct search {
     const struct kth_set *set;
     bool together;
-    int lanes; /* channels in use in a block */
+    int lanes; /* number of channels in use in a block */
     float low[L], high[L];
     int64_t below[L], low_or_below[L], high_or_below[L];
-    int collected[L];  /* strictly between the ends, so that many equal values need no memory */
-    uint32_t *list[L]; /* keys, CAPACITY each (L * CAPACITY when together) */
+    /* values strictly between the ends; values equal to an end are only counted, so that many equal values need no
+     * memory */
+    int collected[L];
+    uint32_t *list[L]; /* keys of the collected values, CAPACITY for each lane (L * CAPACITY for `together`) */
 };
 
 static uint32_t key_of(float x)
@@ -233,7 +235,7 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
         close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
         search_block(&s, b);
     }
-    /* unused lanes contributed nothing to the counts: every value is above minus infinity */
+    /* Unused lanes added nothing to the counts, because no value is below minus infinity. */
     float value;
     return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }

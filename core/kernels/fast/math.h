@@ -12,7 +12,7 @@ INLINE vf v_exp(vf x)
 {
     vf top = v_all(88.7228391f), bottom = v_all(-87.3365447f);
     vm over = v_gt(x, top), under = v_lt(x, bottom);
-    vf in = v_max(bottom, v_min(top, x)); /* NaN passes, because min and max return their second operand */
+    vf in = v_max(bottom, v_min(top, x)); /* NaN passes through, because min and max return their second operand */
     vf n = v_round(v_mul(in, v_all(1.44269504f)));
     vf r = v_fnma(n, v_all(0.693359375f), in);
     r = v_fnma(n, v_all(-2.12194440e-4f), r);

@@ -39,17 +39,17 @@ void FAST(max_pool_forward)(const struct max_pool_call *c)
     }
 }
 
-/* The non-zero values of (part of) a window. */
+/* The list of non-zero values of a window, or of a part of it. */
 struct list {
     struct {
         float value;
         int32_t channel;
     } entry[ENTRIES];
     struct {
-        int32_t end, position; /* the pixel's entries end at `end`; its position in the window */
+        int32_t end, position; /* index after the last entry of the pixel; the pixel's position in the window */
     } pixel[PIXELS];
     int entries, pixels;
-    bool has_zero; /* a pixel that is zero in all channels was listed */
+    bool has_zero; /* whether a pixel that is zero in all channels was already listed */
     bool started;  /* `tokens` contains the maximum over earlier parts of this window */
 };
 

@@ -212,7 +212,7 @@ static void pack_a(const struct gemm_call *call, int i, int rows, int panels, in
     }
 }
 
-/* The stored lines that will be packed next. They are prefetched, a few at a time, while tiles are computed. */
+/* Lines that are packed next. The code prefetches a few of them after each tile. */
 struct ahead {
     const float *at;
     ptrdiff_t ld;
@@ -235,7 +235,7 @@ static void look_ahead(struct ahead *next, int lines)
 static void block(const struct gemm_call *call, int i, int rows, int panels, int j, int columns, int depth,
                   const float *a, const float *b, float beta, struct ahead *next)
 {
-    enum { LINES = 16 }; /* about the number of lines in a block of A per tile */
+    enum { LINES = 16 }; /* about as many lines per tile as are needed to prefetch a whole block of A */
 
     for (int at = 0; at < columns; at += NR) {
         int nv = columns - at > V ? 2 : 1, wide = columns - at < NR ? columns - at : NR, row = i;

@@ -90,7 +90,7 @@ INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf su
     }
 }
 
-/* One or two registers of columns; all sums stay in registers for all patterns. */
+/* Computes one or two registers of columns. All sums stay in registers for all patterns. */
 void FAST(banded_sum)(const struct banded_call *c)
 {
     for (int at = 0; at < BANDED_WIDTH; at += BANDED_STRIP * V) {

@@ -95,7 +95,7 @@ INLINE vf v_sqrt(vf a)
 INLINE vf v_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
-} /* returns b if one operand is NaN */
+} /* if an operand is NaN, the result is b */
 INLINE vf v_min(vf a, vf b)
 {
     return _mm512_min_ps(a, b);
@@ -274,7 +274,8 @@ INLINE vf v_min(vf a, vf b)
 {
     return _mm256_min_ps(a, b);
 }
-#ifdef MOTIF_NO_FMA /* for valgrind, which emulates fused products a thousand times slower; rounds twice */
+/* For valgrind, which emulates fused products a thousand times slower. This version rounds twice. */
+#ifdef MOTIF_NO_FMA
 INLINE vf v_fma(vf a, vf b, vf c)
 {
     return _mm256_add_ps(_mm256_mul_ps(a, b), c);
@@ -404,7 +405,7 @@ INLINE void v_add_double(double *acc, vf v)
 
 #endif
 
-enum { PV = 16 / V }; /* registers in a pixel of a block */
+enum { PV = 16 / V }; /* number of registers that hold one pixel of a block */
 
 INLINE vf v_relu(vf a)
 {

@@ -5,7 +5,7 @@
 
 enum { SLAB = V_WIDE ? 8 : 6 };
 
-/* One slab of `wide` registers; the last has `part` valid columns. */
+/* Computes one slab of `wide` registers; the last register has `part` valid columns. */
 INLINE void slab(const struct sparse_call *call, int column, int wide, int part)
 {
     const float *t = call->t + column;

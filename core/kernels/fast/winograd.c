@@ -24,7 +24,7 @@ enum {
     SPOTS = 16, /* positions in a transformed tile */
     MOST = WINOGRAD_TILES,
     GROUP = WINOGRAD_BLOCKS, /* channel blocks of one side */
-    ROW = 28                 /* tiles of the gradient that are transformed together */
+    ROW = 28                 /* number of tiles of the gradient that are transformed together */
 };
 
 /* Multiplies a line of four values by B'. */
@@ -44,8 +44,8 @@ INLINE void input_column(const float *const row[4], ptrdiff_t at, bool there, vf
     input_line(d[0], d[1], d[2], d[3], out);
 }
 
-/* B' d B of `tiles` neighbouring tiles of one register column. to: [16][stride] pixels. row: the four rows, at the
- * column left of the first tile. columns: the number of columns that may be read from there. */
+/* Computes B' d B for `tiles` neighbouring tiles of one register column. to: [16][stride] pixels. row: the four rows,
+ * at the column left of the first tile. columns: number of columns that may be read from there. */
 static void transform_input(const float *const row[4], int columns, int tiles, float *to, ptrdiff_t stride)
 {
     vf c[4][4];
@@ -65,14 +65,14 @@ static void transform_input(const float *const row[4], int columns, int tiles, f
     }
 }
 
-/* The four input rows of the tile row at output row y, from column x - 1 on. */
+/* Finds the four input rows of the tile row at output row y, from column x - 1 on. */
 static void input_rows(const float *row[4], const float *in, ptrdiff_t stride, int y, int rows, int x)
 {
     for (int r = 0; r < 4; r++)
         row[r] = y - 1 + r <= rows ? in + (y - 1 + r) * stride + (ptrdiff_t)(x - 1) * L : NULL;
 }
 
-/* G g G' of one pair of blocks: from [9][16 in][16 out] to [16] matrices `stride` apart. */
+/* Computes G g G' for one pair of blocks: from [9][16 in][16 out] to [16] matrices `stride` apart. */
 static void transform_weights(const float *from, float *to, ptrdiff_t stride)
 {
     vf half = v_all(0.5f);
@@ -127,7 +127,7 @@ static void transform_output(const float *from, int tiles, int across, int down,
     }
 }
 
-/* One group of tiles of one tile row, all output blocks. */
+/* Processes one group of tiles of one tile row, for all output blocks. */
 static void forward_group(const struct conv_call *c, int y, int x, int tiles, const float *weights, float *inputs,
                           float *products_)
 {
@@ -170,7 +170,7 @@ void fast_winograd_forward(const struct conv_call *c)
     }
 }
 
-/* A dY A' of `tiles` tiles of one register column. at: the first pixel of two rows. */
+/* Computes A dY A' for `tiles` tiles of one register column. at: the first pixel of two rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {
@@ -225,7 +225,8 @@ struct gradient_scratch {
     _Alignas(64) float douts[GROUP * SPOTS * ROW * L];
 };
 
-/* One group of tiles, for all pairs of blocks in the group that begins at output block ob and input block ib. */
+/* Processes one group of tiles, for all pairs of blocks in the group that begins at output block ob and input block
+ * ib. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

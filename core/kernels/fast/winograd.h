@@ -9,7 +9,7 @@
 /* The number of tiles whose accumulators are in registers together. */
 enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
 
-/* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]; n a constant. */
+/* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]. n is a constant. */
 INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights,
                              float *to)
 {

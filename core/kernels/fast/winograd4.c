@@ -27,7 +27,7 @@ enum {
     SPOTS = SIDE * SIDE,
     MOST = WINOGRAD_TILES,
     GROUP = WINOGRAD_BLOCKS,
-    ROW = 25 /* tiles of the gradient that are transformed together */
+    ROW = 25 /* number of tiles of the gradient that are transformed together */
 };
 
 /* G: the row of a point p is (1, p, p^2), divided by the product of its distances to the other points. */
@@ -78,7 +78,7 @@ INLINE void dout_line(const vf y[4], vf out[6])
 struct inlet {
     const float *row[SIDE]; /* NULL: outside the strip */
     int first, end;         /* columns inside the strip: [first, end) */
-    ptrdiff_t ahead;        /* distance to the tile row below, for the prefetch */
+    ptrdiff_t ahead;        /* distance in reals to the tile row below, which is prefetched */
     const float *scale, *shift;
 };
 
@@ -122,8 +122,8 @@ INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf
     UNROLL for (int r = 0; r < SIDE; r++) v_store(down + r * V, z[r]);
 }
 
-/* B' d B of `tiles` neighbouring tiles of one register column. Columns are multiplied by B' into a buffer first,
- * because neighbouring tiles share two of their six columns. to: [36], `stride` apart, of [tiles][16]. */
+/* Computes B' d B for `tiles` neighbouring tiles of one register column. It first multiplies columns by B' into a
+ * buffer, because neighbouring tiles share two of their six columns. to: [36], `stride` apart, of [tiles][16]. */
 static void transform_input(const struct inlet *in, int tiles, float *to, ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
@@ -146,7 +146,7 @@ static void transform_input(const struct inlet *in, int tiles, float *to, ptrdif
     }
 }
 
-/* G g G' of one pair of blocks: from [9][16 in][16 out] to [36] matrices `stride` apart. */
+/* Computes G g G' for one pair of blocks: from [9][16 in][16 out] to [36] matrices `stride` apart. */
 static void transform_weights(const float *from, float *to, ptrdiff_t stride)
 {
     for (int at = 0; at < TILE; at += V) {
@@ -209,7 +209,7 @@ static void transform_output(const float *from, int tiles, const struct outlet *
     }
 }
 
-/* One group of tiles of one tile row, all output blocks. */
+/* Processes one group of tiles of one tile row, for all output blocks. */
 static void forward_group(const struct conv_call *c, int y, int x, int tiles, const float *weights, float *inputs,
                           float *middle)
 {
@@ -251,7 +251,7 @@ void fast_winograd4_forward(const struct conv_call *c)
     }
 }
 
-/* A dY A' of `tiles` tiles of one register column. at: the first pixel of four rows. */
+/* Computes A dY A' for `tiles` tiles of one register column. at: the first pixel of four rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {
@@ -303,7 +303,8 @@ struct gradient_scratch {
     _Alignas(64) float douts[SPOTS * ROW * L];             /* one block at a time */
 };
 
-/* One group of tiles, for all pairs of blocks in the group that begins at output block ob and input block ib. */
+/* Processes one group of tiles, for all pairs of blocks in the group that begins at output block ob and input block
+ * ib. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

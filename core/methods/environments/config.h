@@ -74,7 +74,7 @@ extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
 extern const char *const environments_baseline_names[];
-extern const char *const environments_sweep_names[]; /* in the order of the field's choices */
+extern const char *const environments_sweep_names[]; /* in the order of the choices of the field */
 
 struct environments_case {
     int baseline;
@@ -90,7 +90,7 @@ int environments_cases(const struct environments_config *config, struct environm
 /* The configuration of one case: the run's configuration with the case's swept field, baseline and seed. */
 struct environments_config environments_of_case(const struct environments_config *config,
                                                 const struct environments_case *c);
-/* How restart number `restart` (from 0) is fitted to `features` columns. */
+/* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
 void environments_check(const void *config, const struct method_faults *faults);

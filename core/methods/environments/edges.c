@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts over the subtree of a node, itself included. */
+/* Counts over the subtree of a node, including the node. */
 struct below {
-    int seen, branches; /* nodes with data; children whose subtrees have data */
+    int seen, branches; /* number of nodes with data; number of children whose subtrees have data */
 };
 
 static void count_below(const struct tree *tree, const bool *seen, struct below *below)
@@ -20,7 +20,7 @@ static void count_below(const struct tree *tree, const bool *seen, struct below 
     }
 }
 
-/* The top is the lowest node above all data: w_0 can stand there as well as at the root. */
+/* The top is the lowest node with all data below it. w_0 at the top gives the same predictions as w_0 at the root. */
 static int find_top(const struct tree *tree, const bool *seen, const struct below *below)
 {
     int top = 0;

@@ -1,11 +1,9 @@
 /* The parameters of the heads of a tree's nodes: weights w_0 at the root, and one change for every edge whose effect
- * the data can tell apart.
- *
- * A node without data below it has no edge: its weights are its parent's. This is how the model predicts an unseen
- * environment. Consecutive edges without data and without a branch between them count as one edge, because the data see
- * only the sum of their changes; the nodes between them get equal steps of that change. With `merge`, the two edges of
- * a root without data also count as one: shifting both of them and w_0 together would change no prediction, so w_0 is
- * the middle and the change leads from one side to the other. */
+ * the data can identify.  If there is no data at or below a node, it has no edge and the weights of its parent. In this
+ * way the model predicts an unseen environment. Consecutive edges without data and without a branch between them count
+ * as one edge, because the data determine only the sum of their changes; each of the nodes between them gets an equal
+ * part of that sum. If the root has two edges and no data, `merge` makes them one: a shift of both and of w_0 would
+ * change no prediction. Then w_0 is the middle of both sides, and the change leads from one side to the other. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
 
@@ -14,13 +12,13 @@
 
 enum edge_shape {
     EDGES_TREE,
-    EDGES_STAR, /* every node with data has its own head; the others get the mean of these */
+    EDGES_STAR, /* every node with data has a head of its own; the other nodes get the mean of these heads */
     EDGES_NONE  /* one head for all nodes */
 };
 
 struct tree_edges {
     enum edge_shape shape;
-    int nodes, count; /* nodes of the tree; edges that have a change */
+    int nodes, count; /* number of nodes of the tree; number of edges that have a change */
     int offset;       /* the head of node v has the index offset + v */
     bool based;       /* the heads include w_0 */
     bool *seen;       /* [nodes] whether the node has data */
@@ -33,7 +31,8 @@ enum status tree_edges_create(const struct tree *tree, const bool *seen, enum ed
                               struct tree_edges *edges, struct error *err);
 void tree_edges_close(struct tree_edges *edges); /* accepts a zeroed struct */
 
-/* Sums changes of nodes along each edge. by_node: [nodes][latent]; by_edge: [count][latent]. For EDGES_TREE only. */
+/* Adds up the changes of nodes along each edge. by_node: [nodes][latent]; by_edge: [count][latent]. For EDGES_TREE
+ * only. */
 void tree_edges_gather(const struct tree_edges *edges, const double *by_node, int latent, double *by_edge);
 /* Writes the weights of every node. w: [nodes][latent]. */
 void tree_edges_weights(const struct tree_edges *edges, const struct weight *base, const struct weight *changes,

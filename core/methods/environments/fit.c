@@ -142,7 +142,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
 
 void tree_fit_share(struct tree_fit *fit, struct comm *comm)
 {
-    if (fit->model->setup.batch < comm_size(comm)) /* every rank needs rows of its own */
+    if (fit->model->setup.batch < comm_size(comm)) /* each rank needs at least one row */
         return;
     gradients_init(&fit->gradients, fit->model->params, comm, &fit->exec);
     fit->comm = fit->gradients.comm;
@@ -305,8 +305,8 @@ static void settle_deviation(struct tree_fit *f, float *z)
     }
 }
 
-/* Latent variables of all training rows, [rows][latent], scaled by their deviations over all of them; the model keeps
- * these deviations. The caller frees the array. */
+/* Computes the latent variables of all training rows, [rows][latent], divided by their deviations over all rows. The
+ * model keeps these deviations. The caller frees the array. */
 static enum status settled_codes(struct tree_fit *f, float **z, struct error *err)
 {
     const struct environments *data = f->data;
@@ -337,7 +337,7 @@ static double squared_error(const struct tree_fit *f, const float *z, const floa
     return sum / data->rows;
 }
 
-/* The penalty whose proximal step shrink() takes. */
+/* The penalty that belongs to the proximal step of shrink(). */
 static double penalty_of(const struct tree_fit *f)
 {
     const struct fit_setup *s = &f->model->setup;

@@ -19,7 +19,7 @@ struct fit_setup {
     int features, latent, hidden;
     bool unit_variance;
     enum fit_penalty penalty;
-    double weight;    /* weight of the penalty against the mean squared error of a row */
+    double weight;    /* weight of the penalty in relation to the mean squared error of a row */
     double sharpness; /* above 0: from a third of the updates on, the penalty on a change of size d is multiplied by
                          sharpness / (sharpness + d) */
     double learning_rate;
@@ -34,7 +34,7 @@ struct tree_model {
     struct fit_setup setup;
     struct params *params;
     struct mlp encoder;
-    struct weight *deviation, *base, *changes; /* NULL where the edges have no base or no changes */
+    struct weight *deviation, *base, *changes; /* NULL if the edges have no base or no changes */
 };
 enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
                               bool with_grad, struct tree_model **model, struct error *err);
@@ -67,7 +67,7 @@ void tree_fit_share(struct tree_fit *fit, struct comm *comm);
 void tree_fit_destroy(struct tree_fit *fit); /* NULL is fine */
 enum status tree_fit_update(struct tree_fit *fit, struct error *err);
 bool tree_fit_done(const struct tree_fit *fit);
-/* Copies weights, optimiser and position of a fit whose setup differs in nothing but the seed. */
+/* Copies weights, optimiser and position of a fit whose setup differs only in the seed. */
 void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
 /* The value that training minimises, over all rows: mean squared error plus penalty. Sets the deviations of the latent
  * variables to those over all rows. */
@@ -76,8 +76,8 @@ enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct e
  * role. */
 enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
                               const char *prefix, struct error *err);
-/* Ends the training: sets the deviations to those over all rows and, with `refit`, fits the weights that are not zero
- * again without the penalty. */
+/* Ends the training: sets the deviations to those over all rows. With `refit`, fits the weights that are not zero
+ * again, without the penalty. */
 enum status tree_fit_settle(struct tree_fit *fit, bool refit, struct error *err);
 
 /* Computes latent variables of rows, z: [rows][latent], with the final deviations, on the pool of `e`. given:

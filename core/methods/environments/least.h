@@ -15,8 +15,8 @@ enum status least_sums_create(int nodes, int latent, struct least_sums *sums, st
 void least_sums_close(struct least_sums *sums);
 void least_sums_add(struct least_sums *sums, int node, const float *z, float y);
 
-/* Replaces w_0 and the changes that are not zero by their optimum without a penalty. Does nothing when there are more
- * unknowns than LEAST_UNKNOWNS. */
+/* Replaces w_0 and the changes that are not zero by the values that minimise the error without a penalty. Does nothing
+ * when there are more unknowns than LEAST_UNKNOWNS. */
 enum { LEAST_UNKNOWNS = 1500 };
 enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct error *err);

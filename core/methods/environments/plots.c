@@ -42,7 +42,7 @@ static double found_at(const struct method_run *run, int node, int c)
                : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->edges.share[node];
 }
 
-/* Rings come first, so that discs are drawn over them. */
+/* Draws the rings first, so that discs are above them. */
 static int collect_marks(const struct method_run *run, const int *match, struct tree_mark *marks)
 {
     int k = case_fit(run)->model->setup.latent, p = run->test->latent, count = 0;
@@ -200,7 +200,7 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
             panels[m].x.max = used + 0.5;
         }
     }
-    panels[0].y.max = 1.02; /* room for a mark at 1 */
+    panels[0].y.max = 1.02; /* leaves space for a mark at 1 */
     struct chart chart = {.panels = panels,
                           .panel_count = CURVES,
                           .one_legend = true,

@@ -10,10 +10,10 @@
 
 enum {
     QUERY_SET = 1 << 20
-}; /* set of simulated rows for queries, different from those of training, test and evaluations */
+}; /* number of the set of simulated rows for queries; training, test and evaluations use others */
 
 struct method_model {
-    struct method_run *run; /* a run that is never stepped; holds the case, the tree and the model */
+    struct method_run *run; /* a run that takes no steps; it holds the case, the tree and the model */
     struct thread_pool *pool;
     const struct kernels *kernels;
     float *weights; /* [nodes][latent] */

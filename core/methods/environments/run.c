@@ -1,5 +1,5 @@
-/* A run as a case sweep (core/methods/shared/case_sweep.h): how a case begins, what its checkpoint contains, how far it
- * is. */
+/* The functions of an environments run: a case sweep (core/methods/shared/case_sweep.h) over fits. Defines how a case
+ * begins, what a checkpoint contains and how the progress is computed. */
 #include "core/methods/environments/run.h"
 
 #include <math.h>

@@ -18,11 +18,13 @@ enum {
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
-    double mcc, linear_r2;  /* on test rows of the environments that were trained on */
-    double mse, mse_unseen; /* on test rows; on unseen environments, with the weights of their parents */
-    double mse_unseen_fit;  /* on unseen environments, after fitting their own change to a few rows */
+    double mcc, linear_r2; /* on test rows of the training environments */
+    /* on test rows of the training environments; and on unseen environments, with the weights of their parents */
+    double mse, mse_unseen;
+    double mse_unseen_fit; /* on unseen environments, after their own change was fitted to a few rows */
     double changes_found, changes_true,
-        changes_right;                /* right: on the matching variable, where the truth has a change */
+        /* correct: a change of the matching variable on an edge where the truth has one */
+        changes_right;
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
     double train_loss, updates, samples;
     double objective, worst_objective, restart; /* of the best restart and of the worst; number of the best */

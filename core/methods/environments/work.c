@@ -171,8 +171,8 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     return status;
 }
 
-/* Holds out the first `test_share` of each node's shuffled rows. A node with a single row keeps it; when all nodes have
- * a single row, the unseen environments are the only test. */
+/* Holds out the first `test_share` of each node's shuffled rows. A node with a single row keeps it for training. If
+ * every node has a single row, only the unseen environments are tested. */
 static enum status split_rows(struct method_run *run, const struct environments *all, struct error *err)
 {
     int n = run->tree->nodes, rows = all->rows;

@@ -279,7 +279,7 @@ void factors_check(const void *config, const struct method_faults *faults)
                      factors_cases(c, NULL));
 }
 
-enum { TABLE_ROWS = 10000 }; /* assumed rows of a table that has not been read yet */
+enum { TABLE_ROWS = 10000 }; /* number of rows assumed for a table that is not loaded yet */
 
 enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
@@ -310,7 +310,7 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
                 (int64_t)((double)c->restarts * (16.0 * (double)parameters + activations) + 12.0 * rows * g),
             .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
             .samples = (int64_t)samples,
-            .gflops = c->hidden < 100 ? 8 : 0, /* products are too small for the usual speed */
+            .gflops = c->hidden < 100 ? 8 : 0, /* Small products do not reach the usual speed. */
         };
     }
     latent_destroy(model);

@@ -53,7 +53,7 @@ extern const char *const factors_model_names[];
 struct factors_case {
     enum factors_model model;
     double rho;
-    int dataset; /* the number of a synthetic data set, or the held-out fold of a table */
+    int dataset; /* number of the synthetic data set, or of the held-out fold of a table */
 };
 
 enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
@@ -61,7 +61,8 @@ enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
 /* Writes the cases of a configuration: data sets vary fastest, then models, then rho. At most FACTORS_CASES are
  * written. Returns their number, or 0 when a list cannot be parsed. */
 int factors_cases(const struct factors_config *config, struct factors_case *cases);
-/* How restart number `restart` of a case is fitted to a table of `features` columns and `rows` training rows. */
+/* The settings with which start number `restart` of a case is fitted to a table of `features` columns and `rows`
+ * training rows. */
 struct fit_setup factors_setup(const struct factors_config *c, const struct factors_case *one, int features, int rows,
                                int restart);
 struct nmf_setup factors_nmf_setup(const struct factors_config *config, int features);

@@ -200,8 +200,8 @@ static void count_mask(const float *mask, int g, int k, struct outcome *out)
     }
 }
 
-/* Fraction of the anchors that pass the test of Theorem 2: of its covariances with all other features, the largest in
- * size belongs to another anchor of the same factor. */
+/* Fraction of the anchors that pass the test of Theorem 2. An anchor passes if, among all other features, the one with
+ * the largest absolute covariance is another anchor of the same factor. */
 static double anchors_apart(const struct method_run *run, const float *mask, const double *mean)
 {
     const struct features *f = run->features;

@@ -14,7 +14,7 @@ enum {
     PIECE_BYTES = 4 << 20,
     SKIPPING_BYTES = 32 << 20,
     VIEW_LEAST = 4
-}; /* limits of the memory for activations; least rows of a view */
+}; /* Maximum memory for activations, and minimum number of rows of a view. */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- life ------------------------------------------------------------------------------------------- */
@@ -45,8 +45,9 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
-/* Rows that go through the decoder at once, at least `least` if the batch has as many. Features with few latent
- * variables cost nearly the same for any number of rows, so a decoder that skips takes larger pieces. */
+/* Number of rows that pass through the decoder at once, at least `least` if the batch has as many. For features with
+ * few latent variables the cost hardly depends on the number of rows, so a decoder that skips zeros takes larger
+ * pieces. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;
@@ -226,7 +227,7 @@ static void gather(struct fit *f, const int *rows, int count)
 
 /* ---- loss ------------------------------------------------------------------------------------------- */
 
-/* Adds two tensors, either of which may be missing; after a failure, the exec holds the error. */
+/* Adds two tensors, either of which may be NULL. After a failure, the exec contains the error. */
 static struct tensor *plus(struct exec *e, struct tensor *a, struct tensor *b)
 {
     return op_add(e, a, b);
@@ -247,8 +248,8 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
-/* Whether proximal steps make exact zeros now. They wait for some epochs: until sigma has found its size, gradients are
- * small, and a proximal step in Adam's metric would set all of W to zero. */
+/* Whether proximal steps set weights to exactly zero now. They begin after some epochs. Before sigma has reached its
+ * size, gradients are small, and a proximal step in Adam's metric would set all of W to zero. */
 static bool proximal(const struct fit *f)
 {
     return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
@@ -264,7 +265,7 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     int power = proximal(f) ? 0 : prior_coefficients(&f->setup.prior, m, f->coefficients);
     if (power)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, m->mask, f->coefficients, power, each));
-    struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* OI-VAE puts a normal prior on these */
+    struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* OI-VAE has a normal prior on these weights */
     for (int i = 0; m->group && i < 3; i++)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, decoder[i], NULL, 2, 0.5 * each));
     if (m->log_sigma) {
@@ -291,7 +292,7 @@ static enum status work_piece(struct fit *f, const struct tensor *z, int at, int
     return STATUS_OK;
 }
 
-/* Grows from 0 to 1 over the first epochs, row by row. */
+/* Warm-up factor: grows from 0 to 1 over the first epochs, row by row. */
 static double warmth(const struct fit *f)
 {
     double done = (double)f->epoch + (double)f->position / f->data.train_count;

@@ -28,10 +28,11 @@ struct fit_setup {
     enum factors_objective objective;
     enum factors_zeros zeros;
     double beta, learning_rate;
-    int64_t batch, epochs, zeros_after; /* zeros_after: epochs before zeros are exact */
-    double group_penalty;               /* OI-VAE: weight of the group lasso */
-    double rate;                        /* VSC: alpha, the prior probability that a latent variable is on */
-    bool printed;                       /* VSC: use the divergence of a published program instead of the derived one */
+    /* zeros_after: number of epochs before proximal steps may set weights to exactly zero */
+    int64_t batch, epochs, zeros_after;
+    double group_penalty; /* OI-VAE: weight of the group lasso */
+    double rate;          /* VSC: alpha, the prior probability that a latent variable is on */
+    bool printed;         /* VSC: use the divergence of a published program instead of the derived one */
     uint64_t seed;
     bool relative;   /* divide a row by its sum before the encoder */
     int64_t warm_up; /* VSC: epochs of warm-up (latent_model.warmth) */
@@ -58,15 +59,15 @@ struct fit {
     struct thread_pool *own;              /* the fit's own thread; NULL: the caller's thread pool */
     float *x, *input, *dz, *coefficients; /* dz: [batch][latent] */
     int *order;
-    int64_t ordered; /* the epoch whose order `order` holds */
+    int64_t ordered; /* epoch to which the row order in `order` belongs */
     int piece;       /* most rows of one fit_view() */
     double xi;
     double last_loss; /* loss of the last batch */
     int last_rows;
 
     /* stored in checkpoints */
-    int64_t updates, epoch, position; /* position: rows of this epoch that are done */
-    double loss_sum, loss;            /* this epoch's sum over rows; the mean of the last complete epoch */
+    int64_t updates, epoch, position; /* rows of this epoch that are done */
+    double loss_sum, loss;            /* loss of this epoch, summed over rows; mean loss of the last complete epoch */
 };
 
 /* Creates a fit with random initial weights; `data` and `pool` must outlive it. With `alone`, the fit computes on the
@@ -86,7 +87,7 @@ void fit_copy(struct fit *to, const struct fit *from);
  * role. */
 enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                          struct error *err);
-/* Call after the entries were read from a snapshot. */
+/* Restores what a snapshot does not contain. Call it after the entries were read. */
 void fit_loaded(struct fit *fit);
 /* Mean loss of the last complete epoch, by which restarts are compared. */
 double fit_objective(const struct fit *fit);

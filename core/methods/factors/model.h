@@ -14,7 +14,7 @@
 #include "core/nn/layers.h"
 
 enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, MODEL_VSC, MODEL_OI_VAE, MODEL_NMF, FACTORS_MODELS };
-enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: number of pseudo-inputs; sharpness of gates */
+enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: number of pseudo-inputs; steepness of the gates */
 enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
 
 struct latent_shape {
@@ -24,11 +24,10 @@ struct latent_shape {
     int group; /* OI-VAE: units of a feature's group */
 };
 
-/* Splits the features into those that the decoder computes in full and those that a cheaper kernel can do
- * (op_arc_head). */
+/* Separates the features that the decoder computes in full from those that a cheaper kernel computes (op_arc_head). */
 struct latent_skip {
     int dense_count, few_count, group_count;
-    int32_t *dense, *few;     /* [features] each; few: sorted by groups */
+    int32_t *dense, *few;     /* [features] each; few: sorted by group */
     struct arc_group *groups; /* [features] */
 };
 
@@ -36,7 +35,8 @@ struct latent_model {
     struct latent_shape shape;
     struct params *params;
     struct linear encoder[2], mean, log_variance;
-    struct linear odds_head, selector;       /* VSC: head of gamma; weights of pseudo-inputs, from a row */
+    /* VSC: the head that gives gamma; the weights that make the pseudo-inputs */
+    struct linear odds_head, selector;
     struct weight *pseudo;                   /* VSC: [LATENT_PSEUDO][features] */
     struct weight *group, *group_bias;       /* OI-VAE: [features group][latent], [features group] */
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
@@ -48,7 +48,7 @@ struct latent_model {
     struct weight *scales;    /* state, [2]; NULL except in the sparse VAE (prior.h) */
     struct weight no_bias;
     float *zeros;
-    double warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 unless the fit warms up */
+    double warmth; /* VSC: the slab is N(warmth m, (warmth s + 1 - warmth)^2); warmth is 1 after the warm-up */
     bool skipping; /* the decoder uses `skip` */
     struct latent_skip skip;
 };
@@ -65,7 +65,7 @@ void latent_init(struct latent_model *model, uint64_t seed, const double *deviat
 /* Sorts features by the number of non-zero entries of W; from now on the decoder skips accordingly. */
 void latent_skip(struct latent_model *model);
 
-/* x: [rows][features]. The result's `odds` is NULL except for VSC. */
+/* Runs the encoder. x: [rows][features]. `odds` of the result is NULL except for VSC. */
 struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
 /* `first`: number of the first row within its batch. */
 struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);

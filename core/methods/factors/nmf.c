@@ -1,5 +1,6 @@
-/* A pass fixes one matrix and updates the coordinates of the other, row by row. Rows do not depend on one another, so
- * they run in parallel. The optimum of one coordinate is w - gradient / curvature, or 0 where that is negative. */
+/* Coordinate descent for the factorisation (nmf.h). A pass fixes one matrix and updates the coordinates of the other,
+ * row by row. Rows do not depend on one another, so they run in parallel. The optimum of one coordinate is w - gradient
+ * / curvature, or 0 where that is negative. */
 #include "core/methods/factors/nmf.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
         gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
 }
 
-/* products = X parts, or X' codes. */
+/* products = X parts; with `transpose`, X' codes */
 static void multiply(const struct nmf *n, bool transpose, const float *matrix)
 {
     int g = n->setup.features, k = n->setup.latent;
@@ -147,7 +148,7 @@ static void orthonormalise(double *q, int n, int m)
         }
 }
 
-/* to [n][m] = gram [n][n] from [n][m] */
+/* Overwrites to [n][m] with gram [n][n] times from [n][m]. */
 static void apply_gram(const double *gram, const double *from, double *to, int n, int m)
 {
     memset(to, 0, (size_t)n * (size_t)m * sizeof *to);
@@ -178,8 +179,8 @@ static void singular_vectors(const struct nmf *n, double *gram, double *q, doubl
     }
 }
 
-/* A singular pair (u, s v) gives one column of either matrix: its positive halves or its negative halves, whichever are
- * longer. */
+/* Each singular pair (u, s v) gives one column of either matrix: the positive parts of u and v or their negative parts,
+ * whichever have the larger norms. */
 static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
 {
     int g = n->setup.features, k = n->setup.latent;

@@ -103,7 +103,7 @@ static void write_rows(const struct method_run *run, const float *codes, int c, 
     sink_end_list(out);
 }
 
-/* A used latent variable: the features that it reaches furthest, its anchors, and rows. codes: NULL where rows have no
+/* Writes a used latent variable: the features on which it acts most, its anchors, and rows. codes: NULL if rows have no
  * titles. */
 static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes, int c,
                         const struct sink *out)

@@ -10,25 +10,26 @@
 #include "core/methods/shared/multi_start.h"
 #include "core/methods/shared/case_sweep.h"
 
-enum { FRESH_SETS = 1 << 30 }; /* training never uses synthetic data sets from FRESH_SETS on */
+/* synthetic data sets from this number on serve evaluations only; training never uses them */
+enum { FRESH_SETS = 1 << 30 };
 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
-    double mse, mse_mean; /* held out, per entry: from sampled and from mean latent variables */
-    double nll, nll_mean; /* held out, per row; for counts and 0/1 only */
+    double mse, mse_mean; /* held-out errors per entry: from sampled and from mean latent variables */
+    double nll, nll_mean; /* held-out error per row; for counts and 0/1 data only */
     double dci, dci_16;   /* from 500 and from 16 training rows */
     double support_f1, hamming;
-    double columns;                    /* columns of the mask that are not zero */
+    double columns;                    /* number of mask columns with a non-zero entry */
     double anchors;                    /* features that depend on a single factor */
-    double objective, worst_objective; /* of the best restart and of the worst */
+    double objective, worst_objective; /* objective of the best and of the worst restart */
     double restart;                    /* number of the best restart */
     double updates, samples;
-    double recall, ndcg;  /* of the five and of the ten best held-out scores; ratings only */
-    double accuracy;      /* of the rows' classes, from the means of the latent variables */
+    double recall, ndcg;  /* held-out recall at 5 and NDCG at 10 (core/metrics/ranking.h); ratings only */
+    double accuracy;      /* accuracy of predicting the rows' classes from the means of the latent variables */
     double anchors_apart; /* fraction of anchors whose largest covariance is with another anchor of their factor
                              (Theorem 2) */
-    double anchors_found; /* fraction of the true anchors that are anchors of the mask */
+    double anchors_found; /* fraction of the true anchors that the mask shows as anchors */
     double
         factors_apart; /* fraction of pairs of used factors whose variances exceed their covariance (assumption A3) */
 };
@@ -51,7 +52,7 @@ struct method_run {
     struct features *table; /* the table that all cases share; NULL: none */
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
     struct nmf *nmf;        /* replaces the fits for model nmf */
-    float *view;            /* view of the factorisation: [rows][features + features + latent] */
+    float *view;            /* rows as the factorisation shows them: [rows][features + features + latent] */
     int *rows;              /* training rows, then test rows */
     struct fit_data data;
 

@@ -7,7 +7,7 @@
 
 struct spread {
     double median, low, high; /* quartiles; NaN without values */
-    double mean, deviation;   /* over all values: the population's, not a sample's */
+    double mean, deviation;   /* standard deviation of the population, not of a sample */
 };
 struct summary {
     struct factors_case c; /* the case of its first data set */

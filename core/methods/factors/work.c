@@ -25,8 +25,8 @@ void case_close(struct method_run *run)
     run->sweep.opened = -1;
 }
 
-/* Training uses documents from shifted mixtures, the test documents from the original ones; documents without a word
- * are left out. */
+/* Splits the documents of a case: those from shifted mixtures are for training, those from the original mixtures for
+ * the test. Documents without words are left out. */
 static enum status split_shifted(struct method_run *run, struct error *err)
 {
     const struct features *f = run->features;

@@ -35,7 +35,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }
 
-/* Whether the last update passed a multiple of `every` samples. */
+/* Whether the sample count of the last update reached or passed a multiple of `every`. */
 static bool crossed(const struct method_run *run, int64_t every)
 {
     return run->samples / every != (run->samples - run->config.batch) / every;
@@ -123,7 +123,7 @@ static enum status settle(struct method_run *run, struct error *err)
     run->study.distribution.item_waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
     if (run->study.distribution.item_waits)
         return STATUS_OK;
-    /* The result shows earlier densities of a study only for its last seed. */
+    /* A study shows the results of earlier densities only for its last seed. */
     bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);

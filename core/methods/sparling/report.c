@@ -1,6 +1,6 @@
-/* Metrics, the clock and the list of checkpoints: what training, evaluation and the phases all need of the environment.
- *
- * These functions are below the other files of a run, so that training code need not call the code that drives it. */
+/* Publishes metrics and reads the clock and the list of checkpoints, for training, evaluation and phases.  These
+ * functions have a file of their own below the others of a run, so that training code need not call the code that
+ * drives it. */
 #include <time.h>
 
 #include "core/methods/sparling/run.h"

@@ -25,9 +25,9 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
         sink_number(out, "perturbed", row->perturbed);
 }
 
-/* Writes the rises of the edit error when activations have only 16, 8, 4 or 2 values. Also writes an upper limit of the
- * information in a map. It uses the fewest bits for an activation that raise the edit error by less than 0.1 %, or four
- * bits if none do. */
+/* Writes by how much the edit error rises when activations have only 16, 8, 4 or 2 values, and an upper limit of the
+ * information in a map. For this limit an activation has the fewest bits that raise the edit error by less than 0.1 %,
+ * or four bits if none do. */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};
@@ -169,7 +169,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     const struct evaluation_row *row = &e->row[e->rows - 1];
     write_errors(&run->domain, row, out);
     write_binning(run, row, out);
-    sink_begin_object(out, "windows"); /* the same errors as the paper's text defines them */
+    sink_begin_object(out, "windows"); /* the same errors by the definition in the paper's text */
     sink_number(out, "fpe", row->window_fpe);
     sink_number(out, "fne", row->window_fne);
     sink_number(out, "ce", row->window_ce);

@@ -9,8 +9,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Short enough that a pause takes effect at once, long against the overhead of a step. A step takes longer only when a
- * single update or piece does. */
+/* Short, so that a pause takes effect at once, but long compared with the overhead of a step. A step takes longer only
+ * if a single update or piece does. */
 static const double STEP_SECONDS = 0.15;
 
 enum { PIECE_SAMPLES = 16, ARENA_BLOCK = 16 << 20 };
@@ -89,7 +89,7 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
     return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
 }
 
-/* Everything in a run that can fail. After a failure sparling_destroy() frees what was opened. */
+/* Opens everything that can fail. After a failure sparling_destroy() frees what was opened. */
 static enum status open_run(struct method_run *run, struct error *err)
 {
     enum status status = check_ranks(run, err);

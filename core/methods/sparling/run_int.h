@@ -29,15 +29,17 @@ enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX =
 
 /* The evaluation of one model: one density, one checkpoint. Only doubles, because checkpoints save it as a table. */
 struct evaluation_row {
-    double density, achieved;                      /* target; measured share of active elements */
+    /* density that training aimed at; measured share of active elements */
+    double density, achieved;
     double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until measured */
-    double window_fpe, window_fne, window_ce;      /* errors as the paper's text defines them (motif_errors.h) */
-    double checkpoint;                             /* its seq, or -1: the model of the run itself */
+    double window_fpe, window_fne, window_ce;      /* errors by the definition in the paper's text (motif_errors.h) */
+    /* sequence number of the checkpoint, or -1: the model of the run itself */
+    double checkpoint;
     double motif_samples, test_samples;
     double proof;      /* the error E_m of the theorem (motif_errors.h) */
     double single;     /* single-motif error; NaN: not requested */
     double perturbed;  /* share of perturbed samples whose label follows; NaN: not requested */
-    double binning[4]; /* rise of the edit error with 16, 8, 4, 2 bins; NaN: not requested */
+    double binning[4]; /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
 };
 enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
@@ -51,11 +53,12 @@ struct activations { /* the first ACTIVATIONS_MOST positive values of a channel 
     size_t count, room;
 };
 struct analysis {
-    int64_t *single;            /* [motif channels][symbols] */
-    struct activations *lists;  /* [motif channels] */
-    struct binning *bins;       /* [motif channels][BINNINGS]; bins 0: the channel was never active */
-    int64_t tried, followed;    /* samples with a changed symbol; those whose label followed */
-    double edits[BINNINGS + 1]; /* summed edit errors: without bins, then of each binning */
+    int64_t *single;           /* [motif channels][symbols] */
+    struct activations *lists; /* [motif channels] */
+    struct binning *bins;      /* [motif channels][BINNINGS]; bins 0: the channel was never active */
+    /* number of samples with a changed symbol; number of these whose label followed the change */
+    int64_t tried, followed;
+    double edits[BINNINGS + 1]; /* sums of edit errors: without bins, then for each binning */
 };
 
 /* Motif errors of shuffled positions with their confidence intervals. Only doubles, because checkpoints save them. */
@@ -64,8 +67,8 @@ struct chance_row {
 };
 struct chance {
     struct chance_row all, without; /* without the domain's trivial symbols */
-    double fpe, fne, ce;            /* errors of the model on the same samples, without the trivial symbols */
-    double perfect[3];              /* fpe, fne, ce of the true motifs, above 0 where boxes overlap */
+    double fpe, fne, ce;            /* errors of the model on the same samples, trivial symbols left out */
+    double perfect[3];              /* fpe, fne, ce of the true motifs; above 0 only because boxes overlap */
     double samples;                 /* 0: nothing was shuffled */
 };
 enum { CHANCE_NUMBERS = 25 };
@@ -75,11 +78,13 @@ struct chance_samples; /* chance.c */
 /* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. Only
  * doubles, because checkpoints save them as tables. */
 struct motif_counts {
-    double samples, dense; /* all samples; those with too many motifs to analyse */
-    double motifs, tokens; /* maximal motifs; tokens of the labels */
+    double samples, dense; /* number of all samples; number of those with too many motifs to analyse */
+    double motifs, tokens; /* number of maximal motifs; number of tokens in the labels */
     double as_many;        /* samples with as many motifs as tokens */
-    double met, meeting;   /* samples with overlapping footprints; motifs whose footprint overlaps another's */
-    double overlap;        /* sum over motifs of the largest share of the footprint that another motif's covers */
+    /* samples with overlapping footprints; motifs whose footprint overlaps the footprint of another */
+    double met, meeting;
+    /* for each motif, the largest share of its footprint that another footprint covers; summed over motifs */
+    double overlap;
 };
 enum { MOTIF_COUNTS_NUMBERS = 8 };
 _Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
@@ -91,11 +96,12 @@ struct motif_counts_channel {
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* from high to low density; the last row is the run's own model */
     int64_t rows, at;                          /* number of rows; the one in progress */
-    int64_t part, position;                    /* of this row: the part in progress and its next sample */
+    int64_t part, position;                    /* the part of this row that is in progress, and its next sample */
     int64_t seed;                              /* of the test set */
     double edit_sum;
     int64_t exact;
-    struct motif_errors errors;            /* of the validation or row in progress; at the end, of the final model */
+    /* counts of the validation or row in progress; at the end, of the final model */
+    struct motif_errors errors;
     struct analysis analysis;              /* of the part in progress */
     struct network *other;                 /* the model of an earlier density; NULL until needed */
     int64_t loaded;                        /* seq in `other`; -1: none */
@@ -103,21 +109,21 @@ struct evaluation {
     struct motif_counts motif_counts;      /* of the run's own model */
     struct motif_counts_channel *channels; /* [motif channels] */
     struct chance chance;
-    struct chance_samples *collected; /* not saved: after loading, the part starts again */
+    struct chance_samples *collected; /* not saved: after loading, the current part of the evaluation begins again */
 };
 
 /* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
 enum { REINITIALISED_CHANNELS = 1024 };
 struct reinitialisation {
     double count;                             /* channels reinitialised so far */
-    double worthless[REINITIALISED_CHANNELS]; /* 1: did not lower the loss at the last check */
-    double rests[REINITIALISED_CHANNELS];     /* sample count before which the channel is not reinitialised again */
+    double worthless[REINITIALISED_CHANNELS]; /* 1: the channel did not lower the loss at the last check */
+    double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
 };
 
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
-    struct open_domain single; /* samples with one motif, if the domain has them */
+    struct open_domain single; /* samples with one motif; zeroed if the domain has none */
     struct method_env env;
     struct annealer_rule rule;
     unsigned char data[HASH_BYTES]; /* hash of the domain's data set; zero if it has none */
@@ -129,7 +135,7 @@ struct method_run {
     struct exec exec;
     struct gradients gradients;
     int piece;           /* samples of a piece of a validation or evaluation */
-    double step_seconds; /* a step ends at the first boundary after this time; 0: at the first */
+    double step_seconds; /* a step ends at the first piece's end after this time in seconds; 0: after one piece */
 
     /* Saved. */
     unsigned char trained_on[HASH_BYTES]; /* hash of the data that the weights were trained on */
@@ -137,11 +143,11 @@ struct method_run {
     int64_t stage_updates; /* of this stage */
     struct annealer annealer;
     struct reinitialisation reinitialisation;
-    int64_t reinitialise_due; /* 1: check the channels once the stage of the last validation is saved */
+    int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum over counted tokens */
     double accuracy, best_accuracy;
-    double loss_sum, norm_sum; /* since the last points of their series */
+    double loss_sum, norm_sum; /* sums since the last points of their series */
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;
@@ -151,7 +157,7 @@ struct method_run {
     int64_t busy_samples;
 };
 
-/* Whether the run trains several seeds. The evaluation of a single model of a study is not a study. */
+/* Whether the run trains several seeds. An evaluation of one model of a study is not a study. */
 static inline bool study_of_many(const struct method_run *run)
 {
     return run->config.seeds > 1 && !run->study.off;
@@ -205,13 +211,13 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err);
 enum status run_reinitialise(struct method_run *run, struct error *err);
 
 /* evaluate.c */
-/* Starts an evaluation of the run's own model and, with `stages`, of the last checkpoint of each earlier density. */
+/* Starts an evaluation of the run's own model. With `stages`, also of the last checkpoint of each earlier density. */
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);
 /* Evaluates one piece. *done: it was the last one. Errors are those of the domain and of reading checkpoints. */
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
-/* Adds the motif errors of a batch of maps to run->evaluation.errors: of the validation in progress while the run
- * trains, of the row in progress afterwards. */
+/* Adds the motif errors of a batch of maps to run->evaluation.errors. While the run trains, these are the errors of the
+ * validation in progress, afterwards those of the row in progress. */
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
 /* Samples of a part of the row in progress; 0: the part is skipped. */

@@ -36,7 +36,7 @@ struct batch {
     float *gate_parts; /* [row chunks][n_s] */
     struct places px, pz;
     double *losses;
-    char *scratch; /* for each worker: lists of FEATURES features */
+    char *scratch; /* a list of FEATURES features for each worker */
     size_t scratch_bytes;
     struct batch_samples now;
     float *memory;
@@ -57,7 +57,7 @@ static size_t list_bytes(const struct autoencoder_shape *s, int room)
     return padded(lists > row ? lists : row);
 }
 
-/* Takes memory from *at on; with base NULL, only counts it. */
+/* Takes memory from *at on. If base is NULL, only adds up the sizes. */
 static void *take(char *base, size_t *at, size_t bytes)
 {
     void *here = base ? base + *at : NULL;
@@ -234,8 +234,8 @@ static void read_task(void *context, int chunk, int worker)
     b->kernels->gemm(&call);
 }
 
-/* For one row: replaces z by factor x importance x error where the activation passes, and by 0 elsewhere. Returns the
- * sum of weighted squared errors. Sums run in lanes, so that a compiler can keep them in registers. */
+/* Turns z of one row into the gradient: factor x importance x error where the activation passes, else 0. Returns the
+ * sum of weighted squared errors. Sums are kept in lanes, so that a compiler can hold them in registers. */
 static double compare_row(int n, const float *x, const float *thresholds, const float *importance, float cut,
                           float factor, float *z)
 {
@@ -375,7 +375,7 @@ static void gather_dense(const struct batch *b, struct piece f, const float *x, 
     b->kernels->gemm(&call);
 }
 
-/* Runs after the sparse products, so that a tied matrix has one writer at a time. */
+/* Runs after the sparse products, so that only one pass at a time writes a tied matrix. */
 static void gather_dense_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;

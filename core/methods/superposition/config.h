@@ -54,7 +54,7 @@ struct superposition_case {
     enum superposition_model model;
     enum activation activation;
     int n_s, n_d;
-    double p, ratio; /* ratio as configured; n_d / n_s after rounding */
+    double p, ratio; /* ratio n_d / n_s as configured, and after rounding */
 };
 
 enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };

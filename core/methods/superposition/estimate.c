@@ -6,10 +6,10 @@
 
 #include "core/methods/superposition/batch.h"
 
-/* Counts operations in units of a large dense product, because a prediction divides by the speed of that. A sparse
- * product reaches about a sixth of the speed; drawing, comparing and finding non-zeros cost about a hundred operations
- * for each feature, and Adam for each weight. At the end of training, the gradient of the output is about twice as
- * dense as the input. */
+/* Counts operations in units of a large dense product, because a prediction divides by the speed of such a product. A
+ * sparse product reaches about a sixth of this speed. Drawing, comparing and finding non-zeros cost about a hundred
+ * operations for each feature; Adam costs about a hundred for each weight. At the end of training, the gradient of the
+ * output is about twice as dense as the input. */
 double superposition_flops(const struct superposition_config *config, const struct superposition_case *c)
 {
     enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 900, WEIGHT = 120 };
@@ -23,7 +23,7 @@ double superposition_flops(const struct superposition_config *config, const stru
     return product * (1 + 2 * fmin(x, 1) + 2 * fmin(z, 1)) + rest;
 }
 
-/* Measured with these weights on an AVX-512 core: 89 in preset fig3, 97 in loss-curve. */
+/* Measured with these weights on one AVX-512 core, in GFLOPS: 89 for preset fig3, 97 for loss-curve. */
 enum { PRODUCT_GFLOPS = 90 };
 
 static double case_samples(const struct superposition_config *config, const struct superposition_case *c)

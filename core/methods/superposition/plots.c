@@ -14,13 +14,13 @@ static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse",
 
 /* ---- loss curves -------------------------------------------------------------------------------------- */
 
-/* A chart of losses against one parameter, with a panel for each value of the other. */
+/* A chart of the loss against one parameter. Each value of the other parameter has a panel of its own. */
 struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
     double fixed[PANELS], most_fixed, from,
-        to; /* values of the other parameter and their maximum; range of the first */
+        to; /* values of the other parameter and their maximum number; range of the first parameter */
     int panels;
     const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
     int groups;
@@ -101,7 +101,7 @@ static double line_value(enum line line, double p, double r)
     return NAN;
 }
 
-/* Some lines exist only in experiments with activations, some lie outside the range. */
+/* Skips lines that exist only in experiments with activations, and lines outside the chart's range. */
 static bool line_shown(const struct curves *k, enum line line)
 {
     if ((line == LINE_CUT || line == LINE_PRINTED) && k->run->config.experiment != EXPERIMENT_ACTIVATIONS)
@@ -156,7 +156,8 @@ static int group_colour(const struct curves *k, int group)
     return sizes > 1 ? own : group;
 }
 
-/* Losses of a group at one value of the other parameter. `gap`: excess over the closed form in per cent. */
+/* Losses of a group at one value of the other parameter. `gap`: instead, by how many per cent they exceed the closed
+ * form. */
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;
@@ -321,8 +322,8 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* A line of the closed form and the rugs' points. With `along_ratio`: loss / Var x at one p against r, which
- * approaches 1. Otherwise: loss r / p^2 at one ratio against p, which grows like ln(1/p). */
+/* Draws the line of the closed form and the points of the rugs. With `along_ratio`: loss / Var x against r at one p;
+ * this approaches 1. Otherwise: loss r / p^2 against p at one ratio; this grows like ln(1/p). */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;

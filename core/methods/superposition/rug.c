@@ -6,7 +6,7 @@
 #include "core/base/philox.h"
 #include "core/kernels/hadamard.h"
 
-enum { STREAM_ROWS = 0x52550000 }; /* plus the number of the draw */
+enum { STREAM_ROWS = 0x52550000 }; /* base of the random streams; the number of the draw is added */
 
 static enum status start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
 {
@@ -88,6 +88,6 @@ enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struc
 
 double rug_offset(const struct rug *rug, double p, double offset)
 {
-    double sum = rug->rows[0] == 0 ? (double)rug->n_s / rug->n_d : 0; /* sum of a row with its diagonal */
+    double sum = rug->rows[0] == 0 ? (double)rug->n_s / rug->n_d : 0; /* sum of a row of W, with the diagonal */
     return offset - p / 2 * (sum - 1);
 }

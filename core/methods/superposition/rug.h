@@ -20,14 +20,14 @@ enum { RUG_FEATURES_MAX = 1 << 24 };
 struct rug {
     int n_s, n_d;
     int64_t *rows; /* [n_d] S, ascending */
-    float *mask;   /* [n_s] `each` on S, else 0 */
+    float *mask;   /* [n_s] `each` at the elements of S, else 0 */
     float each;    /* 1 / n_d */
 };
 
 /* Draws S uniformly, as a function of (seed, draw). n_s must be a power of two up to RUG_FEATURES_MAX, and
  * 1 <= n_d <= n_s; otherwise STATUS_INVALID. */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err);
-/* The best linear model: S is 0 (the constant) and the n_d - 1 rows after it, and `each` is 1 / n_s, which makes W a
+/* The best linear model: S contains 0 (the constant) and the n_d - 1 rows after it. `each` is 1 / n_s, so that W is a
  * projector. */
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err);
 /* Sets the mask from `rows` after they were read from a checkpoint. STATUS_CORRUPT if they are no valid set. */

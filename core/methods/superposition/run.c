@@ -1,5 +1,5 @@
-/* A run as a case sweep (core/methods/shared/case_sweep.h): how a case begins, what its checkpoint contains, how far it
- * is. */
+/* The functions of a superposition run: a case sweep (core/methods/shared/case_sweep.h). Defines how a case begins,
+ * what a checkpoint contains and how the progress is computed. */
 #include "core/methods/superposition/run.h"
 
 #include <math.h>
@@ -72,9 +72,9 @@ static void take_loss(struct method_run *run)
     o->low = before > 0 ? fmin(o->low, loss) : loss;
     o->high = before > 0 ? fmax(o->high, loss) : loss;
     o->loss = before > 0 ? o->loss + (loss - o->loss) / (before + 1) : loss;
-    o->error = before > 0
-                   ? o->error
-                   : sqrt(variance); /* draws share their samples, so more draws do not reduce this part of the error */
+    o->error = before > 0 ? o->error
+                          /* All draws use the same samples, so more draws do not reduce this part of the error. */
+                          : sqrt(variance);
 }
 
 static enum status take_statistics(struct method_run *run, struct error *err)
@@ -94,7 +94,7 @@ static enum status take_statistics(struct method_run *run, struct error *err)
     return statistics_model(run->model, run->sweep.env.pool, run->sweep.env.kernels, c->p, seed, &o->statistics, err);
 }
 
-/* Evaluates a piece of the case; the draws of a rug follow one another. */
+/* Evaluates a piece of the case. The draws of a rug are evaluated one after another. */
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

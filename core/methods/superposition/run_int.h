@@ -48,13 +48,13 @@ struct method_run {
     double scale, offset; /* of the rug */
     struct arena arena;
     struct exec exec;
-    float *scratch; /* for rugs, of each worker: 2 n_s, or 2 n_s and room for the transform */
+    float *scratch; /* scratch for rugs, for each worker: 2 n_s; or 2 n_s and room for the transform */
 
     /* stored in checkpoints */
     int64_t draw;
     int64_t updates,
         samples; /* of the open case; the case sweep's `seen` also counts test samples, and its `work` counts pieces */
-    double *losses;      /* [2 window] ring of the last updates' losses */
+    double *losses;      /* [2 window] ring buffer of the losses of the last updates */
     int64_t position;    /* of the evaluation */
     double sum, squares; /* of the evaluated samples' losses */
 };

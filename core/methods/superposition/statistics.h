@@ -14,16 +14,18 @@ struct statistics {
     double bias_mean, bias_sd, kept_bias_mean, kept_bias_sd;
     double dropped;                                          /* fraction of the features */
     double off_mean, off_sd, off_skewness, off_min, off_max; /* of W_ij, i != j */
-    double row_sum;                                          /* mean over rows of the off-diagonal sum */
-    double noise;               /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
-    double noise_variance;      /* variance of that over kept rows (Fig. 6) */
-    double noise_variance_code; /* the code's: with the diagonal, not divided by W_ii, over all rows */
+    double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
+    double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
+    double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
+    /* as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
+    double noise_variance_code;
     double mean_variance,
-        mean_variance_code; /* variance over rows of the mean of nu; the code takes the row mean with the diagonal */
-    double saturation;      /* noise divided by the bound of eq. (6), at least 1; kept rows and columns */
-    double lyapunov;        /* eq. (3): maximum over all rows */
-    double kept_lyapunov;   /* maximum over kept rows */
-    double lyapunov_code;   /* max sum |W_ij|^3 / sum W_ij^2 */
+        /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
+        mean_variance_code;
+    double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
+    double lyapunov;      /* eq. (3): maximum over all rows */
+    double kept_lyapunov; /* maximum over kept rows */
+    double lyapunov_code; /* max sum |W_ij|^3 / sum W_ij^2 */
     double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
                                         distribution, and its p-value */

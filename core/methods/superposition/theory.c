@@ -53,7 +53,7 @@ double theory_loss(double a, double m, double s, double p)
     return (1 - p) * off + p * on;
 }
 
-/* Loss at an offset with the best scale, which is also returned. */
+/* Returns the smallest loss over all scales at an offset, and the scale that gives it. */
 static double best_scaled(double p, double sigma, double offset, double *scale)
 {
     struct ladder low = ladder(offset, sigma), high = ladder(1 + offset, sigma);
@@ -113,8 +113,8 @@ double theory_linear_printed(double p, int n_s, int n_d)
     return p / 3 * (double)(n_s - n_d - 1) / (double)n_s;
 }
 
-/* When both features of a pair are on, each is read as its excess over the other: the error is the smaller value, and
- * E min(u, v)^2 = 1/6. */
+/* If both features of a pair are on, each is read as its excess over the other. The error of each is the smaller value,
+ * and E min(u, v)^2 = 1/6. */
 double theory_pairs(double p, double r)
 {
     return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN;
@@ -130,11 +130,12 @@ double theory_upper(double p, double sigma)
     return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
 }
 
-enum { STEPS = 24, CUT_STEPS = 600 }; /* CUT_STEPS: the integrand ends inside its range */
+enum { STEPS = 24, CUT_STEPS = 600 }; /* CUT_STEPS: number of steps if the integrand is cut off within its range */
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 
-/* At y: the density of y when the feature is off; that when it is on; and the latter times E[u | y, on]. */
+/* Three functions of y: the density of y when the feature is off; the density of y when it is on; and the second
+ * density times E[u | y, on]. */
 struct mixture {
     double off, on, mass;
 };
@@ -143,7 +144,7 @@ static struct mixture mixture(double y, double sigma)
 {
     double low = y / sigma, high = (y - 1) / sigma;
     struct mixture m = {.off = density(low) / sigma};
-    /* subtracts the smaller tails, because large tails are nearly equal */
+    /* computes differences of the smaller tails, because subtracting nearly equal large tails would lose precision */
     m.on = y < 0.5 ? theory_normal_below(low) - theory_normal_below(high)
                    : theory_normal_below(-high) - theory_normal_below(-low);
     m.mass = y * m.on + sigma * (density(low) - density(high));
@@ -151,7 +152,7 @@ static struct mixture mixture(double y, double sigma)
     return m;
 }
 
-/* A grid over [-8 sigma, 1 + 8 sigma] with `fine` steps to a sigma. */
+/* A grid over [-8 sigma, 1 + 8 sigma] with `fine` steps per sigma. */
 struct grid {
     double from, step;
     int count;
@@ -227,7 +228,7 @@ static struct theory_cut line_above(const struct above *s, double p, double cut)
     return c;
 }
 
-/* Searches downwards from the top; `share` >= 0 stops where that much of the distribution lies above. */
+/* Searches downwards from the top. With `share` >= 0, stops where this share of the distribution is above. */
 static struct theory_cut find_cut(double p, double sigma, double share)
 {
     if (sigma <= 0)

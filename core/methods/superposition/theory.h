@@ -42,7 +42,7 @@ double theory_oracle(double p, double sigma);
 /* Appendix D's chain of estimates as printed: p C P(y in [sigma, 1 - sigma] | on) sigma^2 with
  * C = erf(1/sqrt 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where the estimate does not hold. */
 double theory_oracle_printed(double p, double sigma);
-/* The paper's printed limit for r -> 0: p/3 - p^2/9. The true limit is theory_variance(). */
+/* The limit for r -> 0 as printed in the paper: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
 /* Not in the paper: features in antipodal pairs, two to a dimension, and the others alone. The model reads a feature
  * without error unless both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below.

@@ -106,8 +106,8 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
-/* Loss of the whole batch, of which each rank computes a share. With fewer samples than ranks, every rank computes all.
- */
+/* Loss of the whole batch. Each rank computes its share of the rows. If there are fewer samples than ranks, every rank
+ * computes all. */
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
 {
@@ -222,7 +222,7 @@ static void rug_losses(struct method_run *run, int64_t first, int count, double 
     }
 }
 
-/* Losses of samples from run->position on; each rank computes a share. */
+/* Losses of the samples from run->position on. Each rank computes its share. */
 static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

@@ -7,7 +7,7 @@
 #define DECODE_TOKENS 128 /* most steps of a decode: DOMAIN_LABEL and 64 more */
 
 struct decoded {
-    int length;                       /* tokens before the first END; all steps if there is none */
+    int length;                       /* number of tokens before the first END; all steps without END */
     bool ended;                       /* whether END was decoded */
     int32_t tokens[DECODE_TOKENS];    /* with END if `ended` */
     float probability[DECODE_TOKENS]; /* softmax probability of each token */

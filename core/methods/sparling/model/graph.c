@@ -11,7 +11,7 @@ enum { NAME = 64 };
 struct writing {
     const struct graph_writer *out;
     char value[NAME]; /* name of the last result */
-    int failed;       /* 1: not enough memory for a constant */
+    int failed;       /* 1 after a failed allocation of a constant */
 };
 
 static void constant(struct writing *w, const char *name, const char *part, int rank, const int64_t *dim,
@@ -31,7 +31,7 @@ static void constant(struct writing *w, const char *name, const char *part, int 
     free(copy);
 }
 
-/* A number for each channel, or `otherwise` for all of them if there are none. */
+/* One number for each channel; `otherwise` for every channel if the array is NULL. */
 static void per_channel(struct writing *w, const char *name, const char *part, int channels,
                         const struct weight *values, double otherwise)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double POSITION_DEVIATION = 0.25; /* of learned positions at the start */
+static const double POSITION_DEVIATION = 0.25; /* initial deviation of the learned positions */
 
 static void build_g(struct network *n)
 {
@@ -107,8 +107,8 @@ static enum status build_sparse(struct network *n, struct error *err)
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
 }
 
-/* Sine tables of positions. They follow from the shape, so they are not saved. A map with a single row encodes columns.
- */
+/* Tables of positional encodings. They depend only on the shape, so they are not saved. A map with a single row encodes
+ * columns. */
 static enum status make_tables(struct network *n, struct error *err)
 {
     const struct sparling_config *c = &n->config;
@@ -174,7 +174,8 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-/* Deviation of noise that leaves the same information (in nats for each element) as activations of this density. */
+/* Deviation of the noise with which an element carries as much information (in nats) as an activation of this
+ * density. */
 static double noise_deviation(double density)
 {
     double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
@@ -220,7 +221,7 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
-/* Input of the bottleneck: g and the batch norm. */
+/* Computes the input of the bottleneck: g, then the batch norm. */
 static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
                                  const struct domain_shape *s)
 {

@@ -24,21 +24,21 @@ struct network {
 
     struct conv first, last;
     struct residual_unit unit[NETWORK_UNITS];
-    struct batch_norm norm; /* before the sparse layer, unless batch_norm is none */
+    struct batch_norm norm; /* batch norm before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
-    struct batch_norm noise; /* over all channels, with sparsity noise */
+    struct batch_norm noise; /* over all channels together, with sparsity noise */
 
-    struct rms_scale scale; /* of the pooled motif map, with motif_scale rms */
+    struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
     struct linear embed;    /* motif channels -> head width */
     struct bilstm rows;
-    struct weight sines;                             /* positions of the encoder's grid: constant */
+    struct weight sines;                             /* positional encodings of the encoder's grid; not trained */
     struct weight *row_positions, *column_positions; /* learned ones */
     struct weight target_sines;                      /* positions of the decoder: constant */
     struct weight *tokens;                           /* embedding of target tokens */
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;
-    struct dilated dilated; /* replaces everything from `embed` on, with a label at every position */
+    struct dilated dilated; /* with a label at every position, this head replaces everything from `embed` on */
 
     real *tables; /* memory of the constant positions */
     struct domain_shape shape;
@@ -56,7 +56,7 @@ void network_destroy(struct network *network);
  * valid until the backward pass. In training, the thresholds first move towards `density`. Like every function here
  * that returns a tensor, it returns NULL after a failure (exec_status() says which), and the tensor is step memory. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
-/* The same. *penalty: what sparsity l1, scaled-l1 or kl adds to the loss, else NULL. */
+/* The same as network_motifs(). *penalty: the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL. */
 struct tensor *network_motifs_penalty(struct exec *e, struct network *network, const real *inputs, int count,
                                       double density, struct tensor **penalty);
 /* Scores of the motif map before the ReLU, with the thresholds subtracted if there are any. Thresholds do not move.

@@ -183,7 +183,7 @@ static void mark_sites(struct picture *picture, int row, int col, int scale, con
     }
 }
 
-/* A tile: its place, its scale, and the picture rows of a row of the map (for a sequence: all of them). */
+/* A tile: its position, its scale, and how many picture rows a row of the map takes (for a sequence: all of them). */
 struct tile {
     int row, col, scale, high;
 };

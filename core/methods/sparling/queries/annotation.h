@@ -9,7 +9,8 @@
 
 enum {
     ANNOTATION_MOTIFS = 4096, /* most motifs in a list: the strongest ones */
-    ANNOTATION_REACH = 5      /* positions: a stronger motif this close along both axes hides one */
+    /* distance in positions along both axes within which a stronger motif hides a weaker one */
+    ANNOTATION_REACH = 5
 };
 
 struct read_motif {
@@ -24,12 +25,14 @@ struct annotation {
     const float *input;               /* borrowed */
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */
-    int count, total;                 /* in the list; in the map */
-    struct decoded decoded;           /* empty with a label at every position */
+    int count, total;                 /* number of motifs in the list; number of motifs in the map */
+    /* tokens of the label that the model reads; none with a label at every position */
+    struct decoded decoded;
     struct read_site {
         int position, label; /* never 0, the common class */
         double probability;
-    } * sites; /* with a label at every position: positions where a class has a probability above 1/2 */
+        /* with a label at every position: the positions where one of the other classes has a probability above 1/2 */
+    } * sites;
     int site_count;
 };
 

@@ -251,7 +251,7 @@ static void write_site(const struct open_domain *domain, int position, int label
     sink_end_object(out);
 }
 
-/* Writes the true classes outside the common one, and ends the list. */
+/* Writes the true classes other than the common one, and closes the list. */
 static void write_true_sites(const struct open_domain *domain, const struct domain_truth *truth, const struct sink *out)
 {
     for (int i = 0; i < truth->length; i++)
@@ -427,7 +427,7 @@ enum status sparling_motif_map(const struct method_question *question, struct bu
     enum status status = inquiry_begin(model, question->input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
-    /* The planes, and room for one row of the answer. */
+    /* Room for the planes and for one row of the answer. */
     float *planes = status ? NULL : arena_alloc(&inquiry.space.arena, 2 * channels * positions * sizeof *planes);
     if (!status && !planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");

@@ -20,7 +20,7 @@ extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
 extern const char *const channel_sets[]; /* their names; NULL-terminated */
 struct channels_parameters {
-    int set;                /* enum channel_set; EXAMPLES: the samples that other queries select by seed */
+    int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
     int64_t samples, first; /* `samples` of the set from number `first` on */
     int64_t top;            /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
 };

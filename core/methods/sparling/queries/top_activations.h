@@ -9,7 +9,7 @@ enum { TOP_ACTIVATIONS_BINS = 32, TOP_ACTIVATIONS_MOST = 64, TOP_ACTIVATIONS_BAT
 
 struct top_activations_top {
     int64_t sample;
-    struct motif at; /* the strongest motif of the channel in this sample */
+    struct motif at; /* value of the channel's strongest motif in this sample */
     int symbol;      /* symbol of the true box around it; -1: no box, or unknown */
 };
 
@@ -19,9 +19,11 @@ struct top_activations_channel {
     float most;
     double range; /* a power of two; the bins divide [0, range) evenly */
     int64_t bin[TOP_ACTIVATIONS_BINS];
-    struct top_activations_top *top; /* [count] strongest first, no input twice */
+    /* [count] inputs in descending order of their strongest motif; no input occurs twice */
+    struct top_activations_top *top;
     int count;
-    int64_t *symbol; /* [symbols + 1] maximal motifs by the symbol of their box; the last: without a box */
+    /* [symbols + 1] number of maximal motifs in boxes of each symbol; the last entry: outside all boxes */
+    int64_t *symbol;
 };
 
 struct top_activations {
@@ -31,12 +33,12 @@ struct top_activations {
     int channels, symbols;
     int half;    /* the footprint of a motif is 2 half + 1 positions wide */
     bool truth;  /* whether true boxes are known */
-    bool sparse; /* every sample had at most ANNOTATION_MOTIFS motifs; otherwise maximal motifs are not counted */
+    bool sparse; /* every sample had at most ANNOTATION_MOTIFS motifs; otherwise the maximal motifs are not counted */
     struct top_activations_channel *channel; /* [channels] */
 };
 
-/* Computes the statistics that a question of the queries "channels" asks for. The caller calls top_activations_close()
- * also after a failure. STATUS_NOT_FOUND for a channel that does not exist, STATUS_NO_MEMORY. */
+/* Computes the statistics for the queries "channels". The caller calls top_activations_close() also after a failure.
+ * STATUS_NOT_FOUND for a channel that does not exist, STATUS_NO_MEMORY. */
 enum status top_activations_take(const struct method_question *question, struct top_activations *out,
                                  struct error *err);
 void top_activations_close(struct top_activations *statistics);
@@ -44,7 +46,7 @@ void top_activations_close(struct top_activations *statistics);
 /* Draws sample `index` of the set: its planes and, if not NULL, its truth. */
 enum status top_activations_sample(const struct top_activations *statistics, int64_t index, float *planes,
                                    struct domain_truth *truth, struct error *err);
-/* The symbol that most motifs of a channel are on, and *count of them; -1 if unknown. */
+/* The symbol on which most motifs of a channel are, and their number in *count; -1 if unknown. */
 int top_activations_symbol(const struct top_activations *statistics, const struct top_activations_channel *channel,
                            int64_t *count);
 

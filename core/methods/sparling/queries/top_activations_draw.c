@@ -23,9 +23,9 @@ static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, outside =
 
 /* The layout of a crop. */
 struct cut {
-    int rows, cols; /* of a crop, in values of the grey picture of an input */
+    int rows, cols; /* size of a crop, in pixels of the grey picture of an input */
     int height;     /* rows of the grey picture of an input */
-    int high;       /* rows of that picture for each row of the map */
+    int high;       /* rows of that picture that one row of the map covers */
     int tall, wide; /* pixels for each value */
     float *planes, *grey;
     struct domain_truth *truth;
@@ -72,7 +72,7 @@ static enum status cut_open(const struct top_activations *s, struct cut *cut, st
     return domain_truths_create(shape, 1, &cut->truth, err);
 }
 
-/* The part of [0, size) that a crop of `count` values from `first` on shows. */
+/* The part of [0, size) that a crop of `count` values, beginning at `first`, shows. */
 static void clip(int first, int count, int size, int *from, int *length)
 {
     int end = first + count < size ? first + count : size;

@@ -9,7 +9,7 @@ void annealer_init(struct annealer *annealer, double density_start, double targe
         (struct annealer){.density = density_start, .target = target_start, .updated = samples, .best_loss = INFINITY};
 }
 
-/* Counts the validations of this stage without a better loss; whether they end the stage. */
+/* Counts the consecutive validations of this stage without a lower loss, and returns whether they end the stage. */
 static bool plateau(struct annealer *a, const struct annealer_rule *rule, double loss)
 {
     if (loss < a->best_loss * (1 - rule->plateau_gain)) {

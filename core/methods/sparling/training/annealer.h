@@ -14,10 +14,10 @@
 #include "core/base/snapshot.h"
 
 struct annealer_rule {
-    double factor;                        /* the density is multiplied by it after a stage */
+    double factor;                        /* factor by which the density is multiplied after a stage */
     double density_final;                 /* no stage starts below this density */
-    double target_min, target_max, decay; /* limits of the target; its decrease for each sample */
-    int64_t spacing;                      /* samples; validations closer than this to the last one are ignored */
+    double target_min, target_max, decay; /* limits of the accuracy target; decrease of the target for each sample */
+    int64_t spacing;                      /* minimum samples between two validations; closer ones are ignored */
     int64_t plateau_validations;          /* 0: the plateau rule is off */
     double plateau_gain, plateau_density;
 };
@@ -28,7 +28,7 @@ struct annealer {
     int64_t updated;  /* samples at the last update */
     int64_t pending;  /* 1: the stage has ended, the density is not multiplied yet */
     int64_t stage;    /* stages ended */
-    double best_loss; /* of this stage; infinite before its first validation */
+    double best_loss; /* lowest loss of this stage; infinite before its first validation */
     int64_t flat;     /* validations without a better loss */
 };
 

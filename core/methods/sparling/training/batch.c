@@ -11,7 +11,7 @@ struct batch_source {
     const struct open_domain *domain;
     int max_count, max_length;
     struct batch pair[2];
-    int spare; /* index of the batch that the caller does not have */
+    int spare; /* index of the batch that the worker fills next */
     pthread_t worker;
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -13,7 +13,7 @@
 struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
     int count;           /* at most max_count of batch_source_create() */
-    int64_t seen;        /* training samples before this batch, for DOMAIN_LESSON */
+    int64_t seen;        /* number of training samples before this batch, for DOMAIN_LESSON */
     enum domain_set set;
 };
 
@@ -26,7 +26,7 @@ struct batch {
     int32_t *targets;            /* [count][length]: label, END, then -1, which is not counted; or the labels */
     int counted;                 /* targets that are not -1 */
     int32_t *symbols;            /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
-    struct error error;          /* why the domain failed to draw it */
+    struct error error;          /* why the domain failed to draw the batch */
 };
 
 struct batch_source;

@@ -15,9 +15,10 @@
 #include "core/base/philox.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { PROBES = 16, STREAM = 0x7265 }; /* batches of a check; stream of the random numbers */
+enum { PROBES = 16, STREAM = 0x7265 }; /* number of batches of a check; stream of the random numbers */
 static const double WORTHLESS = 0.1;
-static const double DENSITY_FACTOR = 8; /* of a reinitialised channel at first, against the others */
+/* factor by which the density of a reinitialised channel is at first larger than that of the others */
+static const double DENSITY_FACTOR = 8;
 
 /* Moves the channel's motifs out of the map into `kept`, or back. */
 static void exchange(struct tensor *motifs, int channel, real *kept, bool back)

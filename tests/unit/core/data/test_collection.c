@@ -24,8 +24,8 @@ static struct error err;
 static enum status read_bytes(const char *format, const void *bytes, size_t size, const char *label,
                               struct collection *c)
 {
-    struct source_memory memory = {bytes, size, 5};
-    struct source from = source_of_memory(&memory);
+    struct byte_source_memory memory = {bytes, size, 5};
+    struct byte_source from = byte_source_of_memory(&memory);
     struct collection_options options = {label, "", false};
     err = (struct error){0};
     return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
@@ -247,8 +247,8 @@ static void files_that_unpack_to_too_much_are_refused(void **state)
     /* Members that no reader consumes count too. */
     struct archive_reader *reader;
     struct archive_limits bounds = {10, 1 << 20};
-    struct source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};
-    struct source from = source_of_memory(&memory), member;
+    struct byte_source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};
+    struct byte_source from = byte_source_of_memory(&memory), member;
     const char *name;
     bool more;
     err = (struct error){0};
