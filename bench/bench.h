@@ -14,15 +14,19 @@
 #include "core/base/sink.h"
 
 struct bench_options {
-    const char *preset;   /* of the network: "small" or "paper"; NULL: "small" */
-    const char *kernels;  /* name of a kernel table; NULL: the best of this machine */
-    int threads;          /* in [0, 256]; 0: 1 and 2 if the benchmark reports several, else 2 */
-    int batch;            /* in [0, 1024]; 0: 10 */
-    double density;       /* of the motif map, in [0, 1]; 0: 0.5 */
-    const char *backward; /* of the network: "dense" (NULL), "sparse" or "auto", these with fixed statistics */
-    const struct config_setting *set; /* fields of the network's configuration, up to field NULL; NULL: none */
-    double seconds;                   /* per measurement, in [0, 3600]; 0: the benchmark's own default */
-    bool processor_time; /* measure processor time of all threads, not wall time; for one thread on a busy machine */
+    const char *preset;  /* preset of the network: "small" or "paper"; NULL: "small" */
+    const char *kernels; /* name of a kernel table; NULL: the best of this machine */
+    /* number of threads in [0, 256]; 0: a benchmark that reports several numbers takes 1 and 2, others take 2 */
+    int threads;
+    int batch;      /* in [0, 1024]; 0: 10 */
+    double density; /* density of the motif map, in [0, 1]; 0: 0.5 */
+    /* backward pass of the network: "dense" (NULL), "sparse" or "auto"; the last two hold the statistics */
+    const char *backward;
+    /* overrides of the network's configuration; the list ends with field NULL; NULL: none */
+    const struct config_setting *set;
+    double seconds; /* seconds per measurement, in [0, 3600]; 0: the benchmark's own default */
+    /* measure the processor time of all threads instead of wall time; for one thread on a busy machine */
+    bool processor_time;
 };
 
 struct bench {

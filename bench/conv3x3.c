@@ -31,7 +31,8 @@ static void conv_task(void *context, int image, int worker)
                                  y,      {NULL, 0, 0}, c->weights, c->bias, NULL, {0},  0};
         if (c->pass == 0)
             call.moments = c->moments +
-                           (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* which the next batch norm needs in training */
+                           /* moments, which the next batch norm needs in training */
+                           (ptrdiff_t)image * 2 * blocks * MAP_LANES;
         c->kernels->conv_forward(&call);
     }
 }

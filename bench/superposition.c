@@ -26,7 +26,7 @@ struct bench_step {
     struct exec exec;
     struct autoencoder *model;
     struct adam *adam;
-    struct batch *batch[2]; /* [0] with, [1] without sparse products */
+    struct batch *batch[2]; /* [0] with sparse products, [1] without */
     real *a, *b, *c;
     int64_t samples;
     int rows;
@@ -194,7 +194,8 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
             sink_number(sink, "median_ms", t.median * 1e3);
             sink_number(sink, "gflops", 2.0 * N * 20 / t.best * 1e-9);
             sink_number(sink, "gb_per_second",
-                        3 * 2 * 4.0 * N / t.best * 1e-9); /* three passes, each reads and writes */
+                        /* three passes over memory, each of which reads and writes the vector */
+                        3 * 2 * 4.0 * N / t.best * 1e-9);
             sink_end_object(sink);
         } else {
             status = STATUS_NO_MEMORY;

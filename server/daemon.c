@@ -23,7 +23,7 @@
 #include "server/tokens.h"
 
 #define LAST_REQUESTS_MS 1000
-#define THREADS_MAX 256 /* of one job; also the limit of thread_pool_create() */
+#define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
 #define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
 
@@ -481,7 +481,8 @@ static void stop(struct daemon *daemon)
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
-        streams_end(daemon->streams); /* when no HTTP server was started that would do it */
+        /* if the start failed before an HTTP server existed, nothing else ends the streams */
+        streams_end(daemon->streams);
     }
     storage_close(daemon->storage);
     streams_destroy(daemon->streams);
@@ -494,7 +495,7 @@ int daemon_serve(const struct settings *settings)
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
     enum status status = signals_catch(&err);
-    priority_answer(); /* holds for every thread from now on, except the workers */
+    priority_answer(); /* applies to every thread that starts from now on, except the workers */
     if (status == STATUS_OK) {
         status = start(&daemon, &err);
     }

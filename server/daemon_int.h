@@ -16,7 +16,7 @@
 #include "server/http/streams.h"
 #include "storage/storage.h"
 
-#define COMMAND_WORDS 40 /* most words of a setting that is a command */
+#define COMMAND_WORDS 40 /* maximum number of words in a setting that is a command */
 
 struct daemon {
     const struct settings *settings;
@@ -31,7 +31,7 @@ struct daemon {
     struct api *api;
     struct console *console; /* NULL: the socket for `motifd token` could not be opened */
     struct scheduler *scheduler;
-    struct http *_Atomic http; /* handlers read it; NULL until the listener is up */
+    struct http *_Atomic http; /* handlers read the port; NULL until the listener is open */
     char host[128];
     uint16_t port;
     bool loopback;

@@ -10,7 +10,7 @@
 #include "server/process/priority.h"
 
 #define LOOK_SECONDS 5  /* an idle worker checks the queue this often without being woken */
-#define PAUSE_SECONDS 1 /* before the next claim after storage failed */
+#define PAUSE_SECONDS 1 /* seconds before the next claim after storage failed */
 
 struct worker {
     struct scheduler *scheduler;
@@ -87,7 +87,7 @@ static void *work(void *context)
         enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
         if (status == STATUS_OK) {
-            run_job(worker, job); /* also when a drain began meanwhile: the job yields before its first step */
+            run_job(worker, job); /* Also if a drain began meanwhile: the job then yields before its first step. */
             continue;
         }
         if (status != STATUS_NOT_FOUND) {

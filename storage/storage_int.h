@@ -38,7 +38,7 @@ struct command {
     struct command *next;
     enum manner manner;
     bool done;
-    bool full; /* it failed because the disk is full */
+    bool full; /* whether it failed because the disk is full */
     enum status status;
     struct error error;
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK ((size_t)4 << 20) /* bytes of a checkpoint in one broadcast */
+#define BLOCK ((size_t)4 << 20) /* bytes of a checkpoint that one broadcast transfers */
 
 static bool outside(const struct distributed_run *distributed)
 {
@@ -16,7 +16,7 @@ static bool outside(const struct distributed_run *distributed)
 struct answer {
     enum status status;
     struct error error;
-    uint64_t count; /* bytes, or elements of a list */
+    uint64_t count; /* number of bytes, or of elements of a list */
     struct storage_checkpoint info;
 };
 

@@ -144,7 +144,7 @@ int facts_descriptors(void)
         count += entry->d_name[0] != '.';
     }
     (void)closedir(folder);
-    return count - 1; /* without the descriptor of this folder */
+    return count - 1; /* without the descriptor that reads this folder */
 }
 
 void facts_choose_blas(char **argv)
@@ -160,7 +160,8 @@ void facts_choose_blas(char **argv)
         char own[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
         own[length > 0 ? length : 0] = '\0';
-        (void)execv(own, argv);              /* by path: ps shows the last part of the path that was executed */
+        /* Executes the file by its path, because ps shows the last part of the path. */
+        (void)execv(own, argv);
         (void)execv("/proc/self/exe", argv); /* the file was deleted or replaced */
     }
     (void)unsetenv("OPENBLAS_CORETYPE"); /* exec failed: continue with the kernels that OpenBLAS chose */

@@ -25,7 +25,7 @@ struct job_run {
     struct storage_checkpoint *list;
     size_t list_count;
     bool list_valid;
-    void *reader; /* checkpoint that the method has open */
+    void *reader; /* the checkpoint that the method has opened */
 
     struct storage_metric metrics[RUN_METRICS];
     char metric_names[RUN_METRICS][RUN_NAME];
@@ -34,11 +34,11 @@ struct job_run {
 
     struct method_progress progress; /* after the last successful step */
     double begun;                    /* monotonic seconds */
-    double seconds_before;           /* seconds of earlier runs of this job, from its progress */
+    double seconds_before;           /* seconds that earlier runs of this job took, from its stored progress */
     double reported;                 /* when progress was last sent */
     int64_t reported_samples;
     double rate;             /* samples per second, smoothed; 0: unknown */
-    int64_t last_checkpoint; /* its number; 0: none, or not known yet */
+    int64_t last_checkpoint; /* number of the last checkpoint; 0: none, or not known yet */
     int64_t saved_step;      /* step of that checkpoint; -1: none */
 };
 

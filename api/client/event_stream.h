@@ -7,7 +7,7 @@
 
 #include "core/base/buf.h"
 
-struct event_stream { /* all zero before the first event_stream_begin() */
+struct event_stream { /* zeroed by the caller before the first event_stream_begin() */
     char last[32];    /* id of the last complete event; "" before the first */
     /* Called for each event; `type` and `data` are "" for a block without an event, such as the first block of a
      * stream. Returns false to stop. */

@@ -37,9 +37,9 @@ struct http_request {
 
 struct http_answer {
     long status;
-    struct buf body; /* of any answer that did not go to `file`; errors go here too */
+    struct buf body; /* body of any answer that did not go to `file`; the body of an error is here too */
     char etag[128], location[512], content_type[128], content_range[128];
-    double retry_after; /* seconds; 0: the header is missing */
+    double retry_after; /* value of Retry-After in seconds; 0: the header is missing */
     int64_t file_bytes; /* bytes written to `file` */
 };
 

@@ -120,7 +120,7 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     table_close(&table);
 }
 
-/* What can be said without boxes. With motif errors it would add nothing. */
+/* Errors that can be computed without boxes. They add nothing where motif errors exist. */
 static void view_motif_counts(struct table *table, const cJSON *result)
 {
     const cJSON *counts = json_member(result, "motif_counts");

@@ -58,7 +58,7 @@ static bool per_input(const struct method_query *query)
     return query->takes != METHOD_TAKES_NOTHING && query->takes != METHOD_TAKES_MODEL;
 }
 
-/* The list of what the methods answer, each schema once; an object where a method names none. */
+/* Lists the schemas of all answers, each once. A method that names no schema contributes "object". */
 static void write_any_of(const struct api *api, const struct method_query *query, const struct sink *out)
 {
     const char *seen[16];

@@ -1,3 +1,5 @@
+/* The schemas of answers and bodies, in the short notation of openapi_schemas.h, and the translation of that notation
+ * to JSON Schema. A table of short texts is easier to compare with a handler than the JSON that it becomes. */
 #include "api/documents/openapi_schemas.h"
 
 #include <ctype.h>
@@ -218,7 +220,7 @@ static bool take(struct notation *n, char c)
     return true;
 }
 
-/* One that is a word. `maybe`: null is allowed too. */
+/* Writes a type that is a single word. `maybe`: null is allowed too. */
 static void write_word(const struct sink *out, struct notation *n, size_t length, bool maybe)
 {
     static const struct {
@@ -298,7 +300,7 @@ static void write_type(const struct sink *out, const char *key, struct notation 
     sink_end_object(out);
 }
 
-/* The names that are not marked with '*'. */
+/* Writes the names of the required members, those without '*'. */
 static void write_required(const struct sink *out, const char *shape)
 {
     sink_begin_list(out, "required");

@@ -1,10 +1,8 @@
-/* The schemas of the OpenAPI document that no table of the program holds: shapes of answers and of bodies.
- *
- * A shape is a list of members, "NAME TYPE" with commas between them; a name with '*' in front may be missing.
- *   text integer number flag object time      what JSON has
- *   Name                                       another schema
- *   [T]  {T}  T?                               a list of T, an object whose members are T, T or null
- * What cannot be said so is a JSON Schema of its own, with apostrophes for quotation marks. */
+/* The schemas of the OpenAPI document that no table of the program contains: shapes of answers and of bodies.  A shape
+ * is a list of members, "NAME TYPE", separated by commas; a name with '*' in front may be missing.
+ * text integer number flag object time: JSON types; Name: another schema; [T], {T}, T?: a list of T, an object whose
+ * members are T, T or null.
+ * A schema that this notation cannot express is written in JSON, with apostrophes instead of quotation marks. */
 #ifndef MOTIF_API_DOCUMENTS_OPENAPI_SCHEMAS_H
 #define MOTIF_API_DOCUMENTS_OPENAPI_SCHEMAS_H
 
@@ -18,7 +16,7 @@ struct openapi_schema {
     const char *name;
     const char *shape;  /* or NULL */
     const char *schema; /* or NULL */
-    bool closed;        /* of a shape: other members are refused (bodies); answers may grow */
+    bool closed;        /* of a body: further members are refused (answers may get more members) */
 };
 extern const struct openapi_schema openapi_schemas[];
 extern const size_t openapi_schema_count;

@@ -45,7 +45,7 @@ struct safetensors_tensor {
     const char *name;
     enum snapshot_type type;
     int rank;
-    uint64_t dim[4], begin, end; /* begin and end: offsets in the data, in bytes */
+    uint64_t dim[4], begin, end; /* first and last offset in the data, in bytes */
 };
 struct safetensors_content {
     cJSON *head;                        /* owns the names of tensors */

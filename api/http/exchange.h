@@ -25,8 +25,8 @@ struct exchange {
     const struct api_request *request;
     struct api_response *response;
     struct route_match match;
-    struct query query;     /* of the target, parsed and checked against the route's parameters */
-    struct arena arena;     /* memory until the response is complete */
+    struct query query;     /* query parameters, parsed and checked against the route's table */
+    struct arena arena;     /* memory that lives until the response is complete */
     struct json_sink json;  /* writes to response->body */
     const struct sink *out; /* the same sink, for sink_*() */
 };

@@ -18,7 +18,7 @@ enum api_scope {
     API_SCOPE_READ,
     API_SCOPE_SUBMIT,
     API_SCOPE_ADMIN,
-    API_SCOPE_TRAINER /* of a route: only the job's trainer may call it, with the token of its lease */
+    API_SCOPE_TRAINER /* scope of a route: only the job's trainer may call it, with the token of its lease */
 };
 
 #define API_TARGET_MAX 4096                   /* bytes of a request target */
@@ -40,7 +40,7 @@ struct api_request {
     void *header_context;
     const void *body; /* NULL: no body, or it has not arrived yet */
     size_t body_bytes;
-    struct api_upload *upload; /* replaces the body on a route that streams; else NULL */
+    struct api_upload *upload; /* scope of the caller's token; ADMIN when the daemon needs no tokens */
     enum api_scope scope;      /* of the caller's token; ADMIN when the daemon needs no tokens */
     const char *who, *peer;    /* name of the token and address of the client, for the audit log; NULL means "" */
     /* Chosen by the adapter (letters, digits, '-'). "": api_handle() generates an id. */

@@ -21,8 +21,8 @@ struct api_system {
     const char *blas, *blas_core;           /* "OpenBLAS 0.3.21", "Haswell" */
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;       /* milliseconds since 1970 */
-    double gflops_per_thread; /* measured on this machine in training; 0: not measured yet */
-    uint64_t steps, samples;  /* of training, since the process started */
+    double gflops_per_thread; /* speed that trainings on this machine reached; 0: not measured yet */
+    uint64_t steps, samples;  /* processor seconds of trainings since the process started */
     uint64_t memory_bytes;    /* resident memory; 0: unknown */
     int64_t queue_limit;      /* most jobs in the queue; 0: no limit */
     bool tokens_required;
@@ -55,16 +55,19 @@ struct api_options {
     int64_t job_memory;         /* upper limit of a job's estimated memory; 0: no limit */
     struct api_share {          /* the quota of one token; 0: no limit */
         int64_t jobs;           /* jobs that are not finished */
-        int64_t threads;        /* of its running jobs together; storage enforces this limit (owner_threads) */
-        int64_t job_bytes;      /* of the checkpoints and files of its jobs; checked when it submits */
-        int64_t dataset_bytes;  /* of the data sets that the token uploaded */
+        /* upper limit of the threads of all running jobs of a token; storage enforces it (owner_threads) */
+        int64_t threads;
+        /* upper limit of the bytes of checkpoints and files of its jobs; checked at each submission */
+        int64_t job_bytes;
+        int64_t dataset_bytes; /* upper limit of the bytes of the data sets that the token uploaded */
     } share;
-    const char *const *executors; /* that a job may request, the default first; ends with NULL. NULL: only "thread" */
-    int threads_max;              /* upper limit for one job; 0: 256 */
-    int64_t upload_bytes;         /* upper limit of one upload of a data set; 0: 1 GiB */
-    int64_t datasets_bytes;       /* upper limit of all uploaded data sets together; 0: 16 GiB */
-    int uploads_at_once;          /* further uploads get 429; 0: 2 */
-    int queries_at_once;          /* further queries get 429; 0: 4 */
+    /* executors that a job may request, the default first; ends with NULL. NULL: only "thread" */
+    const char *const *executors;
+    int threads_max;        /* upper limit for one job; 0: 256 */
+    int64_t upload_bytes;   /* upper limit of one upload of a data set; 0: 1 GiB */
+    int64_t datasets_bytes; /* upper limit of all uploaded data sets together; 0: 16 GiB */
+    int uploads_at_once;    /* uploads at the same time; further ones get 429; 0: 2 */
+    int queries_at_once;    /* queries that compute at the same time; further ones get 429; 0: 4 */
 };
 
 #endif

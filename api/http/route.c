@@ -1,6 +1,6 @@
-/* Matching goes segment by segment: a target is cut at '/', each piece is decoded by itself (so %2F never cuts), and a
- * pattern's {parameter} takes a piece only when its characters are allowed. What is not allowed is
- * a resource that does not exist: 404. */
+/* Matches targets with routes, segment by segment. A target is cut at '/', and each segment is decoded by itself, so
+ * that %2F never cuts. A pattern's {parameter} matches a segment only if all characters of the segment are allowed;
+ * otherwise the resource does not exist: 404. */
 #include "api/http/route.h"
 
 #include <stdio.h>
@@ -23,13 +23,13 @@ static const struct path_parameter {
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
-/* Every other name: the item of a query, which the method's table names. */
+/* Any other name is the item of a query, which the method's table names. */
 static const struct path_parameter item_parameter = {ROUTE_ITEM, DIGITS, "^[0-9]{1,9}$", "number of an item", 9};
 
 struct segments {
     char text[SEGMENTS][ROUTE_PARAM_BYTES];
     size_t count;
-    bool overflow; /* too many or too long: no route looks like that */
+    bool overflow; /* too many segments, or a segment that is too long: no route matches */
 };
 
 static const struct path_parameter *find_parameter(const char *name, size_t bytes)
@@ -80,7 +80,7 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
             return status;
         }
         if (out->count == SEGMENTS || strlen(scratch) >= ROUTE_PARAM_BYTES) {
-            out->overflow = true; /* go on: bad encoding later is still a 400 */
+            out->overflow = true; /* continue: wrong encoding in a later segment must still give 400 */
         } else {
             memcpy(out->text[out->count++], scratch, strlen(scratch) + 1);
         }

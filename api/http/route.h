@@ -17,15 +17,15 @@ struct exchange;
 
 enum parameter_type { PARAMETER_END, PARAMETER_INTEGER, PARAMETER_FLAG, PARAMETER_CHOICE, PARAMETER_TEXT };
 
-struct api_parameter { /* of the query; a list ends with PARAMETER_END */
+struct api_parameter { /* parameters of the query string; a list ends with PARAMETER_END */
     enum parameter_type type;
     const char *name;
-    int64_t min, max;           /* INTEGER: range; TEXT: most bytes in max */
+    int64_t min, max;           /* INTEGER: range; TEXT: maximum number of bytes in `max` */
     const char *const *choices; /* CHOICE: NULL-terminated */
     const char *meaning;
 };
 
-struct api_answer { /* of a route; a list ends with status 0. Errors are listed too. */
+struct api_answer { /* responses of a route, errors included; a list ends with status 0 */
     int status;
     const char *media_type; /* NULL: no body */
     const char *schema;     /* a name among the components of the OpenAPI document, or NULL */
@@ -34,7 +34,8 @@ struct api_answer { /* of a route; a list ends with status 0. Errors are listed 
 
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 72
-#define ROUTE_ITEM "item" /* name of the path parameter that is the item of a query, whatever the pattern calls it */
+/* name under which handlers find the item of a query, whatever the pattern calls that parameter */
+#define ROUTE_ITEM "item"
 
 struct api_route {
     const char *method;  /* GET answers HEAD too */
@@ -58,7 +59,7 @@ struct route_table { /* borrowed */
 
 struct route_match {
     const struct api_route *route; /* NULL: see `status` */
-    int status;                    /* 200, 400 (encoding), 404, 405, 414 */
+    int status;                    /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
     char allow[64];                /* 405: methods of the path */
     size_t count;                  /* path parameters */
     const char *names[ROUTE_PARAMS];
@@ -74,7 +75,8 @@ bool route_takes(const struct api_route *route, const char *content_type);
 /* True when the route takes its body as a stream (an upload). */
 bool route_streams(const struct api_route *route);
 
-/* The next "{name}" of a pattern from *at on: its length, or 0; *at is moved behind it. For generators. */
+/* Finds the next "{name}" of a pattern, starting at *at. Returns its length, or 0 if there is none, and moves *at
+ * behind it. For code that generates documents. */
 size_t route_pattern_param(const char *pattern, size_t *at, const char **name);
 /* What a path parameter may look like, as a regular expression, and what it means. */
 const char *route_param_pattern(const char *name, size_t bytes, const char **meaning);

@@ -9,7 +9,7 @@
 #include "api/json/json.h"
 #include "storage/storage.h"
 
-/* The rule that an error about a wrong value states. */
+/* What a valid value is; error messages about a wrong value contain this text. */
 #define CHECKPOINT_PICK_RULE "must be latest, best, a sequence number, or \"density:NUMBER\""
 
 /* Each returns false when the value is no pick: text of a path or a query; a JSON value (text or a whole number). */

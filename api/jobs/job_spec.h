@@ -20,8 +20,8 @@ struct api_job_rules { /* what this daemon allows; all borrowed */
     const struct method *const *methods;
     size_t method_count;
     int threads_max;              /* most threads of a job; 0: 256 */
-    const char *data;             /* folder of data sets; NULL: data sets are not looked up */
-    const char *const *executors; /* that a job may request, ends with NULL; NULL: every executor */
+    const char *data;             /* folder of data sets; NULL: the names of data sets are not checked */
+    const char *const *executors; /* executors that a job may request, ends with NULL; NULL: every executor */
 };
 struct api_job_spec {
     const struct method *method;

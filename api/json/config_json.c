@@ -206,7 +206,7 @@ enum status api_config_parse(const struct method *method, const char *preset, co
         error_clear(&parse);
         enum status status = json_parse(text, bytes, &root, &parse);
         if (status != STATUS_OK || !cJSON_IsObject(root)) {
-            char pointer[256]; /* both parts are bounded; a fault truncates longer text */
+            char pointer[256]; /* both parts have a limited length, and faults truncate longer text */
             (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
             api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
             cJSON_Delete(root);

@@ -26,13 +26,13 @@ enum status config_start(const struct method *method, const struct method_preset
  * field in a wrong group and a field that is given both ways are faults. */
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults);
-/* Adds the faults that method->check() finds between fields; a field that already has a fault gets no second one.
- * `object` is the one that was read (NULL: none): pointers lead to where it holds a field. */
+/* Adds the faults that method->check() finds between fields. A field that already has a fault gets no second one.
+ * object: the document that was read (NULL: none); pointers lead to the place of a field in it. */
 void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
                   struct api_faults *faults);
 /* The value that `object` gives to a field, flat or in the field's group; NULL: none. */
 const cJSON *config_member(const struct config_field *field, const cJSON *object);
-/* The pointer to a field below `prefix`: in its group when `object` holds it there, else flat. */
+/* The pointer to a field below `prefix`: within its group if `object` contains it there, else flat. */
 void config_pointer(const struct config_table *table, const cJSON *object, const char *prefix, const char *name,
                     char out[128]);
 

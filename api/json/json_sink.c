@@ -125,7 +125,8 @@ void json_write_number(struct buf *out, double value)
             break;
         }
     }
-    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) { /* json_scan() refuses integers of this size */
+    /* integers of this size get an exponent, because json_scan() refuses them as integers */
+    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) {
         (void)snprintf(text, sizeof text, "%.16e", value);
     }
     buf_text(out, text);
@@ -133,7 +134,7 @@ void json_write_number(struct buf *out, double value)
 
 void json_write_text(struct buf *out, const char *value)
 {
-    size_t bytes = strlen(value), run = 0; /* run: start of the bytes that need no escape */
+    size_t bytes = strlen(value), run = 0; /* run: start of the current run of bytes that need no escape */
     buf_text(out, "\"");
     for (size_t at = 0; at < bytes;) {
         unsigned char c = (unsigned char)value[at];

@@ -16,8 +16,8 @@ struct model_entry {
     char job[STORAGE_ID];
     int64_t seq;
     enum entry_state state;
-    int users;     /* leases, and threads that wait until the model is open */
-    bool unlinked; /* not in the list any more; freed with its last user */
+    int users;     /* number of leases, plus threads that wait until the model is open */
+    bool unlinked; /* true: not in the list any more; its last user frees it */
     uint64_t bytes, used_at;
     const struct method *method;
     struct method_model *model;

@@ -20,20 +20,20 @@
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method reading; /* for config_read_object(): the options' table in place of a job's */
+    struct method reading; /* the table of options, in the form that config_read_object() expects */
     const struct method_computation *computation;
     struct storage_job job; /* where the body names one */
     struct storage_checkpoint checkpoint;
     const struct method *source;
     bool from_job;
-    struct inputs *arrays; /* filters of the layers, then the signal */
+    struct inputs *arrays; /* the arrays of the request: the filters of each layer, then the signal */
     struct method_convolution layers[LAYERS_MAX];
     struct method_spike *code;
     int64_t nonzeros[LAYERS_MAX];
     struct method_recovery request;
     void *options;
     struct api_faults *faults;
-    struct error failure; /* of this side, while the body was read */
+    struct error failure; /* error of this daemon (not of the client) while the body was read */
 };
 
 static void add_error(struct recovery *r, const struct error *err)
@@ -303,7 +303,7 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
     }
 }
 
-/* What is said about the signal, once the layers are known. */
+/* Reads the members that describe the signal. Call it once the layers are known. */
 static void read_question(struct recovery *r, const cJSON *body, struct error *err)
 {
     const cJSON *signal = cJSON_GetObjectItemCaseSensitive(body, "signal");
@@ -325,7 +325,7 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
         read_nonzeros(r, nonzeros);
     }
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (r->failure.code != STATUS_OK) { /* what it says is not the client's fault, so neither are others that follow */
+    if (r->failure.code != STATUS_OK) { /* the failure is not the client's fault, so no faults are reported either */
         *err = r->failure;
     }
     r->request.layers = r->layers;

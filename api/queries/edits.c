@@ -31,7 +31,7 @@ static bool place(const cJSON *value, int64_t *row, int64_t *col)
            whole(value->child->next, col);
 }
 
-/* Every member is one of the names. */
+/* Whether every member has one of these names. */
 static bool only(const cJSON *object, const char *const *names)
 {
     JSON_EACH (item, object) {

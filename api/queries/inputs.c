@@ -229,7 +229,7 @@ static enum status read_sample(const cJSON *sample, const char *pointer, struct 
     return STATUS_OK;
 }
 
-/* What an intervention does with the input that was read last. */
+/* Reads the members of an intervention that belong to the input that was read last. */
 static enum status read_changes(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
 {
     const cJSON *edits = cJSON_GetObjectItemCaseSensitive(item, "edits"),

@@ -10,20 +10,21 @@
 struct api_faults;
 
 #define INPUTS_MAX 256
-#define INPUT_NUMBERS_MAX (4u << 20)   /* of one array */
-#define INPUTS_NUMBERS_MAX (16u << 20) /* of all together: a small file can hold a large picture */
+#define INPUT_NUMBERS_MAX (4u << 20) /* of one array */
+/* maximum number of values of all inputs together: a small file can contain a large picture */
+#define INPUTS_NUMBERS_MAX (16u << 20)
 
 struct inputs {
     size_t count, numbers; /* numbers: values of all arrays */
     struct method_input items[INPUTS_MAX];
-    float *owned[INPUTS_MAX];              /* what items[i].values points at, or NULL */
-    struct method_edit *edits[INPUTS_MAX]; /* what items[i].edits points at, or NULL */
-    bool edited;                           /* set before: inputs may have "edits" and "keep" */
+    float *owned[INPUTS_MAX];              /* memory behind items[i].values, or NULL */
+    struct method_edit *edits[INPUTS_MAX]; /* memory behind items[i].edits, or NULL */
+    bool edited;                           /* set by the caller: whether inputs may have "edits" and "keep" */
 };
 void inputs_close(struct inputs *inputs);
 
-/* *inputs is zero before. {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without
- * "checkpoint". */
+/* Reads {"inputs":[...], "checkpoint"?} and reports all faults. The caller zeroes `inputs` before. *pick does not
+ * change if "checkpoint" is missing. */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
 /* Adds the inputs of a file (input_file.h): one, or one for each record of a sequence file. `pointer` is that of its

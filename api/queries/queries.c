@@ -32,7 +32,7 @@ struct asking {
     const struct method_query *query;
     struct storage_checkpoint_pick pick;
     struct storage_checkpoint checkpoint, with_checkpoint;
-    struct inputs *inputs; /* of queries that take samples or inputs; else NULL */
+    struct inputs *inputs; /* inputs of a query that takes samples or inputs; else NULL */
     void *parameters;      /* a struct of query->parameters, or NULL */
     struct api_faults *faults;
     int64_t item;
@@ -121,7 +121,7 @@ static bool choose_form(struct exchange *x, struct asking *a)
     return true;
 }
 
-/* Memory for what is read, with the defaults of the parameters. */
+/* Allocates memory for the request, with the parameters at their defaults. */
 static bool prepare(struct exchange *x, struct asking *a)
 {
     struct error err;
@@ -150,7 +150,8 @@ static bool prepare(struct exchange *x, struct asking *a)
     return true;
 }
 
-/* ?checkpoint= and, for GET, the parameters of the query; the route admits what any method of this path takes. */
+/* Reads ?checkpoint= and, for GET, the parameters of the query. The route admits the parameters of every method that
+ * shares it, so they are checked again here. */
 static bool read_query_string(struct exchange *x, struct asking *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");
@@ -260,7 +261,8 @@ static enum status read_members(struct exchange *x, struct asking *a, const cJSO
 
 static bool read_document(struct exchange *x, struct asking *a)
 {
-    bool empty = x->request->body_bytes == 0; /* allowed where the route says that a body is optional */
+    /* a missing body is allowed if the route says that the body is optional */
+    bool empty = x->request->body_bytes == 0;
     cJSON *body = empty ? cJSON_CreateObject() : exchange_object(x);
     if (body == NULL) {
         return empty ? no_memory(x) : false;

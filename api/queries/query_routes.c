@@ -23,7 +23,7 @@ struct query_routes {
     struct query_handlers handlers;
     const struct method *const *methods;
     size_t method_count;
-    bool failed; /* an allocation failed: the object is not usable */
+    bool failed; /* an allocation failed: api_create() must fail */
 };
 
 /* What the methods that share a route take and produce together. */
@@ -115,7 +115,8 @@ static struct api_parameter parameter_of(const struct config_field *field)
 static void add_parameter(struct api_parameter *list, size_t *count, struct api_parameter parameter)
 {
     for (size_t i = 0; i < *count; i++) {
-        if (strcmp(list[i].name, parameter.name) == 0) { /* of another method: the wider range counts here */
+        /* the parameter of another method has the same name: the wider range counts here */
+        if (strcmp(list[i].name, parameter.name) == 0) {
             list[i].min = list[i].min < parameter.min ? list[i].min : parameter.min;
             list[i].max = list[i].max > parameter.max ? list[i].max : parameter.max;
             return;
@@ -261,7 +262,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) { /* the same name with another verb, or an item called like a query */
+    if (named(r, name)) { /* the same name with another verb, or an item with the name of a query */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     }
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];

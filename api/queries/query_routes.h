@@ -12,7 +12,7 @@
 
 struct query_routes;
 
-/* Where a row comes from: a query or a computation of one method. Of a path that several methods answer, the first. */
+/* The query or computation behind a row. If several methods answer the path, the first of them. */
 struct query_origin {
     const struct method *method;
     const struct method_query *query;             /* NULL for a computation */

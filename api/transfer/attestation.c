@@ -41,7 +41,8 @@ static void write_from(struct exchange *x, const struct storage_job *job)
 
 /* ---- data ---------------------------------------------------------------------------------------------- */
 
-#define DATA_ENTRY "run.data" /* entry of a checkpoint: SHA-256 of the data that samples were drawn from */
+/* entry of a checkpoint that contains the SHA-256 of the data from which samples were drawn */
+#define DATA_ENTRY "run.data"
 
 static enum status read_digest(const struct snapshot_reader *from, char digest[HASH_TEXT], struct error *err)
 {

@@ -68,7 +68,7 @@ static enum status read_manifest(struct bundle *bundle, struct error *err)
                : error_set(err, STATUS_INVALID, AT "manifest", "must have an attestation");
 }
 
-/* Checks a tensor against its entry in the manifest, which *member gets; NULL when the manifest has none. */
+/* Checks a tensor against its entry in the manifest. *member receives that entry, NULL if the manifest has none. */
 static enum status check_member(const struct bundle *bundle, const struct safetensors_tensor *tensor,
                                 const cJSON **member, struct error *err)
 {

@@ -34,7 +34,7 @@ struct batch_norm {
     struct weight *gain, *bias;     /* [channels]; both NULL: gain 1, bias 0 */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */
     double momentum, epsilon;       /* 0.1, 1e-5 */
-    bool hold;                      /* training uses the running statistics too and does not change them */
+    bool hold;                      /* use the running statistics in training too, and do not change them */
 };
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
 
@@ -76,7 +76,7 @@ struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 /* The active sites of a motif map: windows of ph x pw positions in which any channel is above zero, in scan order. In
  * the step arena. */
 struct active_sites {
-    int images, sites; /* sites: number of windows in one image */
+    int images, sites; /* number of windows in one image */
     int capacity;      /* the largest number of active sites in an image */
     int *lengths;      /* [images] number of active sites; an image without any counts its first site as active */
     int *index;        /* [images][sites] the active sites: the first lengths[i] entries of row i */
@@ -185,7 +185,7 @@ struct arc_layers {
     struct weight *mask, *first, *second, *bias, *head, *head_bias; /* w, A [units][k], B [width][units], b, v, c */
 };
 struct arc_group {
-    int32_t latent[2]; /* two different latent variables; -1: none (the second, or both) */
+    int32_t latent[2]; /* two different latent variables, -1 for a missing one: the second, or both */
     int first, count;  /* the group's features: features[first .. first + count - 1] */
 };
 struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,

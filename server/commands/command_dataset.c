@@ -279,7 +279,7 @@ static enum status read_plan(const struct options *given, struct plan *plan, cha
     plan->voices = (size_t)voice_count;
     plan->takes = (size_t)take_count;
     if (out == NULL) {
-        (void)mkdir(data, 0777); /* if it fails, making the folder in it fails too and reports why */
+        (void)mkdir(data, 0777); /* if this fails, the creation of the folder below fails too and reports the reason */
     }
     (void)snprintf(folder, folder_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
     plan->folder = folder;

@@ -18,8 +18,9 @@
 
 #include "core/base/descriptor.h"
 
-#define DEADLINE_SECONDS 2 /* for each read and write at either end, and for a whole request */
-#define PAUSE_MS 100       /* after a failed accept: its cause (no descriptors) lasts a while */
+#define DEADLINE_SECONDS 2 /* seconds for each read and write at either end, and for a whole request */
+/* milliseconds to wait after a failed accept(), because a lack of descriptors lasts a while */
+#define PAUSE_MS 100
 
 struct console {
     struct console_options options;

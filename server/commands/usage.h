@@ -10,7 +10,7 @@ struct command_usage {
     const char *name;                  /* "backup" */
     const char *const *lines;          /* usage lines without the leading "motifd "; ends with NULL */
     const char *text;                  /* what the command does, when to use it; ends with a newline */
-    const struct option_spec *options; /* of this command; --help is added */
+    const struct option_spec *options; /* the command's own options; --help is added */
     const char *example;               /* command lines, each indented by two spaces and ended with a newline */
     size_t least, most;                /* positional arguments */
 };

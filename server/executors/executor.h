@@ -30,14 +30,14 @@ struct executor_options { /* all pointers are borrowed */
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* recorded in every result */
-    const char *executor;                /* for a job that names none; NULL: "thread" */
+    const char *executor;                /* executor of a job that names none; NULL: "thread" */
     const char *trainer, *trainer_mpi;   /* paths of motif-train and motif-train-mpi */
     const char *const *mpirun;           /* mpirun and its options, ends with NULL; NULL: no mpirun */
     const char *slurm_bin;               /* folder of sbatch, squeue, scancel and scontrol; NULL: no Slurm */
     const char *const *slurm_options;    /* options of sbatch, ends with NULL */
     const char *const *srun;             /* srun and its options, ends with NULL */
     const char *kernels_name;            /* value of --kernels for trainers */
-    int64_t job_memory;                  /* most bytes of memory of a job in a process of its own; 0: no limit */
+    int64_t job_memory;                  /* maximum memory in bytes of a job in a process of its own; 0: no limit */
 };
 
 struct executor {

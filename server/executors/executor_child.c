@@ -18,7 +18,7 @@
 
 #include "core/base/descriptor.h"
 
-#define EXIT_SIGNAL 128 /* shells and mpirun exit with this plus the number of the signal that ended their program */
+#define EXIT_SIGNAL 128 /* shells and mpirun exit with this number plus that of the signal that ended their program */
 
 void child_sleep(int ms)
 {
@@ -36,7 +36,8 @@ unsigned long long child_begun(pid_t pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* after the name, which may contain any character */
+    /* the fields after the program's name in /proc/PID/stat; the name may contain any character */
+    const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
@@ -59,7 +60,8 @@ static char **environment(const char *variable)
         }
     }
     if (made != NULL) {
-        made[at] = (char *)(uintptr_t)variable; /* posix_spawn does not change the strings */
+        /* posix_spawn() does not change these strings, although its parameter is not const */
+        made[at] = (char *)(uintptr_t)variable;
     }
     return made;
 }

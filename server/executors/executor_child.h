@@ -17,15 +17,15 @@ struct child {
     char line[CHILD_LINE]; /* the line that is not complete yet */
     size_t line_size;
     char said[160];              /* the last line that contains a reason */
-    char death[400], signal[24]; /* how it ended, when it ended badly */
+    char death[400], signal[24]; /* how the process ended, if it failed */
     int code;                    /* its exit code, -1 after a signal */
 };
 
 struct child_how {
-    const char *const *arguments; /* ends with NULL; [0] is a path */
+    const char *const *arguments; /* the command line, ends with NULL; [0] is a path */
     const char *variable;         /* NAME=VALUE, added to a copy of our environment; NULL: none */
-    const char *input;            /* contents of its standard input; NULL: empty */
-    bool listen;                  /* read its output, line by line */
+    const char *input;            /* contents of the program's standard input; NULL: empty */
+    bool listen;                  /* read the program's output line by line */
 };
 
 /* Receives one line of output, without its end. */

@@ -103,7 +103,8 @@ static int sweep_shared(const struct leftovers *l)
 
 void executor_clear_mpirun(pid_t pid)
 {
-    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"}; /* in the order in which Open MPI tries them */
+    /* folders for temporary files, in the order in which Open MPI tries them */
+    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"};
     struct leftovers l = {.user = (unsigned)geteuid()};
     struct stat about;
     char parent[700], folder[760];
@@ -118,9 +119,9 @@ void executor_clear_mpirun(pid_t pid)
     (void)snprintf(parent, sizeof parent, "%.400s/ompi.%s.%u", base != NULL ? base : "/tmp", l.host, l.user);
     (void)snprintf(folder, sizeof folder, "%s/pid.%d", parent, (int)pid);
     if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0) {
-        return; /* mpirun has removed it, or another process has the pid now */
+        return; /* mpirun has removed the folder, or the pid belongs to another process now */
     }
-    l.since = about.st_mtim; /* the last change of the folder, which was before the ranks ran */
+    l.since = about.st_mtim; /* time of the folder's last change, which was before the ranks ran */
     for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++) {
         child_sleep(LOOK_MS);
     }

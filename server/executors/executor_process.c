@@ -23,9 +23,9 @@
 
 #define LOOK_MS 50
 #define TRIES_MOST 5
-#define PAUSE_FIRST_MS 200               /* before another start; doubled each time */
-#define CANCEL_GRACE_S 20                /* a cancelled job need not save a checkpoint */
-#define MPIRUN_GRACE_S 10                /* for mpirun to end its ranks */
+#define PAUSE_FIRST_MS 200               /* milliseconds before the next start; doubled each time */
+#define CANCEL_GRACE_S 20                /* seconds for a cancelled job, which need not save a checkpoint */
+#define MPIRUN_GRACE_S 10                /* seconds for mpirun to end its ranks */
 #define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process needs in addition to its job */
 #define TEXT 32
 

@@ -21,10 +21,10 @@
 
 #define LOOK_MS 200
 #define ASK_S 2.0       /* between two queries of Slurm's queue */
-#define COMMAND_S 60.0  /* most time for one of Slurm's programs */
+#define COMMAND_S 60.0  /* maximum seconds for one of Slurm's programs */
 #define TRIES_MOST 5    /* without a new checkpoint */
-#define PAUSE_FIRST_S 1 /* before another try; doubled each time */
-#define GRACE_S 30      /* for a cancelled job to end by itself */
+#define PAUSE_FIRST_S 1 /* seconds before the next try; doubled each time */
+#define GRACE_S 30      /* seconds for a cancelled job to end by itself */
 #define NAME ((size_t)48)
 #define TEXT 32
 
@@ -188,7 +188,7 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf said;
     lease_token_make(token, hash);
-    take_down(errand); /* removes what a daemon left that died between the two steps below */
+    take_down(errand); /* removes the job of a daemon that ended between the two steps below */
     (void)storage_lease_close(storage, errand->job->id, NULL);
     enum status status = submit(errand, token, err);
     sodium_memzero(token, sizeof token);
@@ -337,7 +337,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
     }
     bool adopted = adopt(&errand);
     for (bool left = false; !left; adopted = false) {
-        if (atomic_load(&control->drain)) { /* the next daemon adopts what runs */
+        if (atomic_load(&control->drain)) { /* the next daemon adopts the running job */
             if (!adopted) {
                 executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             }

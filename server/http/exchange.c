@@ -48,7 +48,7 @@ struct exchange {
     struct timespec started;
 };
 
-static const char no_value[] = ""; /* for a header without a value */
+static const char no_value[] = ""; /* the empty value that stands for a header without a value */
 
 static const char *header_of(void *context, const char *name)
 {
@@ -433,7 +433,7 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
     case STAGE_SENT:
         break;
     }
-    *upload_bytes = 0; /* the rest of a body that was refused */
+    *upload_bytes = 0; /* the rest of the body of a refused request */
     return MHD_YES;
 }
 

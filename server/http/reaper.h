@@ -43,7 +43,7 @@ void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper
 struct reaper_stats {
     int64_t open;             /* now */
     uint64_t opened;          /* since the start */
-    uint64_t cut[REAPER_CUT]; /* by the phase in which they were late */
+    uint64_t cut[REAPER_CUT]; /* connections that were cut, by the phase in which they were late */
 };
 /* Copies the counters. Any thread. */
 void reaper_stats_read(struct reaper *reaper, struct reaper_stats *out);

@@ -58,7 +58,7 @@ struct streams {
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
-    pthread_cond_t released; /* a stream is no longer held */
+    pthread_cond_t released; /* signalled when a stream is released */
     struct stream *first;
     int count;
     bool ending;
@@ -186,7 +186,8 @@ static bool is_hungry(const struct stream *stream)
     return stream->more && has_room(stream) && !stream->ended && !stream->gone;
 }
 
-/* Returns the next stream to feed that was not fed in this pass, and holds it; NULL: none. */
+/* Returns the next stream that this pass has not fed yet and that needs events, and marks it as held; NULL: there is
+ * none. */
 static struct stream *hold_next(struct streams *streams)
 {
     (void)pthread_mutex_lock(&streams->lock);

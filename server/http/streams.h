@@ -28,7 +28,7 @@ struct streams;
 struct stream;
 
 #define STREAMS_MAX 64
-#define STREAM_BYTES ((size_t)64 << 10) /* most queued bytes of one reader */
+#define STREAM_BYTES ((size_t)64 << 10) /* upper limit of the queued bytes of one reader */
 
 struct streams_options {
     int64_t heartbeat_ms; /* 0: 15,000 */
@@ -37,7 +37,7 @@ struct streams_options {
 
 struct stream_line { /* the connection of a stream */
     void *context;
-    int fd;                         /* to detect that the peer disconnected; -1: no detection */
+    int fd;                         /* socket of the peer, to detect that it disconnected; -1: no detection */
     void (*suspend)(void *context); /* nothing to send: let the connection sleep */
     void (*wake)(void *context);    /* bytes are queued: call streams_take() again. Only after `suspend` */
     void (*cut)(void *context);     /* the reader is stuck: cut the connection */

@@ -56,8 +56,8 @@ void settings_defaults(struct settings *settings);
 enum status settings_read(struct settings *settings, int argc, char **argv, const struct settings_faults *faults,
                           bool *help);
 
-/* Reads a configuration file alone, for check-config: `text` is its JSON. Leaves settings alone that are marked in
- * `taken` (NULL: none is). */
+/* Reads a configuration file alone, for check-config. `text` is its JSON. Settings that are marked in `taken` do not
+ * change (NULL: all may change). */
 enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,
                                const struct settings_faults *faults);
 

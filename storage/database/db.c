@@ -249,7 +249,7 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
 
 static enum status verdict(struct db *db, const char *answer, struct error *err)
 {
-    static const char reason[] = "error code"; /* SQLite's message contains it before "=N" or " N" */
+    static const char reason[] = "error code"; /* the text before "=N" or " N" in SQLite's message about the page */
     if (answer == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     if (strcmp(answer, "ok") == 0)

@@ -354,7 +354,8 @@ static struct command *take_main(struct writer *w)
     w->lazy_due = 0;
     for (struct command *c = w->head; c != NULL; c = c->next)
         if (c->manner == MANNER_LAZY) {
-            w->lazy_due = clock_monotonic_ms(); /* due at once: they wait already */
+            /* commands of the retry queue are due at once, because they have waited already */
+            w->lazy_due = clock_monotonic_ms();
             break;
         }
     return list;
@@ -362,7 +363,7 @@ static struct command *take_main(struct writer *w)
 
 static struct command *take_bulk(struct writer *w)
 {
-    struct command *c = w->bulk_head; /* the caller checked that there is one */
+    struct command *c = w->bulk_head; /* not NULL, because the caller checked that there is one */
     w->bulk_head = c->next;
     if (w->bulk_head == NULL)
         w->bulk_tail = &w->bulk_head;
@@ -563,7 +564,7 @@ static void *writer_main(void *argument)
         struct command *list = task == TASK_MAIN ? take_main(w) : task == TASK_BULK ? take_bulk(w) : &sweep;
         slow_turn = task == TASK_MAIN;
         if (task == TASK_SWEEP)
-            w->sweep = false; /* before the step, because a deletion during the step sets it again */
+            w->sweep = false; /* clear the flag before the step, because a deletion during the step sets it again */
         if (task == TASK_TIDY)
             w->tidy = false;
         pthread_mutex_unlock(&w->lock);

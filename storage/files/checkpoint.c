@@ -25,7 +25,7 @@ struct chunk {
 struct storage_checkpoint_writer {
     struct storage *storage;
     int64_t job, id, seq;
-    int64_t number; /* of the chunk that is being filled */
+    int64_t number; /* bytes of the chunk that is being filled */
     int64_t bytes;
     int current; /* index in chunks[] */
     struct chunk chunks[WINDOW];
@@ -271,7 +271,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer)
         settle(w, &w->chunks[i]);
     struct discard d = {.base = {.run = discard_run}, .id = w->id};
     if (writer_call(w->storage, &d.base, NULL) == STATUS_OK)
-        writer_want_sweep(w->storage); /* if this does not happen, the next start removes the chunks */
+        writer_want_sweep(w->storage); /* if this delete fails, the next start removes the chunks */
     writer_free(w);
 }
 

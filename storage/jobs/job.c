@@ -259,7 +259,7 @@ struct change {
     struct command base;
     const char *id;
     char *claimed;
-    bool by_task; /* for a claim: only jobs of `task` */
+    bool by_task; /* restricts a claim to jobs of `task` */
     enum job_task task;
     enum job_event event;
     const char *result, *error;

@@ -9,11 +9,11 @@ struct change {
     struct command base;
     const char *id;
     enum lease_event event;
-    bool any_epoch;      /* the event comes from the executor, or is a registration: no epoch is compared */
+    bool any_epoch;      /* the event comes from the executor, or is a registration, so no epoch is compared */
     int64_t epoch;       /* in: the caller's epoch; out: the lease's */
     const uint8_t *hash; /* for LEASE_GRANT */
     const char *executor, *foreign_id;
-    int64_t sequence; /* of a report; 0: another message */
+    int64_t sequence; /* number of the report; 0: another message */
     enum job_event ending;
     const char *result, *error;
     int tries; /* out, for LEASE_GRANT */

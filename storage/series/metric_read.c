@@ -43,7 +43,7 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
 
 struct stretch {
     struct db *db;
-    int64_t series, number; /* of the block in memory; -1: none */
+    int64_t series, number; /* number of the block in memory; -1: none */
     struct block block;
 };
 

@@ -333,7 +333,7 @@ static void run_with_kills(int kills, char sha[SHA])
         daemon_kill(&test.daemon);
         inspect();
         daemon_spawn(&test.daemon, arguments);
-        if (i % 4 == 1) { /* a second kill during the start, which interrupts recovery */
+        if (i % 4 == 1) { /* a second kill during the start interrupts the recovery */
             sleep_ms(random_in(0, 60));
             daemon_kill(&test.daemon);
             inspect();

@@ -167,8 +167,8 @@ static void check(struct fixture *f, const struct log *log, size_t from)
             assert_int_equal(status, STATUS_NOT_FOUND);
             continue;
         }
-        if (status == STATUS_NOT_FOUND) { /* deleted, and killed before the report of the deletion: then its success was
-                                             reported */
+        /* the job was deleted, and the process was killed before it reported the deletion: the success was reported */
+        if (status == STATUS_NOT_FOUND) {
             assert_true(said_later(log, 0, 's', report->id));
             continue;
         }

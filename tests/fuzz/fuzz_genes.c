@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t gff = end != NULL ? size - fasta - 1 : 0;
     struct genes genes;
     struct error err = {0};
-    char *one = malloc(fasta + 1), *other = malloc(gff + 1); /* exact sizes, so that a sanitizer sees reads beyond */
+    /* exact sizes, so that a sanitizer detects reads beyond the end */
+    char *one = malloc(fasta + 1), *other = malloc(gff + 1);
     FUZZ_CHECK(one != NULL && other != NULL);
     if (fasta > 0) {
         memcpy(one, data, fasta);

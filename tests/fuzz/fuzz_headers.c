@@ -34,7 +34,7 @@ static const struct {
     const char *secret;
     enum api_scope grants;
 } tokens[] = {
-    {"static", API_SCOPE_ADMIN}, /* from the command line; the others are stored */
+    {"static", API_SCOPE_ADMIN}, /* the token of the command line; the other tokens are stored */
     {"reader", API_SCOPE_READ},  {"writer", API_SCOPE_SUBMIT}, {"late", API_SCOPE_NONE}, {"taken", API_SCOPE_NONE},
 };
 
@@ -57,7 +57,7 @@ static void stop(void)
     (void)rmdir(kept.folder);
 }
 
-/* Without any token: everything on loopback, nothing from elsewhere. */
+/* If no token exists, loopback has every scope and other addresses have none. */
 static void check_open(void)
 {
     char name[AUTH_NAME];

@@ -24,7 +24,7 @@
 #define DEADLINE_MS 300 /* the reaper closes connections that a FIN did not end */
 #define PATIENCE_MS 20000
 
-const struct fuzz_seed fuzz_seeds[1]; /* none here: the seeds are corpus/http */
+const struct fuzz_seed fuzz_seeds[1]; /* no seeds here: they are files in corpus/http */
 const size_t fuzz_seed_count = 0;
 
 /* ---- the server, made once ------------------------------------------------------------------------------ */
@@ -125,7 +125,8 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
         FUZZ_CHECK(some_way == 1 || !ended); /* otherwise the loop would never end */
-        if (some_way == 0) { /* a FIN of its own: if it came with the last bytes, only the next event shows it */
+        /* Send the FIN by itself. If it came with the last bytes, only the next event would show it. */
+        if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);
             ended = true;
         }

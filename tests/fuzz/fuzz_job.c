@@ -46,7 +46,7 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
-/* The same text as a configuration on top of the defaults and of a preset. */
+/* Reads the text as a configuration: once on top of the defaults, once on top of a preset. */
 static void check_config(const struct method *method, const char *text, size_t size)
 {
     static struct api_faults faults;

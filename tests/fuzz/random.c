@@ -9,7 +9,7 @@
 
 #define BYTES 16384
 
-static struct fuzz_seed *seeds; /* the target's own, then those from files */
+static struct fuzz_seed *seeds; /* number of seeds: the target's seeds, followed by those from files */
 static size_t seed_count;
 
 /* Memory of exactly the file's size, so that a sanitizer sees reads beyond it. */

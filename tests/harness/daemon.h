@@ -31,8 +31,8 @@ int daemon_wait(struct daemon_process *daemon, int ms);
 /* Sends SIGTERM and calls daemon_wait(). */
 int daemon_stop(struct daemon_process *daemon);
 void daemon_kill(struct daemon_process *daemon); /* SIGKILL */
-/* Removes the folder with everything in it. What still runs is ended by SIGTERM, so that what it lost shows; the test
- * program ends where that is not an end in order. The log is printed then, and when `show_log`. */
+/* Removes the folder with everything in it. Ends a running daemon by SIGTERM; if the daemon does not exit properly, the
+ * test program ends with a failure. Prints the log in that case, and if `show_log` is set. */
 void daemon_close(struct daemon_process *daemon, bool show_log);
 
 /* Runs `motifd ARGS...` to its end. Returns the exit code; the caller frees the output (NULL: not wanted). */

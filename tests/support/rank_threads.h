@@ -39,8 +39,8 @@ struct rank_thread {
 };
 
 /* Runs a method on ranks until all work items together have done `until` updates (0: to the end). Returns [ranks],
- * which the caller closes. from: checkpoint to load, NULL: none. story: gets what rank 0 publishes; may be NULL. A step
- * of rank 0 is one piece; other ranks take longer steps. */
+ * which the caller closes. from: checkpoint to load; NULL: none. story (may be NULL): receives what rank 0 publishes. A
+ * step of rank 0 is one piece; other ranks take longer steps, so that the ranks' steps differ. */
 struct rank_thread *rank_threads_run(const struct method *method, const void *config, int ranks,
                                      struct run_env_bytes *from, int64_t until, struct story *story);
 void rank_threads_close(struct rank_thread *all, int ranks);

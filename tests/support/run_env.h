@@ -25,7 +25,7 @@ struct run_env_checkpoint {
 struct run_env {
     struct thread_pool *pool;
     struct method_env env;
-    struct run_env_checkpoint *list; /* all stage ends, and the last of the other checkpoints */
+    struct run_env_checkpoint *list; /* checkpoints: every stage end, and the last of the others */
     size_t count;
     int64_t seq;
     /* Called for each metric and artifact; may be NULL. */
@@ -34,11 +34,11 @@ struct run_env {
     void (*artifact)(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count);
 };
 
-/* Opens an environment. kernels: name of a table of kernels, NULL: the best one. */
+/* Opens an environment. kernels: name of a kernel table, NULL: the best one. */
 enum status run_env_open(struct run_env *environment, int threads, const char *kernels, struct error *err);
 void run_env_close(struct run_env *environment);
 
-/* Saves a run into memory; makes a reader of saved bytes, which must outlive it. */
+/* run_env_save() saves a run into memory; the other function makes a reader of saved bytes, which must outlive it. */
 enum status run_env_save(const struct method *method, struct method_run *run, struct run_env_bytes *bytes,
                          struct error *err);
 struct snapshot_reader run_env_reader(struct run_env_bytes *bytes);

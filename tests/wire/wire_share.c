@@ -101,9 +101,9 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
     make_job(guest, LONG(",\"priority\":9"), first);
     await(first, "running");
     make_job(guest, LONG(",\"threads\":2,\"priority\":8"),
-             second); /* 1 + 2 threads: the job waits, although a worker is free */
+             second); /* 1 + 2 threads exceed the limit: the job waits, although a worker is free */
     make_job(guest, LONG(",\"threads\":1,\"priority\":7"),
-             third); /* 1 + 1 threads: this job starts before the waiting one */
+             third); /* 1 + 1 threads fit: this job starts before the waiting one */
     await(third, "running");
     make_job(other, LONG(""), stranger); /* the limit of another token is separate */
     await(stranger, "running");
@@ -112,7 +112,7 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
 
     job_path(path, stranger, "/cancel");
     expect(other, "POST", path, NULL, 202);
-    await(stranger, "cancelled"); /* a worker is free again, but the token's threads are not */
+    await(stranger, "cancelled"); /* a worker is free again, but the token's threads are still in use */
     sleep_ms(300);
     state_of(second, now);
     assert_string_equal(now, "queued");

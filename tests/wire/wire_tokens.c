@@ -150,7 +150,7 @@ static void tokens_change_while_the_daemon_runs(void **state)
     daemon_init(&other);
     assert_true(daemon_start(&other, NULL, NULL));
     get(other.url, "/v1/jobs", &reply);
-    assert_int_equal(reply.status, 200); /* on loopback, without a token in the database */
+    assert_int_equal(reply.status, 200); /* a daemon on loopback without a token in its database requires none */
     reply_close(&reply);
     (void)snprintf(path, sizeof path, "%s-console", other.db);
     assert_int_equal(lstat(path, &facts), 0);
@@ -164,7 +164,7 @@ static void tokens_change_while_the_daemon_runs(void **state)
     assert_int_equal(strncmp(secret, "motif_", 6), 0);
     free(out);
     get(other.url, "/v1/jobs", &reply);
-    assert_problem(&reply, 401); /* the first token closes the daemon */
+    assert_problem(&reply, 401); /* after the first token is created, requests without a token are refused */
     reply_close(&reply);
     char line[256];
     const char *headers[] = {line, NULL};

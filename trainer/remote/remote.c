@@ -19,7 +19,8 @@
 
 static enum status grow_points(struct message *report, struct error *err)
 {
-    if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) { /* at 0, 64, 128, 256, ... */
+    /* logged when the number of tries is 0, 64, 128, 256, ... */
+    if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) {
         size_t capacity = report->count == 0 ? 64 : report->count * 2;
         struct remote_point *points = realloc(report->points, capacity * sizeof *points);
         if (points == NULL) {

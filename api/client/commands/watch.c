@@ -41,11 +41,11 @@ struct watch {
     char job_path[128], errors_path[160], events_path[160];
     struct http *stream; /* the connection of the events */
     struct event_stream events;
-    int code; /* exit code of a request for the job during a stream */
+    int code; /* exit code of the last request for the job while the stream was open */
     char etag[128];
     cJSON *job, *errors;
     bool drawn;         /* a live line is on the terminal */
-    double plain_at;    /* when the last plain line was written */
+    double plain_at;    /* time of the last plain line */
     char plain_key[96]; /* state and density in the last plain line */
     double errors_at;
 };

@@ -328,7 +328,7 @@ static const char *find_header(void *context, const char *name)
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-/* Copies the body; one that is read on demand is read in uneven portions. */
+/* Copies the body. A body with read() is read in portions of uneven size. */
 static void collect(struct api_fixture *f)
 {
     struct api_response *r = &f->response;

@@ -48,9 +48,9 @@ struct api_fixture {
     const char *who; /* name of the token that the requests use; NULL: none */
     struct api_response response;
     bool open;  /* the response must be closed */
-    char *body; /* of the response, NUL-terminated, read() included */
+    char *body; /* body of the response with a NUL, including what read() delivered */
     size_t body_bytes;
-    cJSON *json; /* the body, when it is JSON */
+    cJSON *json; /* the body as JSON, or NULL if it is not JSON */
 };
 
 /* The parent of temporary folders: in memory if possible, because these tests do not check syncing. */

@@ -127,8 +127,8 @@ static void job_of_an_unknown_kind_has_no_model(void **state)
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
 }
 
-/* Methods that lack one function each. "mute" has no optional function; each other one lacks the last that a query
- * needs. */
+/* Methods that lack one function each. "mute" has no optional function at all. Each of the others lacks the last
+ * function that some query needs. */
 static void missing_functions_of_a_method_are_reported(void **state)
 {
     struct api_fixture *f = *state;
@@ -177,7 +177,7 @@ static void missing_functions_of_a_method_are_reported(void **state)
     header(f, "Accept", "image/png");
     assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 406);
     assert_int_equal(ask(f, "GET", "/v1/kinds/mute", NULL), 200);
-    f->options.methods = all; /* the api is destroyed before them */
+    f->options.methods = all; /* the api must be destroyed before the daemon's callbacks */
     api_destroy(f->api);
     f->api = NULL;
 }
@@ -201,7 +201,6 @@ static void evaluation_has_no_files(void **state)
     ask_all(f, evaluation, none, sizeof none / sizeof none[0]);
 }
 
-/* Before the first checkpoint, everything that needs one is refused. */
 static void requests_before_the_first_checkpoint_conflict(void **state)
 {
     struct api_fixture *f = *state;

@@ -110,7 +110,7 @@ static void change_metrics(struct parts *p, const char *text)
     }
 }
 
-/* Builds the file and sends it. `note` replaces one of the metadata; NULL leaves it out. */
+/* Builds the file and sends it. `note` is the new value of one metadata entry; NULL leaves the entry out. */
 static int send_parts(struct api_fixture *f, const struct parts *p, const char *note, const char *value)
 {
     char *manifest = cJSON_PrintUnformatted(p->manifest), *head;
@@ -158,7 +158,7 @@ static int send_parts(struct api_fixture *f, const struct parts *p, const char *
 static const struct {
     const char *pointer, *json; /* of the manifest */
     bool chained;               /* recompute the chain */
-    const char *word;           /* of the fault; "": any; NULL: it is accepted */
+    const char *word;           /* pointer of the expected fault; "": any fault; NULL: the bundle is accepted */
 } changes[] = {
     {"/name", "\"renamed\"", false, NULL},
     {"/name", NULL, false, NULL},

@@ -140,7 +140,7 @@ static void nesting_beyond_32_levels_is_refused(void **state)
         (void)strcat(body, "}}");
         (void)ask(f, "POST", "/v1/jobs", body);
         assert_problem(f, 422, "invalid");
-        if (depth == 31) { /* 32 in total: parsed, and refused for its type */
+        if (depth == 31) { /* 32 levels in total: the text is parsed and then refused because of its type */
             assert_fault(f, "/config/density", "got a list");
         } else {
             assert_non_null(strstr(text_at(f, "/errors/0/pointer"), "/config/density/0/0"));

@@ -226,7 +226,7 @@ static void metrics_are_filtered_and_thinned(void **state)
         last = step;
         lowest = lowest || cJSON_GetArrayItem(point, 1)->valuedouble == -5.0;
     }
-    assert_true(lowest && last == 3000); /* minimum and last point of the only bucket */
+    assert_true(lowest && last == 3000); /* the only bucket contains the minimum and the last point */
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=100&until=105"), NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
     assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
@@ -314,7 +314,8 @@ static void newest_evaluation_is_shown(void **state)
 
     assert_true(number_at(f, "/status") == 422);
     assert_int_equal(ask(f, "GET", path_of(id, "/evaluation"), NULL), 200);
-    assert_true(number_at(f, "/fpe") == 0.5); /* not finished: the result is still the job's own */
+    /* the evaluation has not finished, so the result is still that of the job */
+    assert_true(number_at(f, "/fpe") == 0.5);
     claim_job(f, evaluation);
     finish_job(f, evaluation, "{\"fpe\":0.25,\"by_density\":[{\"density\":0.5}]}");
     assert_int_equal(ask(f, "GET", path_of(id, "/evaluation"), NULL), 200);

@@ -1,10 +1,9 @@
-/* Odd requests to models of one method and to the rest, each with its refusal. Then every allocation fails of the
- * requests that ask models of one method: comparisons, surveys of channels, ONNX, pathways and their recovery, inputs
- * and answers as arrays. Two trained models of sparling and one of pathways, so small that opening one is part of each
- * request. The answer is the right one or says that memory is missing. test_method_memory walks the methods below the
- * api.
- *
- * MOTIF_FAULT_STRIDE=1 walks every place. */
+/* Unusual requests to trained models, and what happens when memory is missing. First, requests that do not fit a model
+ * are refused with the right fault. Then every allocation fails in turn, in comparisons, top activations, ONNX exports,
+ * pathways and their recovery, and in inputs and answers as arrays. There are two trained models of sparling and one of
+ * pathways. They are so small that each request opens its model again. The response is either correct or reports that
+ * memory is missing. test_method_memory does the same for the methods below the api.  MOTIF_FAULT_STRIDE=1 tests every
+ * allocation. */
 #include "tests/unit/api/api_sweep.h"
 
 #include "core/kernels/kernels.h"
@@ -51,7 +50,7 @@ static const struct config_setting pathways[] = {
         NULL                                                                                                           \
     }
 
-/* The "@" of a body is another model than that of the target. */
+/* The "@" in a body is the id of another model than that of the target. */
 static const struct {
     struct request_case c;
     enum subject other;
@@ -112,7 +111,7 @@ static void write_config(char *out, size_t room, const char *kind, const struct 
     (void)snprintf(out + used, room - (size_t)used, "}}");
 }
 
-/* A job as an executor leaves it, its model trained for a few steps here. */
+/* Stores a job as an executor does, with a model that was trained for a few steps here. */
 static void train(struct models *m, const char *kind, const struct config_setting *settings, int seed,
                   char id[STORAGE_ID])
 {
@@ -205,8 +204,8 @@ static void test_models(void **state)
 /* ---- odd requests --------------------------------------------------------------------------------------------------
  */
 
-/* In target and body "@" is the id of the sparling job, "$" of the pathways job. `pointer` is that of a fault, NULL:
- * any. */
+/* In target and body, "@" is the id of the sparling job and "$" that of the pathways job. pointer: of the expected
+ * fault; NULL: any. */
 struct odd {
     const char *method, *target, *header, *value, *body;
     int status;

@@ -1,6 +1,6 @@
-/* Methods that miss one part and have the next, whose parts fail in every way, and that are asked while they answer;
- * changes of a job between two looks at it; files of weights at their limits; values that no header and no time has.
- */
+/* Unusual situations: methods that lack one function, methods whose functions fail, and queries that send requests
+ * while they compute; changes of a job between two reads of it; weight files at their limits; headers and times with
+ * extreme values. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 /* ---- methods ------------------------------------------------------------------------------------------------------
  */
 
-static struct api_fixture *fixture; /* of the test, for methods that ask */
+static struct api_fixture *fixture; /* the fixture of the running test, for methods that send requests */
 static struct {
     enum status open, query, resolve;
     const char *pointer; /* of what resolve says */
@@ -68,7 +68,7 @@ static enum status recover(const struct method_recovery *request, const struct s
     return STATUS_OK;
 }
 
-/* Asks everything that computes, while it computes. */
+/* Sends requests to every route that computes while this query computes. */
 static enum status query_that_asks(const struct method_question *question, const struct sink *out, struct error *err)
 {
     char path[100], body[100];
@@ -199,7 +199,7 @@ static void store(struct api_fixture *f, const char *kind, bool trained, char id
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
 
-/* Every part but the last one that a request needs. */
+/* Each method lacks the last function that a request needs. */
 static void parts_that_miss(void **state)
 {
     struct api_fixture *f = *state;
@@ -226,7 +226,7 @@ static void parts_that_miss(void **state)
     assert_non_null(strstr(text_at(f, "/detail"), untrained));
 }
 
-/* Where one query computes and no more may, every other is refused and comes later. */
+/* Only one query may compute here. While it does, every other query is refused; afterwards it is accepted. */
 static void asked_while_it_answers(void **state)
 {
     struct api_fixture *f = *state;
@@ -241,7 +241,7 @@ static void asked_while_it_answers(void **state)
     assert_non_null(strstr(f->log, "SELECT secret"));
 }
 
-/* What is wrong with a file is the client's, what is wrong here is not. */
+/* A fault of the file is reported as the client's fault (422), a failure of the daemon as the daemon's (503). */
 static void models_that_do_not_open(void **state)
 {
     static const struct {
@@ -269,7 +269,7 @@ static void models_that_do_not_open(void **state)
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 503);
     f->draining = false;
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1); /* of all these none was taken */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1); /* none of the earlier files was imported */
     header(f, "Content-Type", "application/octet-stream");
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 201);
     free(weights);
@@ -292,7 +292,7 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 422);
     assert_fault(f, "/config", "as the test wants it");
     static const enum status ours[] = {STATUS_IO, STATUS_NO_MEMORY};
-    for (int i = 0; i < 2; i++) { /* ours, and none of the job */
+    for (int i = 0; i < 2; i++) { /* a failure of the daemon, so the response is 503 and lists no fault of the job */
         says.resolve = ours[i];
         assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 503);
     }
@@ -302,7 +302,7 @@ static void configurations(void **state)
                          "{\"kind\":\"whole\",\"preset\":\"large\",\"config\":{\"density\":7,\"mode\":\"strict\"}}"),
                      422);
     assert_int_equal(cJSON_GetArraySize(at(f, "/errors")),
-                     1); /* not blamed twice, though that of the preset is too large, too */
+                     1); /* one fault per field, although the preset's value is too large as well */
     submit_job(f, "{\"kind\":\"plain\",\"threads\":2}", id); /* without a field for them */
     assert_int_equal(number_at(f, "/threads"), 2);
     submit_job(f, "{\"kind\":\"whole\",\"threads\":2,\"config\":{\"threads\":2}}", id);
@@ -312,7 +312,7 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"whole\",\"threads\":60}"), 200);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{"), 400);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "[]"), 422);
-    /* Rules that say nothing of threads or executors. */
+    /* Rules that limit neither threads nor executors. */
     struct api_job_rules rules = {.methods = methods, .method_count = METHODS};
     struct api_faults *faults = calloc(1, sizeof *faults);
     struct api_job_spec spec;
@@ -380,7 +380,7 @@ static void recoveries(void **state)
         assert_fault(f, pointers[i], "");
     }
     char id[STORAGE_ID];
-    store(f, "pathways", true, id); /* of a kind that has a model, and no convolutions in it */
+    store(f, "pathways", true, id); /* of a kind that has models, but without convolutions */
     (void)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]}", id);
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
     assert_fault(f, "/job", "no convolutions");
@@ -392,7 +392,7 @@ static void recoveries(void **state)
 /* ---- between two looks
  * ---------------------------------------------------------------------------------------------- */
 
-/* The header is read between them. */
+/* A request whose If-Match header is read between two reads of the job; the job changes at that moment. */
 struct between {
     struct api_fixture *f;
     const char *id;
@@ -451,7 +451,7 @@ static void changed_meanwhile(void **state)
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
     assert_int_equal(number_at(f, "/priority"), 7); /* of the other */
     b.deletes = true;
-    assert_int_equal(with_change(&b, "DELETE", NULL), 204); /* it is gone, whoever was faster */
+    assert_int_equal(with_change(&b, "DELETE", NULL), 204); /* deleted: the request succeeds, whoever was faster */
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 404);
 
     static const char *const none[] = {"\"1", "\"x\"", "\"\"", "x", "\"1-2\"", "\"999999\" , \"888888\""};
@@ -560,7 +560,7 @@ static void tables_of_tensors(void **state)
             buf_close(&head);
         }
     }
-    /* Of tensors that begin at one place the empty ones come first, by name. */
+    /* Of tensors that begin at the same offset, the empty ones come first, ordered by name. */
     static const char text[] = "{\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
                                "\"c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
                                "\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}";
@@ -592,7 +592,8 @@ static void headers_and_times(void **state)
     struct api_fixture *f = *state;
     struct api_response response = {.status = 200};
     response_header(&response, "X-Text", "a%cb%cc", 1, 0x7F);
-    assert_string_equal(api_response_header(&response, "x-text"), "a b c"); /* no line is begun by a value */
+    /* control characters became spaces, so a value cannot start a new line */
+    assert_string_equal(api_response_header(&response, "x-text"), "a b c");
     response_header(&response, "x-text", "again");
     assert_int_equal(response.header_count, 1);
     static const char *const many[API_HEADERS_MAX] = {"A", "B", "C", "D", "E", "F", "G", "H", "I", "J",

@@ -10,7 +10,7 @@
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":3}}]}"
 
-/* A 2x3 .npy file of bytes 1..6. */
+/* A .npy file of shape 2x3 with the bytes 1 to 6. */
 static size_t npy_file(char out[160])
 {
     const char *head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }";
@@ -197,7 +197,7 @@ static void test_refusals(void **state)
     assert_non_null(strstr(answer_header(f, "Accept-Post"), "application/x-npy"));
 }
 
-/* A picture of one colour is small as a file and large as numbers. */
+/* A picture of a single colour is a small file with many pixels. */
 static void test_inputs_together_are_bounded(void **state)
 {
     struct api_fixture *f = *state;
@@ -262,7 +262,8 @@ static void test_pictures(void **state)
     assert_fault(f, "/inputs", "one input for a picture; got 2");
 }
 
-/* A model that cannot be opened: nothing of why is told, all of it is logged, and it is tried again. */
+/* A model that cannot be opened: the client does not learn the reason, the log contains it, and the next request tries
+ * again. */
 static void test_broken_model(void **state)
 {
     struct api_fixture *f = *state;
@@ -352,7 +353,7 @@ static void test_cache(void **state)
     uint64_t one = echo_method.model_bytes((const struct method_model *)"") == 88 ? 88 : 0;
     assert_int_equal(one, 88);
     assert_int_equal(model_cache_create(f->storage, NULL, NULL, 2 * one, &cache, &f->err), STATUS_OK);
-    for (int i = 0; i < 3; i++) { /* all in use: none may go, though the bound is passed */
+    for (int i = 0; i < 3; i++) { /* all models are in use, so none may be closed, although they exceed the limit */
         assert_int_equal(model_cache_get(cache, &echo_method, &job, i + 1, &leases[i], &f->err), STATUS_OK);
     }
     assert_int_equal(atomic_load(&echo_closed), 0);
@@ -364,12 +365,12 @@ static void test_cache(void **state)
     model_cache_stats(cache, &stats);
     assert_int_equal(stats.models, 2);
     assert_int_equal(stats.bytes, 2 * one);
-    /* 1 was the longest unused: it went. 2 and 3 are still there. */
+    /* Model 1 was unused for the longest time, so it was closed. Models 2 and 3 are still open. */
     assert_int_equal(model_cache_get(cache, &echo_method, &job, 3, &leases[2], &f->err), STATUS_OK);
     assert_int_equal(model_cache_get(cache, &echo_method, &job, 2, &leases[1], &f->err), STATUS_OK);
     assert_int_equal(atomic_load(&echo_opened), 3);
     model_cache_release(cache, &leases[1]);
-    model_cache_forget(cache, id); /* 3 is in use: it goes with its user */
+    model_cache_forget(cache, id); /* model 3 is in use, so it is closed when its user releases it */
     assert_int_equal(atomic_load(&echo_closed), 2);
     model_cache_release(cache, &leases[2]);
     assert_int_equal(atomic_load(&echo_closed), 3);

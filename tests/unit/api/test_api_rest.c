@@ -29,7 +29,7 @@ static void attestation_names_the_source_of_a_job(void **state)
     (void)snprintf(origin, sizeof origin, "%s", text_at(f, "/origin"));
     assert_int_equal(ask(f, "GET", path_of(source, "/attestation"), NULL), 200);
     assert_true(null_at(f, "/from"));
-    assert_string_not_equal(text_at(f, "/origin"), origin); /* the origin covers the source job */
+    assert_string_not_equal(text_at(f, "/origin"), origin); /* the hash of the origin also covers the source job */
     (void)add_checkpoint(f, id, 20, 0.5, 2);
     finish_job(f, id, "{}");
     assert_int_equal(ask(f, "GET", path_of(id, "/bundle"), NULL), 200);
@@ -39,7 +39,8 @@ static void attestation_names_the_source_of_a_job(void **state)
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201); /* its chain is valid */
     assert_int_equal(ask(f, "DELETE", path_of(source, ""), NULL), 204);
     assert_int_equal(ask(f, "GET", path_of(id, "/attestation"), NULL), 200);
-    assert_string_equal(text_at(f, "/origin"), origin); /* although the source job is deleted */
+    /* the source job's checkpoint counts although that job was deleted */
+    assert_string_equal(text_at(f, "/origin"), origin);
     free(bundle);
     static const char *const wrong[][2] = {
         {"\"short\"", "/from/job"}, {"7", "/from/job"}, {"\"00000000000000000000000000\"", "/from/job"}};

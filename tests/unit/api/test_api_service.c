@@ -66,7 +66,7 @@ static void targets_are_matched_and_decoded(void **state)
     assert_problem(f, 414, "target-too-long");
     (void)ask(f, "PUT", "/v1/jobs/abc", NULL);
     assert_string_equal(answer_header(f, "Allow"), "GET, HEAD, PATCH, DELETE");
-    assert_int_equal(ask(f, "GET", "/v1/%6aobs", NULL), 200); /* an encoded letter is that letter */
+    assert_int_equal(ask(f, "GET", "/v1/%6aobs", NULL), 200); /* a percent-encoded letter equals the letter */
 }
 
 static void routes_require_their_scope(void **state)
@@ -394,7 +394,7 @@ static void openapi_lists_every_route(void **state)
     cJSON_ArrayForEach (path, at(f, "/paths")) {
         operations -= cJSON_GetArraySize(path);
     }
-    assert_int_equal(operations, 0); /* the document has no other operations */
+    assert_int_equal(operations, 0); /* the document contains no operations besides those of the table */
     check_references(f, f->json);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/exclusiveMinimum") == 0);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/maximum") == 1);

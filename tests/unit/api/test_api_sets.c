@@ -247,7 +247,7 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(number_at(s->f, "/received"), 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=7", target);
     assert_int_equal(begin(s, rest, "1000", &upload, &offset),
-                     413); /* together with the stored part it exceeds the limit */
+                     413); /* the piece and the stored part together exceed the limit */
     assert_int_equal(begin(s, rest, "21", &upload, &offset), 409);
     assert_int_equal(offset, 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=10", target);
@@ -439,7 +439,7 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
                      place, (int)a.count, a.bytes);
         int there = 2 + (c->subject == PUT_NEW && (a.status == 201 || whole(s, "new"))) -
                     (c->subject == DELETE_SET && a.status == 204);
-        dataset_sweep(s->root); /* removes what a folder that failed to open left */
+        dataset_sweep(s->root); /* removes the files that were left when a folder could not be opened */
         int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may be resumed */
         if (folder_entries(s->root, "") != there || folder_entries(s->root, "/.uploads") > parts ||
             open_descriptors() != before)

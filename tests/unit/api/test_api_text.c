@@ -330,7 +330,7 @@ static void numbers_read_back_to_the_same_bits(void **state)
         buf_clear(&out);
         json_write_number(&out, values[i]);
         assert_true(strtod(out.data, NULL) == values[i]);
-        cJSON *root = NULL; /* the parser accepts what the writer wrote */
+        cJSON *root = NULL; /* the parser accepts every text that the writer wrote */
         assert_int_equal(json_parse(out.data, out.size, &root, NULL), STATUS_OK);
         assert_true(cJSON_GetNumberValue(root) == values[i]);
         cJSON_Delete(root);
@@ -475,7 +475,8 @@ static void query_pairs_are_decoded(void **state)
     assert_int_equal(query_parse(many, &query, NULL), STATUS_LIMIT);
     static char longest[API_TARGET_MAX * 2];
     for (size_t name = 1; name < sizeof longest - 2; name = name < API_TARGET_MAX - 8 ? API_TARGET_MAX - 8 : name + 1) {
-        memset(longest, 'n', sizeof longest); /* a name and a value that fill the buffer or exceed it */
+        /* a name and a value that just fit into the buffer, or exceed it */
+        memset(longest, 'n', sizeof longest);
         longest[name] = '=';
         for (size_t bytes = name + 1; bytes < name + 3; bytes++) {
             longest[bytes] = '\0';

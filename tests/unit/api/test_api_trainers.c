@@ -132,7 +132,7 @@ static void only_the_token_of_the_lease_opens_the_routes(void **state)
             if (strcmp(words[w][0], "PUT") == 0) {
                 header(t->f, "Content-Type", "application/octet-stream");
             }
-            t->f->scope = API_SCOPE_ADMIN; /* the scope admin does not help */
+            t->f->scope = API_SCOPE_ADMIN; /* a token with the scope admin does not open these routes either */
             (void)ask(t->f, words[w][0], path_of(t->id, words[w][1]), strcmp(words[w][0], "GET") == 0 ? NULL : "{}");
             assert_problem(t->f, 401, "unauthorised");
         }
@@ -276,7 +276,7 @@ static void checkpoint_arrives_in_pieces(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     assert_int_equal(number_at(t->f, "/received"), 6);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"),
-                     200); /* suppose that this response is lost */
+                     200); /* suppose that this response did not arrive */
     assert_int_equal(number_at(t->f, "/received"), 6);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200); /* continues */
     assert_int_equal(number_at(t->f, "/received"), 6);
@@ -596,7 +596,8 @@ static void repeated_message_recovers_from_every_fault(void **state)
     int told =
         sweep(t, "POST", "/run/reports?epoch=@",
               "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
-    int64_t points = points_of(t, "loss"); /* stored without waiting: a failure after the response is in the log */
+    /* stored in the background: a failure after the response appears in the log only */
+    int64_t points = points_of(t, "loss");
     assert_true(points <= told && points >= told - atomic_load(&lost));
     sweep(t, "PUT", "/run/artifacts/a.txt?epoch=@", "words", 204);
     sweep(t, "GET", "/run/checkpoints?epoch=@", NULL, 200);

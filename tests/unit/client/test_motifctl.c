@@ -250,7 +250,7 @@ static void a_coloured_map_uses_half_blocks(void **state)
     buf_clear(&buf);
     draw_motif_map(&buf, &image, &motif, 1, 80, true);
     assert_non_null(strstr(text(), "m1\033[0m"));
-    assert_int_equal(term_width(text()), 2); /* the letter and the end of the line */
+    assert_int_equal(term_width(text()), 2); /* the letter of the motif and the end of the line */
 }
 
 static void a_wide_map_is_shrunk_to_fit(void **state)

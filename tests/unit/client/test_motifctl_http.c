@@ -26,8 +26,7 @@
 
 static const char *motifctl;
 
-/* One exchange: the beginning of the request line that must come, and the bytes of the answer ("" closes the
- * connection). */
+/* One exchange: the expected beginning of the request line, and the bytes of the answer ("" closes the connection). */
 struct step {
     const char *expect, *answer;
 };
@@ -119,7 +118,7 @@ static void begin(struct script *script, const struct step *steps, size_t count)
     assert_int_equal(pthread_create(&script->thread, NULL, play, script), 0);
 }
 
-/* Asserts that every step was played, each by its request. */
+/* Asserts that every exchange of the script took place with the expected request. */
 static void end(struct script *script)
 {
     shutdown(script->listener, SHUT_RDWR);
@@ -528,7 +527,7 @@ static int remove_folder(void **state)
         in_folder(names[i], path, sizeof(path));
         unlink(path);
     }
-    return rmdir(folder); /* fails, and the group with it, when the test left a file */
+    return rmdir(folder); /* fails, and the whole group with it, if the test left a file behind */
 }
 
 int main(int argc, char **argv)

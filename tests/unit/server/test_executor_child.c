@@ -58,7 +58,8 @@ static void a_child_gets_arguments_environment_and_input(void **state)
         run("read a; echo \"$a,$MOTIFD_TOKEN,$MOTIF_TRAIN_TOKEN,$MOTIFD_TOKENS\"; ls /proc/self/fd | wc -l",
             "MOTIF_TRAIN_TOKEN=its own", "a word\n", true, &lines);
     assert_string_equal(lines.text,
-                        "a word,,its own,no token|4|"); /* three descriptors, and the one of the folder that ls reads */
+                        /* three standard descriptors, and that of the folder that ls reads */
+                        "a word,,its own,no token|4|");
     assert_int_equal(child.code, 0);
     /* Without input, standard input is empty. The child has a process group of its own. */
     (void)run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,

@@ -42,7 +42,7 @@ static int teardown(void **state)
     return rmdir(root); /* the test left no file */
 }
 
-/* A pid that no process has: of a process that has just ended. */
+/* A pid without a process: the pid of a process that has just ended. */
 static pid_t nobody(void)
 {
     pid_t pid = fork();

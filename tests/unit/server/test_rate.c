@@ -19,7 +19,7 @@ static struct rate *make(int64_t per_second)
     return rate;
 }
 
-/* Returns how many of `asked` requests at one moment are granted. */
+/* Sends `asked` requests at one moment and returns how many are granted. */
 static int granted(struct rate *rate, const char *who, double now, int asked)
 {
     int count = 0, wait;
@@ -37,8 +37,9 @@ static void a_caller_gets_a_burst_then_a_steady_rate(void **state)
     assert_false(rate_take(rate, "ann", 3, 100, &wait));
     assert_int_equal(wait, 1);
     assert_int_equal(granted(rate, "ann", 100.55, 50), 5);
-    assert_int_equal(granted(rate, "ann", 200, 50), 20); /* no more than the burst, however long the caller waited */
-    assert_int_equal(granted(rate, "ann", 150, 50), 0);  /* a clock that goes backwards grants nothing */
+    /* a caller gets at most the burst, however long it has waited */
+    assert_int_equal(granted(rate, "ann", 200, 50), 20);
+    assert_int_equal(granted(rate, "ann", 150, 50), 0); /* a clock that goes backwards grants nothing */
     assert_int_equal(granted(rate, "ann", 201, 50), 10);
     rate_destroy(rate);
     rate = make(1);

@@ -198,7 +198,7 @@ static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
     struct reader quiet = {.piece = 4096}, stuck = {.piece = 1};
     struct streams *streams = make(f, 50, 200);
     assert_non_null(open_for(streams, &quiet, "", 0));
-    assert_non_null(open_for(streams, &stuck, "", 0)); /* takes nothing, not even the opening */
+    assert_non_null(open_for(streams, &stuck, "", 0)); /* a reader that takes nothing, not even the opening text */
     start(&quiet);
     struct streams_stats stats = {0};
     for (int i = 0; i < 500 && stats.cut == 0; i++) {

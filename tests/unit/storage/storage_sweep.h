@@ -17,8 +17,8 @@ struct sweep_kind {
     bool (*disarm)(void); /* true if the fault has happened */
     bool (*reports_fault)(enum status status,
                           const char *message); /* true if this message reports the fault correctly */
-    bool goes_on;                               /* the store accepts writes after the fault */
-    bool syncs;                                 /* needs a store that syncs the disk */
+    bool goes_on;                               /* whether the store accepts writes after the fault */
+    bool syncs;                                 /* whether the fault needs a store that syncs the disk */
 };
 
 enum state_before { AS_IT_IS, RUNNING, OFFERED, HELD };
@@ -26,11 +26,12 @@ struct sweep_call {
     const char *name;
     enum status (*make)(struct fixture *f);
     enum state_before before; /* state of the queued job before the call */
-    bool lazy;                /* a lazy call: a fault on the writing thread is logged and not returned */
+    /* the call is lazy: a fault on the writing thread is logged, and the call does not return it */
+    bool lazy;
 };
 extern const struct sweep_call sweep_reads[], sweep_writes[];
 extern const struct sweep_call
-    sweep_again; /* a read on the writing connection, after whose failure the store refuses writes */
+    sweep_again; /* the call reads on the writing connection; if such a read fails, the store refuses writes */
 extern const size_t sweep_read_count, sweep_write_count;
 
 /* Each returns the number of places that failed. */

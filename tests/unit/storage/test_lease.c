@@ -86,13 +86,13 @@ static void job_has_one_trainer_at_a_time(void **state)
     assert_string_equal(lease.job, id);
     assert_int_equal(lease.state, LEASE_OFFERED);
     assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err),
-                     STATUS_CONFLICT); /* the trainer has not registered yet */
+                     STATUS_CONFLICT); /* refused, because the trainer has not registered yet */
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 7, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 0, &f->err),
                      STATUS_OK); /* a message that is not a report */
     assert_int_equal(storage_lease_foreign(f->storage, id, "4711", &f->err), STATUS_OK);
-    fixture_reopen(f); /* the job is queued again, but its trainer may still run */
+    fixture_reopen(f);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
     assert_int_equal(lease.state, LEASE_HELD);
     assert_int_equal(lease.sequence, 7);

@@ -146,18 +146,20 @@ static void commit_retires_old_checkpoints(void **state)
     save_small(f, id, 0.25, (double)NAN, false); /* 4 */
     assert_string_equal(sequence(f, id), "2 3 4");
     OK(storage_checkpoint_pin(f->storage, id, 4, true, &f->err));
-    save_small(f, id, 0.5, 0.3, true); /* 5: a later end of the same stage */
+    save_small(f, id, 0.5, 0.3, true); /* checkpoint 5: a later end of the same stage */
     assert_string_equal(sequence(f, id), "2 4 5");
-    save_small(f, id, 0.25, 0.9, false); /* 6: as accurate as 2, and later */
+    save_small(f, id, 0.25, 0.9, false); /* checkpoint 6: as accurate as 2, and later */
     assert_string_equal(sequence(f, id), "4 5 6");
     struct storage_submit in = {.kind = "sparling", .config = "{}", .source_job = id, .source_checkpoint = 4};
     enum storage_submit_outcome outcome;
     OK(storage_job_submit(f->storage, &in, child, &outcome, &f->err));
     OK(storage_checkpoint_pin(f->storage, id, 4, false, &f->err));
-    save_small(f, id, 0.125, 0.4, true); /* 7; the unfinished job that starts from 4 keeps 4 */
+    /* checkpoint 7; checkpoint 4 stays, because an unfinished job starts from it */
+    save_small(f, id, 0.125, 0.4, true);
     assert_string_equal(sequence(f, id), "4 5 6 7");
     OK(storage_job_request(f->storage, child, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
-    save_small(f, id, (double)NAN, (double)NAN, true); /* 8: a stage without a density counts as a stage too */
+    /* checkpoint 8: a stage without a density counts as a stage too */
+    save_small(f, id, (double)NAN, (double)NAN, true);
     save_small(f, id, (double)NAN, (double)NAN, true); /* 9 */
     assert_string_equal(sequence(f, id), "5 6 7 9");
     await_integer(f, "SELECT count(*) FROM doomed", 0);

@@ -119,7 +119,8 @@ static void waiting_points_are_stored_without_a_flush(void **state)
     set_full(true);
     add(f, id, 0, 300);
     REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
-    add(f, id, 300, 100); /* come after the waiting points, although there is space when they are written */
+    /* these points come after the waiting ones, although the disk has space when they are written */
+    add(f, id, 300, 100);
     set_full(false);
     await_integer(f, "SELECT coalesce(sum(length(points)), 0) / 16 FROM block", 400);
     assert_int_equal(stored(f, id), 400);

@@ -361,7 +361,7 @@ static void impossible_jobs_are_refused(void **state)
     sourced.source_checkpoint = 99;
     REFUSED(STATUS_NOT_FOUND, storage_job_submit(f->storage, &sourced, id, &outcome, &f->err));
     struct storage_submit limited = {
-        .kind = "k", .config = "{}", .owner_limit = 1}; /* without an owner, so without a limit */
+        .kind = "k", .config = "{}", .owner_limit = 1}; /* a job without an owner, so it has no limit */
     OK(storage_job_submit(f->storage, &limited, id, &outcome, &f->err));
     assert_int_equal(outcome, STORAGE_CREATED);
     limited.owner = "bert";

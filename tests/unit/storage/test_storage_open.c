@@ -91,7 +91,7 @@ static void damage_is_found_after_unclean_stop(void **state)
     assert_int_equal(pwrite(fd, junk, sizeof junk, (root - 1) * page), sizeof junk);
     close(fd);
     refuse_open(f, STATUS_CORRUPT, "damaged");
-    /* the file is cut in half */
+    /* the file loses its second half */
     assert_int_equal(truncate(f->path, page * 3), 0);
     refuse_open(f, STATUS_CORRUPT, "");
 }

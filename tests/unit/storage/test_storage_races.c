@@ -151,7 +151,7 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     assert_int_equal(sem_post(&c.go), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_null(result);
-    assert_true(now >= most && now <= 2 * most); /* the thread may have taken some before it was blocked */
+    assert_true(now >= most && now <= 2 * most); /* the thread may have taken some commands before it was blocked */
     OK(storage_flush(f->storage, &f->err));
     fault_sqlite_before(NULL, NULL, NULL);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'note'"), count);

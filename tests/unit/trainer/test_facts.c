@@ -107,7 +107,7 @@ static void facts_match_the_machine(void **state)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    facts_fill(&facts, kernels); /* the cores that the process may use */
+    facts_fill(&facts, kernels); /* the number of cores that the process may use */
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(facts.cores, 1);
 }

@@ -226,7 +226,7 @@ static void clause_about_unknown_field_number_or_part_of_a_name_never_holds(void
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
     assert_false(applies(&s, "density")); /* absent=true */
     assert_false(applies(&s, "free"));    /* threads=2: threads is a number */
-    assert_false(applies(&s, "name"));    /* head=trans, but the head is "transformer" */
+    assert_false(applies(&s, "name"));    /* the condition is head=trans, but the value of head is "transformer" */
 }
 
 static void is_default_compares_each_type_with_its_default(void **state)

@@ -22,7 +22,8 @@ static void words_equal_numpys(void **state)
         drawn[i] = mt19937_u32(&rng);
     }
     assert_int_equal(drawn[0], 3992670690U);
-    assert_int_equal(drawn[623], 2940097750U); /* the last word before and the first after a refill */
+    /* positions of the last word before a refill and of the first one after it */
+    assert_int_equal(drawn[623], 2940097750U);
     assert_int_equal(drawn[624], 3957348375U);
     assert_int_equal(drawn[1999], 3374551203U);
 }
@@ -118,7 +119,8 @@ static void integers_cover_their_range_evenly(void **state)
             seen[value + 5]++;
         }
         for (int i = 0; i < width; i++) {
-            assert_in_range(seen[i], 380, 620); /* 500, with a margin of more than five standard deviations */
+            /* the expected count is 500; the margin is more than five standard deviations */
+            assert_in_range(seen[i], 380, 620);
         }
     }
 }

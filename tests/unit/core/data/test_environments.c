@@ -106,7 +106,8 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     open_edges(tree, "abcd", EDGES_TREE, false, &edges);
     assert_int_equal(edges.count, 6);
     tree_edges_close(&edges);
-    open_edges(tree, "abcd", EDGES_TREE, true, &edges); /* unrooted: 2 * 4 - 3 */
+    /* an unrooted binary tree with 4 leaves has 2 * 4 - 3 edges */
+    open_edges(tree, "abcd", EDGES_TREE, true, &edges);
     assert_int_equal(edges.count, 5);
     assert_int_equal(edges.arc[p], edges.arc[q]);
     assert_true(edges.share[p] + edges.share[q] == 0 && edges.share[q] == 0.5F);
@@ -117,7 +118,7 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     tree_edges_gather(&edges, truth, 1, by_edge);
     assert_true(by_edge[edges.arc[q]] == truth[q] - truth[p] && by_edge[edges.arc[d]] == truth[d]);
     tree_edges_close(&edges);
-    open_edges(tree, "abc", EDGES_TREE, true, &edges); /* d has no data; its parent is on the path to c */
+    open_edges(tree, "abc", EDGES_TREE, true, &edges); /* node d has no data; its parent is on the path to c */
     assert_int_equal(edges.count, 3);
     assert_true(edges.arc[d] == -1 && edges.arc[c] == edges.arc[q] && edges.arc[q] == edges.arc[p]);
     assert_true(fabsf(edges.share[c] - 1 / 3.0F) < 1e-6F && fabsf(edges.share[p] + 1 / 3.0F) < 1e-6F);
@@ -181,7 +182,8 @@ static void a_change_is_found_from_few_rows(void **state)
     least_change(z, y, ROWS, K, w, 0, d);
     for (int c = 0; c < K; c++)
         assert_true(fabs(d[c] - (c == 2 ? -1.25 : 0)) < 1e-5);
-    for (double penalty = 0.05; penalty < 0.5; penalty *= 2) { /* shrunken, but only the true change remains */
+    /* the penalty shrinks the change, and no other change appears */
+    for (double penalty = 0.05; penalty < 0.5; penalty *= 2) {
         least_change(z, y, ROWS, K, w, penalty, d);
         assert_true(d[2] < 0 && fabs(d[2]) < before);
         before = fabs(d[2]);
@@ -221,7 +223,8 @@ static void mcc_ignores_permutation_and_scale(void **state)
     assert_true(fabs(r2 - 1) < 1e-5);
     assert_ok(identify_mcc(truth, K, wide, 5, ROWS, match, &mcc, err));
     assert_int_equal(match[1], 4);
-    assert_ok(identify_mcc(truth, K, truth, 1, ROWS, match, &mcc, err)); /* fewer codes: a third at most */
+    /* fewer codes than variables: at most a third can be found */
+    assert_ok(identify_mcc(truth, K, truth, 1, ROWS, match, &mcc, err));
     assert_true(mcc <= 1.0 / 3 + 1e-6);
 }
 

@@ -93,7 +93,8 @@ static void planted_topics_are_found(void **state)
             own += lda.beta[best[0] * WORDS + 3 * (i % TOPICS) + j];
         assert_true(own > 0.95);
     }
-    assert_true(lda.bound < 0 && exp(-lda.bound / (30 * DOCUMENTS)) < 3.5); /* three words a topic: at least 3 */
+    /* three words for each topic: the perplexity is at least 3 */
+    assert_true(lda.bound < 0 && exp(-lda.bound / (30 * DOCUMENTS)) < 3.5);
     assert_int_equal(thread_pool_create(1, &one, NULL), STATUS_OK);
     assert_int_equal(lda_fit(&s, f, one, &again, NULL), STATUS_OK);
     assert_memory_equal(lda.theta, again.theta, sizeof(double) * DOCUMENTS * TOPICS);

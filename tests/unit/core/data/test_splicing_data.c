@@ -369,7 +369,8 @@ static void windows_have_flanks_without_labels(void **state)
     assert_int_equal(genes_windows(&genes, GENES_ALL, 10, 4, &windows, NULL), STATUS_OK);
     assert_int_equal(windows.count, 3 + 1 + 1);
     uint8_t bases[18], classes[18];
-    genes_window(&genes, &windows, 1, bases, classes); /* locus one from base 10, so the flank before it is known */
+    /* the window begins at base 10 of locus one, so the bases of its flank are known */
+    genes_window(&genes, &windows, 1, bases, classes);
     assert_int_equal(bases[3], genes.bases[9]);
     assert_int_equal(classes[4 + 6], SITE_ACCEPTOR);
     genes_window(&genes, &windows, 0, bases, classes);
@@ -378,7 +379,7 @@ static void windows_have_flanks_without_labels(void **state)
     assert_int_equal(classes[4 + 5], SITE_DONOR);
     genes_window(&genes, &windows, 2, bases, classes); /* bases 20 to 22 */
     assert_int_equal(bases[0], genes.bases[16]);
-    assert_int_equal(classes[0], SITE_NONE); /* an acceptor, but in the flank */
+    assert_int_equal(classes[0], SITE_NONE); /* an acceptor, but within the flank, where no base has a class */
     assert_int_equal(bases[4 + 3], BASE_N);
     assert_int_equal(genes_windows(&genes, GENES_TRAIN, 10, 4, &train, NULL), STATUS_OK);
     assert_int_equal(genes_windows(&genes, GENES_TEST, 10, 4, &test, NULL), STATUS_OK);
@@ -423,7 +424,8 @@ static void published_genes_are_read(void **state)
 static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
-    assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK); /* GAAGR: + - - +, TAGGG: - + + - */
+    /* effects in the order of the table: GAAGR + - - +, TAGGG - + + - */
+    assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK);
     char text[101];
     uint8_t bases[100], classes[100];
     struct box boxes[8];
@@ -433,8 +435,8 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     memset(text, 'C', 100);
     text[100] = '\0';
     memcpy(text + 10, "TGAAGACG", 8);  /* middle 13 */
-    memcpy(text + 30, "CAGGTAAGT", 9); /* middle 34, G of GT at 33 */
-    memcpy(text + 60, "TCTTTCAGG", 9); /* middle 64, G of AG at 67 */
+    memcpy(text + 30, "CAGGTAAGT", 9); /* middle of the core at 34, the G of GT at 33 */
+    memcpy(text + 60, "TCTTTCAGG", 9); /* middle of the core at 64, the G of AG at 67 */
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(truth.count, 3);
@@ -444,14 +446,15 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     assert_int_equal(boxes[0].col1, 24);
     assert_int_equal(boxes[1].symbol, 3);      /* 5P */
     assert_int_equal(boxes[2].symbol, 2);      /* 3P */
-    assert_int_equal(classes[33], SITE_DONOR); /* GAAGR upstream enhances it; nothing enhances the acceptor */
+    assert_int_equal(classes[33], SITE_DONOR); /* GAAGR upstream enhances the donor; no protein enhances the acceptor */
     assert_int_equal(classes[67], SITE_NONE);
     memcpy(text + 80, "TGAAGACG", 8); /* downstream of the acceptor, which it enhances; too far from the donor */
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[67], SITE_ACCEPTOR);
     assert_int_equal(classes[33], SITE_DONOR);
-    memcpy(text + 45, "ATAGGGTA", 8); /* between them: + for the donor upstream, + for the acceptor downstream */
+    /* TAGGG between the two cores enhances both sites */
+    memcpy(text + 45, "ATAGGGTA", 8);
     memcpy(text + 10, "CCCCCCCC", 8);
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
@@ -460,7 +463,7 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     encode(text, bases);
     d.flank = 48;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
-    assert_int_equal(truth.count, 1); /* only TAGGG at 48 is not in a flank */
+    assert_int_equal(truth.count, 1); /* only TAGGG at 48 is outside of the flanks */
     assert_int_equal(classes[67], SITE_NONE);
     d.flank = 0;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);

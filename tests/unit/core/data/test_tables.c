@@ -97,7 +97,7 @@ static void ratings_are_filtered(void **state)
                        "5,10,4,0\n5,20,4,0\n5,30,4,0\n7,10,3.5,0\n7,50,4,0\n7,60,5,0\n9,30,4,0\n");
     put("movies.csv", "movieId,title,genres\n20,\"Two, The (1990)\",Drama\n");
     assert_ok(ratings_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 3); /* user 7 has no one in the two movies */
+    assert_int_equal(f->rows, 3); /* user 7 has no positive rating of the two movies */
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "Two, The (1990)");
     assert_string_equal(f->names[1], "movie 30");
@@ -172,7 +172,7 @@ static void abstracts_are_counted(void **state)
                            "{\"title\":\"t\",\"abstract\":\"Deep models. Deep, deep network models!\"}\n"
                            "{\"abstract\":\"the of and\"}\n{\"abstract\":\"Networks\"}\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    /* network 4 (2 + 1 + 0 + 1), deep 4, models 3 (no singular occurs) */
+    /* network occurs 4 times (2 + 1 + 0 + 1), deep 4 times, models 3 times (the singular does not occur) */
     assert_int_equal(f->rows, 2);
     assert_int_equal(f->columns, 3);
     assert_string_equal(f->names[0], "deep");
@@ -288,11 +288,14 @@ static void published_cells_are_read(void **state)
 static void cells_are_read_by_line_and_by_column(void **state)
 {
     struct features *f;
-    struct cells_filter filter = {
-        .least_molecules = 3, .genes = 2, .neighbours = 3, .noisiest = 1}; /* the last two do not apply here */
+    struct cells_filter filter = {/* the last two filters do not apply to this layout */
+                                  .least_molecules = 3,
+                                  .genes = 2,
+                                  .neighbours = 3,
+                                  .noisiest = 1};
     put("counts.tsv", "\tc1\tc2\tc3\nA\t1\t9\t2\nB\t0\t1\t0\nC\t3\t3\t3\nD\t8\t0\t4\n");
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc2\ty\nc3\tx\n");
-    assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, C the least spread */
+    assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, C the smallest deviation */
     assert_int_equal(f->rows, 3);
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "A");

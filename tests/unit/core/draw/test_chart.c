@@ -52,7 +52,7 @@ static void axes_include_the_data(void **state)
     struct chart_panel panel = {"p", CHART_AXIS("x"), CHART_AXIS("y"), series, 1, references, 2, NULL};
     struct chart_scale sx, sy;
     chart_scales(&panel, &sx, &sy);
-    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* from the reference band; NaN is ignored */
+    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* the end comes from the reference band; NaN is ignored */
     assert_near(sx.max, 4 + 0.04 * 3.5);
     assert_near(sy.min, -7 - 0.04 * 57);
     assert_near(sy.max, 50 + 0.04 * 57);
@@ -107,7 +107,7 @@ static struct image draw(const struct chart *chart)
     buf_init(&bytes, CHART_BYTES);
     if (chart_png(chart, &bytes, &err))
         fail_msg("%s", err.message);
-    if (getenv("CHART_PICTURE")) { /* for a person to look at */
+    if (getenv("CHART_PICTURE")) { /* writes the chart to a file if a person wants to look at it */
         FILE *file = fopen(getenv("CHART_PICTURE"), "wb");
         assert_non_null(file);
         fwrite(bytes.data, 1, bytes.size, file);

@@ -26,7 +26,7 @@ static void synthetic_data_follow_their_definition(void **state)
         assert_ok(synthetic_features(3, 7, rho, 0.5, N, &f, err));
         assert_ok(synthetic_features(3, 7, rho, 0.5, 10, &again, err));
         assert_memory_equal(f->x, again->x,
-                            10 * SYNTHETIC_FEATURES * sizeof(float)); /* a row does not depend on the number of rows */
+                            10 * SYNTHETIC_FEATURES * sizeof(float)); /* a row is the same for every number of rows */
         for (int i = 0; i < N; i++) {
             double z[2] = {(double)f->truth[2 * i], (double)f->truth[2 * i + 1]}, mean[SYNTHETIC_FEATURES];
             synthetic_means(z, mean);
@@ -436,7 +436,7 @@ static void factorisations_reach_their_optimum(void **state)
         assert_true(nmf_objective(penalised) <= last * (1 + 1e-6));
         last = nmf_objective(penalised);
     }
-    for (int at = 0; at < G * K; at += 5) { /* moving any entry either way, or up from 0, raises the objective */
+    for (int at = 0; at < G * K; at += 5) { /* no change of a single entry, in either direction, lowers the objective */
         float *w = &penalised->parts[at], value = *w;
         for (int sign = -1; sign <= 1; sign += 2) {
             *w = value + 0.05f * (float)sign;

@@ -20,7 +20,7 @@ struct method_run {
     struct case_sweep sweep;
     struct multi_start multi_start;
     const double *goal;                                      /* [FITS] the objectives */
-    int created, destroyed, refuse_create, refuse_objective; /* number of the call that fails; -1: none */
+    int created, destroyed, refuse_create, refuse_objective; /* number of the call that fails; -1: none fails */
     int measured;
     unsigned fails; /* bit i: the update of start i fails */
 };
@@ -166,7 +166,8 @@ static void best_fit_is_kept_under_the_names_of_the_first(void **state)
     assert_true(run->multi_start.chosen == -1 && isnan(run->multi_start.objective) && isnan(run->multi_start.worst));
 
     assert_int_equal(multi_start_choose(run, &run->multi_start, &err), STATUS_OK);
-    const struct sum_fit *kept = fit_of(run, 0); /* the first of starts 1 and 3, which are equal */
+    /* starts 1 and 3 have equal objectives, and the first of them is chosen */
+    const struct sum_fit *kept = fit_of(run, 0);
     assert_true(run->multi_start.count == 1 && run->multi_start.chosen == 1);
     assert_true(run->multi_start.objective == 1 && run->multi_start.worst == 5);
     assert_true(kept->weight->value[0] == 6 && kept->updates == 3 && !kept->alone);
@@ -231,7 +232,7 @@ static void after_a_failure_everything_can_be_closed(void **state)
         assert_int_equal(run->multi_start.count, at);
         unmake(run);
     }
-    for (int at = -1; at < FITS; at++) { /* objective() fails, or create() of the fit that replaces the others */
+    for (int at = -1; at < FITS; at++) { /* objective() fails, or create() of the fit that replaces all others */
         struct method_run *run = make(pool);
         error_clear(&err);
         assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_OK);

@@ -230,7 +230,7 @@ static void bounds_equal_published_values(void **state)
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
-    /* (5) is the solution of gamma = delta */
+    /* bound (5) is the S at which gamma equals delta */
     double limit = bound_probabilistic(0.02, 5000, 0.7, 1.3, 0.05, 0.01);
     assert_near(bound_failure(0.02, limit, 5000, 0.7, 1.3, 0.05), 0.01, 1e-12);
     assert_near(bound_uniqueness(0.1), 5.5, 1e-12);

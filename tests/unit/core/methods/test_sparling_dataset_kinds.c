@@ -339,7 +339,7 @@ static void recordings_become_spectrograms(void **state)
 /* ---- who is in which part ----------------------------------------------------------------------------------------
  */
 
-/* Adds up in part[i] where sample i occurs: 1 training, 2 validation, 4 test. */
+/* Writes to part[i] the sum of the parts in which sample i occurs: 1 training, 2 validation, 4 test. */
 static void parts(const struct config_setting *more, int part[COUNT])
 {
     static const int64_t seeds[] = {1, -1, -2};

@@ -145,7 +145,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
                 int best = 0;
                 for (int k = 1; k < vocabulary; k++)
                     best = row[k] > row[best] ? k : best;
-                bool prefix = all; /* whether decoding saw the same prefix */
+                bool prefix = all; /* whether decoding has produced the same prefix as the label */
                 if (prefix)
                     assert_int_equal(best, decoded[i].tokens[j]);
                 all = all && targets[i * length + j] == decoded[i].tokens[j];
@@ -182,7 +182,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 5, decoded, &err), STATUS_OK);
     assert_true(decoded[0].ended);
     assert_int_equal(decoded[0].length, 0);
-    /* One token has weight exp(3), five others have 1. */
+    /* One token has the weight exp(3), and five others have the weight 1. */
     assert_near(decoded[0].probability[0], exp(3) / (exp(3) + 5), 1e-6);
     assert_false(decoded_equals(&decoded[0], (const int32_t[]){1}, 1));
     assert_true(decoded_equals(&decoded[0], NULL, 0));

@@ -167,7 +167,7 @@ static void threads_do_not_change_any_bit(void **state)
     struct outcome one, other;
     run_through(NULL, 1, 0, &one);
     assert_true(one.updates >= 30);
-    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* otherwise the comparison would show nothing */
+    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* otherwise the comparison would prove nothing */
     for (int threads = 2; threads <= 3; threads++) {
         run_through(NULL, threads, 0, &other);
         assert_same(&one, &other);
@@ -316,7 +316,7 @@ static void learning_rate_falls_from_schedule_start_on(void **state)
     struct method_run *run = start(&environment, &config);
     while (request != METHOD_DONE)
         assert_ok(run_env_step(&environment, method, run, &request, err));
-    for (int i = 1; i <= 10; i++) { /* at the update that reached 40 i samples */
+    for (int i = 1; i <= 10; i++) { /* published at the update that reached 40 i samples */
         double at = (40.0 * i - 4) / 400;
         double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
         assert_true(fabs(rates[i] - want) < 1e-12);

@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Loss after one weight was moved. With `gate_loss`: the gate's own. */
+/* Loss after a change of one weight. With `gate_loss`: the loss of the gate. */
 static double plain_loss(const struct plain *t, const struct weight *nudged, ptrdiff_t at, double by, bool gate_loss)
 {
     const struct autoencoder *m = t->model;

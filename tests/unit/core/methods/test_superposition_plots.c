@@ -1,5 +1,5 @@
-/* Checks the pictures of experiments by the tables beside them: lines of theory, measured points, nothing that does not
- * belong to the experiment, and failed allocations. */
+/* Checks the pictures of experiments by the tables that are stored with them: lines of the theory and measured points
+ * are there, and series of other experiments are not. Also lets each allocation fail. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ static void end(struct drawn *d)
     forget(d);
 }
 
-/* The table of that name, beside its picture. */
+/* Finds the table that is stored with the picture of that name. */
 static const char *table_of(const struct drawn *d, const char *name)
 {
     char png[40], csv[40];
@@ -223,7 +223,7 @@ static void chart_of_activations_has_their_bounds(void **state)
         assert_int_equal(rows_of(table, "p = 0.05", names[i], rows, FINE), 2);
     assert_int_equal(rows_of(table, "p = 0.05", "\"closed form, line above a cut\"", rows, FINE), FINE);
     assert_close(rows[0].y, theory_cut(0.05, theory_sigma(0.05, 0.5)).loss);
-    assert_true(isnan(rows[FINE - 1].y)); /* with all dimensions, features do not interfere */
+    assert_true(isnan(rows[FINE - 1].y)); /* with as many dimensions as features, features do not interfere */
     assert_int_equal(rows_of(table, "p = 0.05", "the latter as the paper bounds it", rows, FINE), FINE);
     assert_close(rows[0].y, theory_oracle_printed(0.05, theory_sigma(0.05, 0.5)));
     end(&d);
@@ -324,7 +324,7 @@ static void scaling_lines_need_two_points(void **state)
     }
     assert_int_equal(rows_of(table, "r → 0", "p = 0.1", rows, FINE), FINE);
     assert_true(fabs(rows[0].x - 1e-6) < 1e-12 &&
-                fabs(rows[0].y - 1) < 0.01); /* without dimensions the loss is the variance */
+                fabs(rows[0].y - 1) < 0.01); /* without dimensions, the loss is the variance of a feature */
     assert_int_equal(rows_of(table, "r → 0", "limit Var x", rows, FINE), 1);
     assert_int_equal(rows_of(table, "r → 0", "\"limit as printed, p = 0.1\"", rows, FINE), 1);
     assert_close(rows[0].y, theory_blind_printed(0.1) / theory_variance(0.1));
@@ -355,7 +355,7 @@ static void a_single_model_gets_its_three_pictures(void **state)
     }
 }
 
-/* Without a receiver for files, and in the evaluation of a single case, the run draws nothing. */
+/* If there is no receiver for files, or if a single case is evaluated, the run draws nothing. */
 static void no_pictures_without_a_receiver(void **state)
 {
     struct drawn d;
@@ -371,7 +371,8 @@ static void no_pictures_without_a_receiver(void **state)
     end(&d);
 }
 
-/* Fails allocations in turn (every one with MOTIF_FAULT_STRIDE=1): the run reports it and publishes no partial file. */
+/* Lets each allocation fail in turn (MOTIF_FAULT_STRIDE=1: really each). The run reports it and publishes no partial
+ * file. */
 static void failed_allocations_leave_no_partial_file(void **state)
 {
     static const char *const experiments[] = {"loss-ratio", "loss-p", "maps", "scaling"};

@@ -19,7 +19,8 @@
 
 static const struct method *const method = &superposition_method;
 
-/* All three models, two sizes and every draw: training, evaluation and changes of case within a few hundred steps. */
+/* All three models, two sizes and several draws: the run trains, evaluates and changes its case within a few hundred
+ * steps. */
 static const struct config_setting many[] = {{"experiment", "loss-ratio"},
                                              {"models", "rug,trained,linear"},
                                              {"sizes", "32,64"},
@@ -99,7 +100,8 @@ static void every_case_is_measured(void **state)
         assert_true(w.outcomes[i].low <= w.outcomes[i].loss && w.outcomes[i].loss <= w.outcomes[i].high);
         bool trained = i >= 8 && i < 16;
         assert_int_equal((int)w.outcomes[i].samples, trained ? 310 : 0);
-        assert_int_equal((int)w.outcomes[i].updates, trained ? 10 : 0); /* 40 40 20, three times, and 10 */
+        /* batches of 40, 40 and 20, three times, then a batch of 10 */
+        assert_int_equal((int)w.outcomes[i].updates, trained ? 10 : 0);
     }
 }
 
@@ -118,7 +120,8 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             run->samples = 4096;
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
-                /* blocks: needs more than two windows; windows: at whole windows, at least two */
+                /* the rule `blocks` needs more than two windows; the rule `windows` stops at whole windows, after two
+                 * at the earliest */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)

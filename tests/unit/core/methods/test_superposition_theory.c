@@ -76,7 +76,7 @@ static void the_optimum_equals_its_sixteen_check_rows(void **state)
     }
 }
 
-/* Moving scale or offset makes the loss no smaller. */
+/* Any change of scale or offset leaves the loss equal or larger. */
 static void no_neighbour_of_the_optimum_is_better(void **state)
 {
     for (int i = 1; i <= 9; i++)
@@ -129,7 +129,7 @@ static void losses_and_bounds_are_in_order(void **state)
         }
 }
 
-/* Draws two features in one dimension. */
+/* Draws two features that share one dimension. */
 static void a_pair_with_both_features_on_loses_the_smaller(void **state)
 {
     enum { N = 400000 };

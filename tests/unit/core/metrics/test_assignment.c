@@ -71,7 +71,7 @@ static void small_matrices_equal_brute_force(void **state)
     }
 }
 
-/* The greedy choice takes 10 and is left with 1; 9 and 8 are better. */
+/* The greedy choice takes 10 and then only 1 is left; 9 and 8 have the larger sum. */
 static void the_greedy_choice_is_avoided(void **state)
 {
     const double score[4] = {10, 9, 8, 1};
@@ -130,7 +130,7 @@ static void empty_and_faulty_matrices_are_handled(void **state)
         }
         assert_int_equal(status, STATUS_NO_MEMORY);
     }
-    assert_true(total == 9.0); /* of {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
+    assert_true(total == 9.0); /* the best sum of {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
 }
 
 int main(void)

@@ -28,7 +28,7 @@ static void disentanglement_equals_reference_values(void **state)
     assert_true(isnan(dci_disentanglement(same, 2, 1)));
 }
 
-/* One tree of depth 1 at full rate equals the best of all splits, found by trying each. */
+/* A single tree of depth 1 with learning rate 1 equals the best of all splits, which the test finds by trying each. */
 static void a_stump_is_the_best_split(void **state)
 {
     enum { N = 40, COLUMNS = 3 };
@@ -93,7 +93,7 @@ static void trees_find_the_columns_that_matter(void **state)
                      STATUS_INVALID);
 }
 
-/* Codes that are the permuted factors, beside one code of noise. */
+/* The codes are the factors in another order, and one more code is noise. */
 static void codes_that_are_factors_score_highest(void **state)
 {
     enum { N = 400 };
@@ -144,7 +144,7 @@ static void rankings_equal_reference_values(void **state)
     assert_int_equal(ranking_row(falling, likes, 8, 0, 10, &r, &err), STATUS_INVALID);
 }
 
-/* At the solution no direction decreases the objective, and separate classes are separated. */
+/* At the solution, no direction decreases the objective, and separable classes are classified without errors. */
 static void regressions_reach_their_minimum(void **state)
 {
     enum { N = 300, COLUMNS = 3, CLASSES = 3 };

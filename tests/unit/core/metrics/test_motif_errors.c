@@ -49,8 +49,9 @@ static void counts_equal_those_made_by_hand(void **state)
     assert_int_equal(errors.samples, 1);
     assert_int_equal(errors.motifs, 4);
 
-    assert_int_equal(at(&errors, MOTIF_BOXES, 0, 2), 1);            /* A: 1.0 beats 0.5 */
-    assert_int_equal(at(&errors, MOTIF_BOXES, 1, NONE_CHANNEL), 1); /* B: its motif was used up by A */
+    assert_int_equal(at(&errors, MOTIF_BOXES, 0, 2), 1); /* A: 1.0 beats 0.5 */
+    /* B has no prediction, because box A has used up the motif */
+    assert_int_equal(at(&errors, MOTIF_BOXES, 1, NONE_CHANNEL), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, 2, NONE_CHANNEL), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, NONE_SYMBOL, 1), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, NONE_SYMBOL, 3), 1);
@@ -58,7 +59,7 @@ static void counts_equal_those_made_by_hand(void **state)
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
     assert_true(report.fne == 2.0 / 3 && report.fpe == 2.0 / 3);
     assert_true(report.ce_assignment == 0.0 && report.ce_majority == 0.0);
-    assert_int_equal(report.predictions, 3); /* the weaker motif in A does not count */
+    assert_int_equal(report.predictions, 3); /* the weaker motif in box A is not counted */
 
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 0), 1); /* (6, 8) is nearer to B */
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 1, 2), 1);
@@ -80,7 +81,8 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     struct motif_report report;
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_int_equal(motif_errors_add(&errors, near_first, 3, boxes, 2, NULL), STATUS_OK);
-    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1); /* of equal values the lower channel counts */
+    /* of motifs with equal values, the lower channel is the stronger */
+    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1);
     assert_int_equal(errors.taken, 1);
     assert_int_equal(errors.weaker, 2);
     assert_int_equal(motif_errors_report(&errors, MOTIF_WINDOWS, &report, NULL), STATUS_OK);
@@ -88,7 +90,7 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     assert_int_equal(report.truths, 2);
     assert_int_equal(report.predictions, 3);
 
-    const struct motif between = {10, 12, 3, 1.0F}; /* equally near to both: it belongs to the first */
+    const struct motif between = {10, 12, 3, 1.0F}; /* equally near to both points: the motif belongs to the first */
     motif_errors_clear(&errors);
     assert_int_equal(motif_errors_add(&errors, &between, 1, boxes, 2, NULL), STATUS_OK);
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 3), 1);

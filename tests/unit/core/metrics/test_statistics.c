@@ -48,7 +48,7 @@ static void edit_distance_of_empty_and_long_lists(void **state)
     static int many[EDIT_DISTANCE_MAX + 1];
     const int y[] = {1, 7, 4, 2, 9}, rotated[] = {7, 4, 2, 9, 1};
     assert_int_equal(edit_distance(y, 5, rotated, 5), 2);
-    assert_true(edit_error(y, 5, NULL, 0) == 1.0); /* an empty prediction is all wrong */
+    assert_true(edit_error(y, 5, NULL, 0) == 1.0); /* an empty prediction has the error 1 */
     assert_true(edit_error(NULL, 0, NULL, 0) == 0.0);
     assert_int_equal(edit_distance(many, EDIT_DISTANCE_MAX, NULL, 0), EDIT_DISTANCE_MAX);
     assert_int_equal(edit_distance(many, EDIT_DISTANCE_MAX, many, EDIT_DISTANCE_MAX), 0);

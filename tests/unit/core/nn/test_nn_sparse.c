@@ -106,11 +106,13 @@ static void quantile_from_few_large_values_is_exact(void **state)
                 if (step == 5 || step == 6)
                     l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0)
                                             : l.planes[i] * R(5.0) +
-                                                  R(9.0); /* too few values above the bound; all values above it */
+                                                  /* in turn: too few values are above the bound; all values are
+                                                   * above it */
+                                                  R(9.0);
                 else if (step == 8)
                     l.planes[i] = R(2.0); /* equal values */
                 else if (step == 10 && i < l.plane * 18)
-                    l.planes[i] += R(4.0); /* all large values in one image */
+                    l.planes[i] += R(4.0); /* all large values are in one image */
             }
             double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
             pass(&l, true, density, false);
@@ -138,7 +140,7 @@ static void quantile_from_few_large_values_is_exact(void **state)
 
 enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
 
-struct half { /* a rank that has half of the images */
+struct half { /* a rank that has half of the images of the batch */
     struct layer layer;
     const real *steps; /* [STEPS][2 * HALF images] */
     struct comm *comm;
@@ -200,7 +202,7 @@ static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state
     for (int r = 0; r < 2; r++)
         pthread_join(ranks[r].thread, NULL);
     assert_true(ranks[1].peak[1] >
-                ranks[1].peak[0] + SPARE); /* way 2 needs more memory than there is at step STARVED */
+                ranks[1].peak[0] + SPARE); /* at step STARVED, way 2 needs more memory than there is */
     for (int r = 1; r >= 0; r--)
         if (ranks[r].error.code != STATUS_OK)
             fail_msg("rank %d: %s (%zu bytes in step 0, %zu in step 1)", r, ranks[r].error.message, ranks[r].peak[0],
@@ -227,7 +229,7 @@ static void select_kth_equals_sorted_value(void **state)
     struct philox from = philox_stream(1, 0, 0);
     for (int round = 0; round < 50; round++) {
         size_t n = 1 + philox_u32(&from, (uint64_t)round) % 200;
-        for (size_t i = 0; i < n; i++) /* many ties in every other round */
+        for (size_t i = 0; i < n; i++) /* every other round has many ties */
             values[i] = (real)(philox_u32(&from, 1000 + (uint64_t)round * 200 + i) % (round % 2 == 0 ? 5 : 100000));
         memcpy(sorted_values, values, n * sizeof(real));
         qsort(sorted_values, n, sizeof(real), ascending);

@@ -115,14 +115,15 @@ static void later_positions_and_padding_change_nothing(void **state)
     s.lengths = lengths;
     exec_begin(&p.exec, false, 0);
     real before[2 * WIDTH];
-    memcpy(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before)); /* sample 1, positions 0 and 1 */
+    /* the output for sample 1, positions 0 and 1 */
+    memcpy(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before));
     for (int j = 0; j < WIDTH; j++) {
         p.inputs[1].value[(LENGTH + 2) * WIDTH + j] = R(5.0);
         p.inputs[0].value[(KEYS + 2) * WIDTH + j] = R(-5.0);
     }
     exec_begin(&p.exec, false, 0);
     assert_memory_equal(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before));
-    p.inputs[0].value[KEYS * WIDTH] = R(5.0); /* a valid position of the memory */
+    p.inputs[0].value[KEYS * WIDTH] = R(5.0); /* a change at a valid position of the memory changes the result */
     exec_begin(&p.exec, false, 0);
     assert_memory_not_equal(before, build_stacks(&p, &s)->data + LENGTH * WIDTH, sizeof(before));
     params_destroy(s.params);
@@ -184,7 +185,7 @@ static void rms_scale_follows_the_mean_square_in_training(void **state)
     exec_begin(&p.exec, true, 0);
     rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, none, 1, 2, false));
     assert_true(fabs((double)*scale.square->value - square) < 1e-12);
-    scale.momentum = 1.0; /* then the scale is a constant for the gradient */
+    scale.momentum = 1.0; /* in the gradient, the scale is a constant */
     probe_check(&p, build_scale, &scale, 1e-6);
     params_destroy(params);
     probe_close(&p);
