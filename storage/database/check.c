@@ -20,16 +20,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK_MOST /* bytes; a file up to this size is checked completely at the start, which takes seconds */
-((int64_t)256 << 20)
+/* bytes; a file up to this size is checked completely at the start, which takes seconds */
+#define CHECK_MOST ((int64_t)256 << 20)
 #define LOG_MOST ((int64_t)1 << 30) /* bytes of the log at which the check of a table is interrupted */
 #define WAIT_FIRST 0.2              /* seconds to wait before each table, so that the log can restart */
 #define WAIT_MOST 60.0              /* upper limit of that wait after repeated interruptions */
 
-    static const char *const small_tables[] = {
-        "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
-        "PRAGMA quick_check('idempotency')", "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",
-        "PRAGMA quick_check('checkpoint')",  "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
+static const char *const small_tables[] = {
+    "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
+    "PRAGMA quick_check('idempotency')", "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",
+    "PRAGMA quick_check('checkpoint')",  "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
 };
 static const char *const large_tables[] = {
     "PRAGMA quick_check('job')",      "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",
