@@ -49,12 +49,12 @@ static const struct api_parameter audit_query[] = {
 };
 static const struct api_parameter events_query[] = {
     {PARAMETER_TEXT, "after", 0, 20, NULL,
-     "begin behind this event, or behind the newest (now); the header Last-Event-ID counts more"},
+     "id of the event after which the stream begins (the newest one); the header Last-Event-ID takes precedence"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter import_query[] = {
-    {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the job that is made"},
-    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "of the file, in hex: refused when it is another"},
+    {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the new job"},
+    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "SHA-256 of the file in hex; a file with another hash is refused"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
@@ -69,35 +69,37 @@ static const struct api_parameter bundle_query[] = {
 };
 
 static const struct api_parameter dataset_query[] = {
-    {PARAMETER_CHOICE, "format", 0, 0, collection_format_names, "what is sent, where the Content-Type does not say it"},
-    {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: the column that is the label (label, labels, class or target)"},
-    {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: the column that splits are made by (group or split)"},
+    {PARAMETER_CHOICE, "format", 0, 0, collection_format_names,
+     "format of the body, if the Content-Type does not tell it"},
+    {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: name of the column with the label (label, labels, class or target)"},
+    {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: name of the column with the group for splits (group or split)"},
     {PARAMETER_CHOICE, "layout", 0, 0, layouts,
-     "npz, npy: where the channels of four-dimensional arrays are (channels-last)"},
+     "npz, npy: position of the channels in four-dimensional arrays (channels-last)"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL,
-     "of the whole, in hex: the upload is checked, and can be resumed if it breaks off"},
+     "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},
     {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL,
-     "how many bytes are there from before (GET /v1/uploads/{sha256}); the body goes on behind them"},
+     "number of bytes that arrived in earlier requests (GET /v1/uploads/{sha256}); the body continues after them"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
 #define EPOCH                                                                                                          \
     {                                                                                                                  \
-        PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "what POST /v1/jobs/{id}/run was answered with"              \
+        PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "epoch from the answer to POST /v1/jobs/{id}/run"            \
     }
 static const char *const run_of[] = {"job", "source", NULL};
 static const struct api_parameter epoch_query[] = {EPOCH, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_artifact_query[] = {
     EPOCH,
-    {PARAMETER_TEXT, "type", 0, 100, NULL, "its media type (application/octet-stream)"},
+    {PARAMETER_TEXT, "type", 0, 100, NULL, "media type of the file (application/octet-stream)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_of_query[] = {
     EPOCH,
-    {PARAMETER_CHOICE, "of", 0, 0, run_of, "the job's own, or those of the job that it starts from or evaluates (job)"},
+    {PARAMETER_CHOICE, "of", 0, 0, run_of,
+     "job: the checkpoints of the job itself; source: those of the job that it starts from or evaluates (job)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter piece_query[] = {
     EPOCH,
-    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "where in the checkpoint the piece begins"},
+    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "offset of the piece in the checkpoint, in bytes"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 
 #define PROBLEM(status, meaning)                                                                                       \
@@ -114,8 +116,8 @@ static const struct api_answer submit_answers[] = {
     {200, JSON, "Estimate", "dry_run: what the job would cost."},
     PROBLEM(400, "The body is not JSON."),
     PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
-    PROBLEM(403, "What the token's jobs keep takes as much room as it may."),
-    PROBLEM(429, "The token has as many unfinished jobs as it may have."),
+    PROBLEM(403, "The checkpoints and files of the token's jobs have reached the token's limit."),
+    PROBLEM(429, "The token has reached its limit of unfinished jobs."),
     PROBLEM(503, "The queue is full or the daemon is shutting down."),
     END};
 static const struct api_answer list_answers[] = {
@@ -179,7 +181,7 @@ static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
     PROBLEM(400, "The parameter is wrong."),
     PROBLEM(404, "There is no such job or checkpoint."),
-    PROBLEM(409, "The job has no checkpoint yet, or they are too large together."),
+    PROBLEM(409, "The job has no checkpoint yet, or its checkpoints are too large together."),
     END};
 static const struct api_answer import_answers[] = {
     {201, JSON, "Job", "A job that has succeeded and holds the model. Location is its address."},
@@ -204,25 +206,28 @@ static const struct api_answer artifact_answers[] = {
     {200, "*/*", NULL, "The file, with its own media type."}, PROBLEM(404, "There is no such job or artifact."), END};
 static const struct api_answer datasets_answers[] = {{200, JSON, "DatasetList", "By name."}, END};
 static const struct api_answer dataset_answers[] = {
-    {200, JSON, "Dataset", "What it holds."}, PROBLEM(404, "There is no such data set."), END};
+    {200, JSON, "Dataset", "The data set's document."}, PROBLEM(404, "There is no such data set."), END};
 static const struct api_answer preview_answers[] = {
-    {200, "image/png", NULL, "Its first samples."}, PROBLEM(404, "There is no such data set."), END};
+    {200, "image/png", NULL, "A picture of the first samples."}, PROBLEM(404, "There is no such data set."), END};
 static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
-    {200, JSON, "Dataset", "The same was there already."},
+    {200, JSON, "Dataset", "The same data set existed already."},
     PROBLEM(400, "A query parameter or the name is wrong."),
-    PROBLEM(409, "The name belongs to another data set, or the upload must go on at Upload-Offset."),
-    PROBLEM(413, "The upload is too large, or data sets take too much room."),
-    PROBLEM(415, "The media type is none of those."),
-    PROBLEM(422, "The file is refused: the row, column or member is named; or its SHA-256 is another."),
+    PROBLEM(409, "The name belongs to another data set, or the upload must continue at Upload-Offset."),
+    PROBLEM(413, "The upload is too large, or all data sets together are."),
+    PROBLEM(415, "The media type is not supported."),
+    PROBLEM(
+        422,
+        "The file has a fault, whose row, column or member is named, or its SHA-256 differs from the announced one."),
     PROBLEM(429, "Too many uploads are in progress."),
     END};
 static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Gone."},
                                                  PROBLEM(404, "There is no such data set."),
                                                  PROBLEM(409, "A job that is not finished uses it."),
                                                  END};
-static const struct api_answer upload_answers[] = {
-    {200, JSON, "Upload", "How much of it has arrived."}, PROBLEM(404, "Nothing of such an upload is here."), END};
+static const struct api_answer upload_answers[] = {{200, JSON, "Upload", "The number of bytes that have arrived."},
+                                                   PROBLEM(404, "No part of such an upload is stored."),
+                                                   END};
 static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every method of this build."}, END};
 static const struct api_answer kind_answers[] = {
     {200, JSON, "Kind", "The method."}, PROBLEM(404, "There is no such method."), END};
@@ -236,28 +241,31 @@ static const struct api_answer audit_answers[] = {
         PROBLEM(409, "Another trainer has taken over, or the run has ended."), END
 static const struct api_answer register_answers[] = {
     {200, JSON, "RunRegistration", "The job. The trainer repeats the epoch in every later message."},
-    PROBLEM(503, "The job does not run at the moment: try again."),
+    PROBLEM(503, "The job is not running at the moment; try again."),
     RUN_PROBLEMS};
 static const struct api_answer report_answers[] = {
     {200, JSON, "RunReportAnswer",
      "The report is on disk. A report whose sequence number was stored before changes nothing. The answer contains the "
      "requested state."},
-    PROBLEM(422, "It is no report."),
+    PROBLEM(422, "The body is not a valid report."),
     RUN_PROBLEMS};
 static const struct api_answer run_artifact_answers[] = {
-    {204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is refused."), RUN_PROBLEMS};
+    {204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is not allowed."), RUN_PROBLEMS};
 static const struct api_answer run_list_answers[] = {{200, JSON, "RunCheckpoints", "Oldest first."}, RUN_PROBLEMS};
 static const struct api_answer run_bytes_answers[] = {
-    {200, "application/octet-stream", NULL, "Its bytes, with all that training needs."},
-    PROBLEM(404, "There is none."),
+    {200, "application/octet-stream", NULL, "The bytes of the checkpoint, with the whole state of the training."},
+    PROBLEM(404, "There is no such checkpoint."),
     RUN_PROBLEMS};
 static const struct api_answer received_answers[] = {
     {200, JSON, "RunReceived",
-     "How much is there: what follows goes on behind it. seq: its number, once it is stored; else 0."},
-    PROBLEM(422, "It is not what was announced."),
+     "The number of bytes that have arrived; the next piece continues there. seq: the number of the stored checkpoint, "
+     "0 while it is incomplete."},
+    PROBLEM(422, "The bytes differ from the announced length or SHA-256."),
     RUN_PROBLEMS};
 static const struct api_answer end_answers[] = {
-    {204, NULL, NULL, "It is on disk; said again, it changes nothing."}, PROBLEM(422, "It is no end."), RUN_PROBLEMS};
+    {204, NULL, NULL, "The end is on disk. Repeating the request changes nothing."},
+    PROBLEM(422, "The body is not a valid end of a run."),
+    RUN_PROBLEMS};
 static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
 static const struct api_answer ready_answers[] = {
     {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};

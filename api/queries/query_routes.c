@@ -218,7 +218,7 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
         add_problem(list, &n, 400, "A query parameter is wrong.");
     }
     add_problem(list, &n, 404, "There is no such job, checkpoint or item, or its kind does not answer this.");
-    add_problem(list, &n, 406, "No such representation.");
+    add_problem(list, &n, 406, "The query cannot produce any of the media types in Accept.");
     add_problem(list, &n, 409, "A job has no checkpoint yet, or its model cannot answer this.");
     if (!get || merged->sample) {
         add_problem(list, &n, 422, "Inputs or parameters are invalid.");
