@@ -49,7 +49,7 @@ static const struct api_parameter audit_query[] = {
 };
 static const struct api_parameter events_query[] = {
     {PARAMETER_TEXT, "after", 0, 20, NULL,
-     "id of the event after which the stream begins (the newest one); the header Last-Event-ID takes precedence"},
+     "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID takes precedence"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter import_query[] = {
