@@ -26,7 +26,7 @@ struct query_routes {
     bool failed; /* an allocation failed: api_create() must fail */
 };
 
-/* What the methods that share a route take and produce together. */
+/* The union of what the methods that share a route accept and produce. */
 struct merged {
     const struct method_query *query; /* of the first method */
     bool inputs, edits, sample, model, bare, parameters;

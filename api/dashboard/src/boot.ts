@@ -7,7 +7,7 @@ if (id) {
   const token = sessionStorage.getItem("motifd-token"), early: Record<string, Promise<Response>> = {};
   const begin = (path: string) => {
     early[path] = fetch(path, { headers: token ? { Authorization: `Bearer ${token}` } : {} });
-    early[path].catch(() => undefined); // whoever takes it sees the fault
+    early[path].catch(() => undefined); // the reader of the promise handles the fault
   };
   begin(`/v1/jobs/${id}`);
   if (!more && FIRST_NAMES.length) begin(metricsPath(id, { names: FIRST_NAMES, points: POINTS }));

@@ -26,8 +26,9 @@ struct genes {
 
 /* Parses both files. `source`: only GFF3 features of this source count ("WormBase"); NULL: all do. Letters that stand
  * for several bases (N, R, Y, ...) become BASE_N. The caller closes `genes`; after an error it is zeroed.
- * STATUS_INVALID, naming the line: a fault of the FASTA file (fasta_parse()), a feature with fewer than nine fields, of
- * an unknown record, outside it or on the other strand, a base that would be donor and acceptor. */
+ * STATUS_INVALID, with the line in the message: the FASTA file has a fault (fasta_parse()); a feature has fewer than
+ * nine fields, names an unknown record, extends beyond the record or is on the other strand; or a base would be both a
+ * donor and an acceptor. */
 enum status genes_parse(const char *fasta, size_t fasta_size, const char *gff, size_t gff_size, const char *source,
                         struct genes *genes, struct error *err);
 /* The same from two files of at most GENES_FILE_BYTES each (else STATUS_LIMIT). STATUS_IO: a file cannot be read. */

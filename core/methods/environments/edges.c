@@ -42,14 +42,14 @@ static void name_arcs(const struct tree *tree, const bool *seen, bool merge, con
             continue;
         bool through = p != top && !seen[p] && below[p].branches == 1, first = joined && p == top && joint < 0;
         if (through)
-            a->arc[v] = a->arc[p];
+            a->edge[v] = a->edge[p];
         else if (joined && p == top && joint >= 0)
-            a->arc[v] = joint;
+            a->edge[v] = joint;
         else
-            a->arc[v] = a->count++;
-        joint = first ? a->arc[v] : joint;
+            a->edge[v] = a->count++;
+        joint = first ? a->edge[v] : joint;
         a->share[v] = first || (through && a->share[p] < 0) ? -1 : 1;
-        length[a->arc[v]]++;
+        length[a->edge[v]]++;
     }
 }
 
@@ -58,10 +58,10 @@ static enum status take_memory(int nodes, struct tree_edges *a, struct error *er
     size_t n = (size_t)nodes + 1;
     a->seen = calloc(n, sizeof *a->seen);
     a->parent = calloc(n, sizeof *a->parent);
-    a->arc = calloc(n, sizeof *a->arc);
+    a->edge = calloc(n, sizeof *a->edge);
     a->share = calloc(n, sizeof *a->share);
-    return a->seen && a->parent && a->arc && a->share ? STATUS_OK
-                                                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
+    return a->seen && a->parent && a->edge && a->share ? STATUS_OK
+                                                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
 }
 
 static enum status tree_arcs(const struct tree *tree, const bool *seen, bool merge, struct tree_edges *a,
@@ -73,7 +73,7 @@ static enum status tree_arcs(const struct tree *tree, const bool *seen, bool mer
         count_below(tree, seen, below);
         name_arcs(tree, seen, merge, below, a, length);
         for (int v = 0; v < tree->nodes; v++)
-            a->share[v] /= (real)(a->arc[v] >= 0 ? length[a->arc[v]] : 1);
+            a->share[v] /= (real)(a->edge[v] >= 0 ? length[a->edge[v]] : 1);
     }
     enum status status = below && length ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
     free(below);
@@ -91,16 +91,16 @@ enum status tree_edges_create(const struct tree *tree, const bool *seen, enum ed
         return status;
     memcpy(edges->seen, seen, (size_t)tree->nodes * sizeof *seen);
     for (int h = 0; h <= tree->nodes; h++) {
-        edges->arc[h] = -1;
+        edges->edge[h] = -1;
         edges->parent[h] = shape == EDGES_STAR ? 0 : h < tree->nodes ? tree->parent[h] : 0;
     }
     for (int v = 0; v < tree->nodes && shape == EDGES_STAR; v++) {
-        edges->arc[v + 1] = seen[v] ? edges->count++ : -1;
+        edges->edge[v + 1] = seen[v] ? edges->count++ : -1;
         edges->share[v + 1] = 1;
     }
     if (shape == EDGES_TREE)
         status = tree_arcs(tree, seen, merge, edges, err);
-    edges->heads = (struct tree_heads){tree->nodes + edges->offset, edges->parent, edges->arc, edges->share};
+    edges->heads = (struct tree_heads){tree->nodes + edges->offset, edges->parent, edges->edge, edges->share};
     return status;
 }
 
@@ -108,7 +108,7 @@ void tree_edges_close(struct tree_edges *edges)
 {
     free(edges->seen);
     free(edges->parent);
-    free(edges->arc);
+    free(edges->edge);
     free(edges->share);
     *edges = (struct tree_edges){0};
 }
@@ -117,8 +117,8 @@ void tree_edges_gather(const struct tree_edges *edges, const double *by_node, in
 {
     memset(by_edge, 0, (size_t)edges->count * (size_t)latent * sizeof *by_edge);
     for (int v = 0; v < edges->nodes; v++)
-        for (int c = 0; c < latent && edges->arc[v] >= 0; c++)
-            by_edge[(ptrdiff_t)edges->arc[v] * latent + c] +=
+        for (int c = 0; c < latent && edges->edge[v] >= 0; c++)
+            by_edge[(ptrdiff_t)edges->edge[v] * latent + c] +=
                 (edges->share[v] < 0 ? -1 : 1) * by_node[(ptrdiff_t)v * latent + c];
 }
 
@@ -135,6 +135,6 @@ void tree_edges_weights(const struct tree_edges *edges, const struct weight *bas
             mean += (double)changes->value[(ptrdiff_t)i * latent + c] / edges->count;
         for (int v = 0; v < edges->nodes; v++)
             w[(ptrdiff_t)v * latent + c] =
-                edges->seen[v] ? changes->value[(ptrdiff_t)edges->arc[v + 1] * latent + c] : (float)mean;
+                edges->seen[v] ? changes->value[(ptrdiff_t)edges->edge[v + 1] * latent + c] : (float)mean;
     }
 }

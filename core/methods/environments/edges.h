@@ -22,7 +22,7 @@ struct tree_edges {
     int offset;       /* the head of node v has the index offset + v */
     bool based;       /* the heads include w_0 */
     bool *seen;       /* [nodes] whether the node has data */
-    int *parent, *arc;
+    int *parent, *edge;
     real *share;
     struct tree_heads heads;
 };

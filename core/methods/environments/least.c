@@ -55,8 +55,8 @@ static int terms_of(const struct tree_edges *edges, int head, int k, const int *
     for (int c = 0; c < k && edges->based; c++)
         terms[count++] = (struct term){c, c, 1};
     for (int v = head; v > 0; v = edges->parent[v])
-        for (int c = 0; c < k && edges->arc[v] >= 0; c++) {
-            int at = number[edges->arc[v] * k + c];
+        for (int c = 0; c < k && edges->edge[v] >= 0; c++) {
+            int at = number[edges->edge[v] * k + c];
             if (at >= 0)
                 terms[count++] = (struct term){at, c, (double)edges->share[v]};
         }

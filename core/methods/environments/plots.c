@@ -36,10 +36,10 @@ static enum status matched(struct method_run *run, int *match, struct error *err
 
 static double found_at(const struct method_run *run, int node, int c)
 {
-    int arc = run->edges.arc[node], k = case_fit(run)->model->setup.latent;
-    return arc < 0
+    int edge = run->edges.edge[node], k = case_fit(run)->model->setup.latent;
+    return edge < 0
                ? 0
-               : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->edges.share[node];
+               : (double)case_fit(run)->model->changes->value[(ptrdiff_t)edge * k + c] * (double)run->edges.share[node];
 }
 
 /* Draws the rings first, so that discs are above them. */
@@ -64,7 +64,7 @@ static enum status write_table(const struct method_run *run, const int *match, s
     int k = case_fit(run)->model->setup.latent, p = run->test->latent;
     struct buf bytes;
     buf_init(&bytes, CHART_BYTES);
-    buf_format(&bytes, "parent,child,arc,latent,found,true\n");
+    buf_format(&bytes, "parent,child,edge,latent,found,true\n");
     for (int v = 1; v < run->tree->nodes; v++)
         for (int c = 0; c < k; c++) {
             double size = found_at(run, v, c), truth = 0;
@@ -72,7 +72,7 @@ static enum status write_table(const struct method_run *run, const int *match, s
                 truth += match[t] == c ? run->test->changes[(ptrdiff_t)v * p + t] : 0;
             if (size != 0 || truth != 0)
                 buf_format(&bytes, "%s,%s,%d,%d,%.9g,%.9g\n", run->tree->names[run->tree->parent[v]],
-                           run->tree->names[v], run->edges.arc[v], c, size, truth);
+                           run->tree->names[v], run->edges.edge[v], c, size, truth);
         }
     enum status status = bytes.failed ? no_memory(err) : STATUS_OK;
     if (!status)

@@ -115,14 +115,14 @@ static void write_changes(const struct method_run *run, const struct column_link
     int k = case_fit(run)->model->setup.latent;
     sink_begin_list(out, "changes");
     for (int v = 1; run->edges.shape == EDGES_TREE && v < run->tree->nodes; v++)
-        for (int c = 0; c < k && run->edges.arc[v] >= 0; c++) {
-            double size = (double)w->value[(ptrdiff_t)run->edges.arc[v] * k + c];
+        for (int c = 0; c < k && run->edges.edge[v] >= 0; c++) {
+            double size = (double)w->value[(ptrdiff_t)run->edges.edge[v] * k + c];
             if (fabs(size) <= run->own.found_above)
                 continue;
             sink_begin_object(out, NULL);
             sink_text(out, "parent", run->tree->names[run->tree->parent[v]]);
             sink_text(out, "child", run->tree->names[v]);
-            sink_integer(out, "arc", run->edges.arc[v]);
+            sink_integer(out, "edge", run->edges.edge[v]);
             sink_integer(out, "latent", c);
             if (links && links[(ptrdiff_t)c * COLUMNS_SHOWN].column >= 0)
                 sink_text(out, "column", run->names[links[(ptrdiff_t)c * COLUMNS_SHOWN].column]);

@@ -34,8 +34,8 @@ static double middle_nonzeros(const struct pathways_config *c, const struct path
     return fmax(1, 0.8 * stripe * s->width / fmin(s->width, 2 * s->extent_w - 1));
 }
 
-/* Costs are in operations at 20 GFLOPS, the speed of the axpy kernel; measured weights convert other work to that unit.
- */
+/* All costs are counted in operations of the axpy kernel, which runs at 20 GFLOPS. Measured weights convert other work
+ * to this unit. */
 static const double PACE = 20;
 
 /* Cost of a code that passes pursuit, threshold or top-k layer by layer. */

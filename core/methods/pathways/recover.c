@@ -35,7 +35,7 @@ static const struct config_field fields[] = {
 };
 const struct config_table recover_options_table = CONFIG_TABLE(fields, struct recover_options);
 
-/* Everything of one question; all memory is the arena's but for the dictionaries. */
+/* The state of one recovery. All memory except the dictionaries is in the arena. */
 struct recovery {
     const struct method_recovery *request;
     const struct recover_options *options;
@@ -43,13 +43,14 @@ struct recovery {
     struct dictionary dictionary[RECOVER_LAYERS];
     int layers, opened;
     float *signal;
-    float *truth[RECOVER_LAYERS];        /* maps of the codes that bounds are about */
+    float
+        *truth[RECOVER_LAYERS]; /* maps of the codes for which bounds are computed: the true ones or the fitted ones */
     struct spikes found[RECOVER_LAYERS]; /* what the decoder found */
     uint32_t *signs[RECOVER_LAYERS];
     float *map, *scratch;
-    struct spikes sparse; /* a map's non-zeros on the way down */
+    struct spikes sparse; /* the non-zeros of a map while the signal is computed from the deepest code */
     double *sums;
-    double zeta; /* patch norm of the noise that bounds reckon with */
+    double zeta; /* patch norm of the noise for which bounds are computed */
     bool known;  /* the code was given */
 };
 
@@ -103,7 +104,7 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
     return STATUS_OK;
 }
 
-/* From the layout of convolutions to that of dictionaries. */
+/* Creates the dictionary of a layer: converts the filters from the layout of convolutions to that of dictionaries. */
 static enum status make_dictionary(struct recovery *r, size_t l, struct error *err)
 {
     const struct method_recovery *q = r->request;
@@ -181,7 +182,8 @@ static bool minus(const uint32_t *signs, size_t at)
     return signs[at / 32] >> (at % 32) & 1;
 }
 
-/* r->sparse = D (map's non-zeros). Entries that are only the rounding of sums that cancel become zero in the map. */
+/* Writes D times the non-zeros of the map to r->sparse. Tiny entries are rounding errors of sums that cancel; they
+ * become zero in the map. */
 static void gather_signed(struct recovery *r, int l, float *map)
 {
     size_t count = dictionary_code_size(&r->dictionary[l]);
@@ -199,7 +201,7 @@ static void gather_signed(struct recovery *r, int l, float *map)
     }
 }
 
-/* truth[layers - 1] down to truth[0], and the observation it makes to `signal`. */
+/* Computes truth[layers - 2] to truth[0] from truth[layers - 1], and the signal that they generate. */
 static void encode(struct recovery *r, float *signal)
 {
     for (int l = r->layers - 1; l >= 0; l--) {
@@ -292,7 +294,8 @@ static enum status decode(struct recovery *r, struct error *err)
 
 /* ---- a code for the signal ------------------------------------------------------------------------ */
 
-/* truth[l] = the transposes up to layer l of `signal`, without thresholds. */
+/* Applies the transposed dictionaries of the layers 1 to l + 1 to the signal, without thresholds, and writes the result
+ * to truth[l], for every l. */
 static void analyse_through(struct recovery *r, const float *signal)
 {
     for (int l = 0; l < r->layers; l++) {
@@ -302,7 +305,7 @@ static void analyse_through(struct recovery *r, const float *signal)
     }
 }
 
-/* truth[layers - 1] = the deepest code with the values x on the support that was found. */
+/* Writes to truth[layers - 1] the deepest code: x on the support that the decoder found, 0 elsewhere. */
 static void place_fit(struct recovery *r, const double *x)
 {
     int deepest = r->layers - 1;
@@ -312,7 +315,7 @@ static void place_fit(struct recovery *r, const double *x)
         r->truth[deepest][support->at[i]] = (float)x[i];
 }
 
-/* out = E^T E x on the deepest support: down with truth[], up with the plain transposes. */
+/* Computes out = E^T E x on the deepest support, where E maps the deepest code to the signal. */
 static void normal_product(struct recovery *r, const double *x, double *out, float *signal)
 {
     const struct spikes *support = &r->found[r->layers - 1];
@@ -323,8 +326,8 @@ static void normal_product(struct recovery *r, const double *x, double *out, flo
         out[i] = (double)r->truth[r->layers - 1][support->at[i]];
 }
 
-/* Conjugate gradients for E^T E x = E^T signal from x = 0. Leaves the codes of the fit in truth[] and the patch norm of
- * what is left in zeta. */
+/* Solves E^T E x = E^T signal by conjugate gradients, starting at x = 0. Writes the codes of the fit to truth[], and
+ * the patch norm of the residual to zeta. */
 static enum status fit_code(struct recovery *r, struct error *err)
 {
     enum { ROUNDS = 20 };
@@ -438,7 +441,8 @@ static void write_answer(const struct recovery *r, const struct layer_guarantee 
     bool agrees = true;
     for (int l = 0; l < r->layers; l++)
         agrees = agrees && layer_agrees(r, l);
-    /* Bounds are of top-k; and of a fitted code they speak only where it explains what was found. */
+    /* The bounds hold for the decoder top-k only, and for a fitted code only if its supports are those that were found.
+     */
     bool applies = r->options->decoder == DECODER_TOP_K && (r->known || agrees);
     const char *guarantee = !applies               ? "none"
                             : v.uniform            ? "uniform"

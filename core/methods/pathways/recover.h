@@ -1,4 +1,5 @@
-/* Recovers the activation pathway of one signal in a given stack of convolutions, and says what guarantee covers it.
+/* Recovers the activation pathway of one signal in a given stack of convolutions, and reports which guarantee holds for
+ * it.
  *
  * The convolutions are taken as analyses: layer l's dictionary has their filters, scaled to unit norm, as columns. A
  * pathway is found by the forward pass with thresholds (or by layered basis pursuit). Where the code that made the

@@ -1,4 +1,4 @@
-// Environments: the tree with the changes that were found on its arcs, and the baselines beside each other.
+// Environments: the tree with the changes that were found on its edges, and the baselines beside each other.
 import { useMemo, useState } from "preact/hooks";
 import type { Job } from "../api";
 import { nameOf, number } from "../format";
@@ -51,7 +51,7 @@ function TreePicture({ changes, latent }: { changes: Change[]; latent: number | 
   };
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Tree of environments">
-      <svg class="tree" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={`Tree of ${tree.leaves} environments with the changes found on its arcs; the table below lists them`}>
+      <svg class="tree" viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={`Tree of ${tree.leaves} environments with the changes found on its edges; the table below lists them`}>
         {tree.nodes.flatMap((n) => n.children.map((c) => <path key={c.name} d={`M${x(n)} ${y(n)} V${y(c)} H${x(c)}`} />))}
         {tree.nodes.flatMap((n) => n.children.map((c) => <g key={c.name}>{marks(n, c)}</g>))}
         {tree.nodes.map((n) => <g key={n.name}><circle class="node" cx={x(n)} cy={y(n)} r={2.5} />{n.children.length === 0 && <text x={x(n) + 7} y={y(n) + 4}>{n.name}</text>}</g>)}

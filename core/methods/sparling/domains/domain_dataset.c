@@ -293,7 +293,7 @@ static void measure(struct domain_state *s)
     bool plain = low >= 0 && high <= 1;
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
     s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
-    /* In pictures, the rarer end of the range is ink. */
+    /* In pictures, ink is the end of the range (black or white) that fewer pixels are near. */
     s->low = s->spectrum
                  ? SHOWN_FROM
                  : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;

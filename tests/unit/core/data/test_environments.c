@@ -109,22 +109,22 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     /* an unrooted binary tree with 4 leaves has 2 * 4 - 3 edges */
     open_edges(tree, "abcd", EDGES_TREE, true, &edges);
     assert_int_equal(edges.count, 5);
-    assert_int_equal(edges.arc[p], edges.arc[q]);
+    assert_int_equal(edges.edge[p], edges.edge[q]);
     assert_true(edges.share[p] + edges.share[q] == 0 && edges.share[q] == 0.5F);
     const double by_node[7] = {0, 1, 10, 100, 1000, 10000, 100000};
     double by_edge[5], truth[7] = {0};
     for (int v = 1; v < 7; v++)
         truth[v] = by_node[v];
     tree_edges_gather(&edges, truth, 1, by_edge);
-    assert_true(by_edge[edges.arc[q]] == truth[q] - truth[p] && by_edge[edges.arc[d]] == truth[d]);
+    assert_true(by_edge[edges.edge[q]] == truth[q] - truth[p] && by_edge[edges.edge[d]] == truth[d]);
     tree_edges_close(&edges);
     open_edges(tree, "abc", EDGES_TREE, true, &edges); /* node d has no data; its parent is on the path to c */
     assert_int_equal(edges.count, 3);
-    assert_true(edges.arc[d] == -1 && edges.arc[c] == edges.arc[q] && edges.arc[q] == edges.arc[p]);
+    assert_true(edges.edge[d] == -1 && edges.edge[c] == edges.edge[q] && edges.edge[q] == edges.edge[p]);
     assert_true(fabsf(edges.share[c] - 1 / 3.0F) < 1e-6F && fabsf(edges.share[p] + 1 / 3.0F) < 1e-6F);
     tree_edges_close(&edges);
     open_edges(tree, "ab", EDGES_TREE, true, &edges); /* data cannot distinguish the root from p */
-    assert_true(edges.count == 1 && edges.arc[p] == -1 && edges.arc[a] == edges.arc[b] && edges.arc[q] == -1);
+    assert_true(edges.count == 1 && edges.edge[p] == -1 && edges.edge[a] == edges.edge[b] && edges.edge[q] == -1);
     tree_edges_close(&edges);
     open_edges(tree, "abc", EDGES_STAR, true, &edges);
     assert_true(edges.count == 3 && !edges.based && edges.offset == 1);

@@ -242,7 +242,8 @@ static void samples_of_odd_length_end_the_file(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* Compares with the sum over all input samples, weighted by the window, at positions of random rates. */
+/* For random pairs of rates, compares output samples with the definition: the sum of all input samples, each multiplied
+ * by the windowed sinc. */
 static void resampling_is_the_windowed_sinc(void **state)
 {
     static const int pairs[][2] = {{48000, 8000}, {22050, 8000}, {8000, 11025}, {7, 5}, {5, 7}, {8000, 8000}};

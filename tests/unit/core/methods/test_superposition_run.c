@@ -120,8 +120,8 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             run->samples = 4096;
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
-                /* the rule `blocks` needs more than two windows; the rule `windows` stops at whole windows, after two
-                 * at the earliest */
+                /* the rule `blocks` may stop after more than two windows, the rule `windows` only at the end of a
+                 * window */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)

@@ -30,11 +30,11 @@ static struct box box_of(int symbol, int row, int col)
     return (struct box){symbol, row - 2, row + 3, col - 2, col + 3, row, col};
 }
 
-/* One picture whose counts are done by hand (boxes are 5 x 5, windows 11 x 11):
- *   A symbol 0 at (6, 6):   channel 2 with 1.0 and channel 0 with 0.5 inside the box
- *   B symbol 1 at (6, 9):   overlaps A; the motif at (6, 8) is in both and belongs to A in BOXES
- *   C symbol 2 at (18, 20): nothing in the box, but channel 1 at (18, 24) in the window
- *   and channel 3 at (0, 29), far from everything. */
+/* One picture whose errors are counted by hand. Boxes are 5 x 5 and windows 11 x 11.
+ *   A  symbol 0 at (6, 6): its box contains a motif of channel 2 with value 1.0 and one of channel 0 with 0.5.
+ *   B  symbol 1 at (6, 9): its box overlaps A's. The motif at (6, 8) is in both; in the form BOXES it belongs to A.
+ *   C  symbol 2 at (18, 20): its box contains no motif, its window contains one of channel 1 at (18, 24).
+ * One more motif, of channel 3 at (0, 29), is in no box and no window. */
 static const struct box by_hand_boxes[] = {{0, 4, 9, 4, 9, 6, 6}, {1, 4, 9, 7, 12, 6, 9}, {2, 16, 21, 18, 23, 18, 20}};
 static const struct motif by_hand[] = {
     {6, 6, 0, 0.5F}, {18, 24, 1, 0.7F}, {6, 8, 2, 1.0F}, {0, 29, 3, 0.1F}, {5, 5, 3, 0.0F},
