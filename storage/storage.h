@@ -49,7 +49,7 @@ enum storage_durability {
 };
 
 struct storage_options {   /* zero selects the default everywhere; `path` is required */
-    const char *path;      /* of the database file, which is created if missing */
+    const char *path;      /* path of the database file, which is created if missing */
     int readers;           /* number of read-only connections; 0: 4 */
     int busy_ms;           /* milliseconds to wait for a lock of another program; 0: 5000 */
     int64_t queue_limit;   /* upper limit of queued jobs; 0: no limit */
@@ -158,7 +158,7 @@ struct storage_submit {
     const char *owner;       /* NULL is the same as "" */
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
     const char *key;         /* idempotency key, one of the owner's; NULL: none */
-    uint8_t fingerprint[32]; /* of the request; only used with a key */
+    uint8_t fingerprint[32]; /* hash of the request; only used with a key */
 };
 
 enum storage_submit_outcome {
@@ -430,7 +430,7 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
 struct storage_token {
-    uint8_t hash[32]; /* of the secret, which is never stored */
+    uint8_t hash[32]; /* hash of the secret, which is never stored */
     char name[64];    /* unique among the tokens that are neither revoked nor expired */
     int scope;        /* the caller defines its meaning */
     int64_t created_at;

@@ -31,7 +31,7 @@ struct ctl {
 
 struct command {
     const char *name;
-    const char *arguments; /* after the name in the usage line: "JOB [--name NAME]" */
+    const char *arguments; /* what follows the command's name in the usage line: "JOB [--name NAME]" */
     const char *summary;   /* one line for the overview */
     const char *text;      /* what the command does and when to use it, for its help */
     const char *example;   /* command lines, indented by two spaces */

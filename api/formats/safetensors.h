@@ -51,7 +51,7 @@ struct safetensors_content {
     cJSON *head;                        /* owns the names of tensors */
     const cJSON *notes;                 /* the object __metadata__, whose values are texts; NULL: none */
     const unsigned char *data;          /* borrowed */
-    struct safetensors_tensor *tensors; /* in the order of their data, which has no gaps */
+    struct safetensors_tensor *tensors; /* tensors in the order of their data, which has no gaps */
     size_t count;
 };
 /* Parses a file in memory, which must outlive the content and may be hostile. STATUS_INVALID: err->pointer leads to the

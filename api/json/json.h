@@ -18,9 +18,10 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
-#define JSON_DEPTH 32                   /* nesting depth of objects and lists */
-#define JSON_MEMBERS 1024               /* of one object; the head of a safetensors file has one per tensor */
-#define JSON_VALUES (1u << 20)          /* of one text; limits the tree to about 80 MiB */
+#define JSON_DEPTH 32 /* nesting depth of objects and lists */
+/* maximum number of members of one object; the head of a safetensors file has one member per tensor */
+#define JSON_MEMBERS 1024
+#define JSON_VALUES (1u << 20)          /* maximum number of values in one text; limits the tree to about 80 MiB */
 #define JSON_INTEGER 9007199254740991.0 /* 2^53 - 1 */
 
 /* Checks a text. STATUS_CORRUPT: not JSON (the message contains line and column); STATUS_INVALID: a value that cannot

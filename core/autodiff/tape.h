@@ -54,9 +54,9 @@ struct tensor {
     real *data;
     real *grad;             /* NULL until the backward pass reaches it */
     size_t count;           /* numbers in `data`, halo and padding included */
-    double *moments;        /* of a convolution's result: the moments of each piece, [2][padded channels]; else NULL */
+    double *moments;        /* for a convolution's result: the moments of each piece, [2][padded channels]; else NULL */
     int moment_pieces;      /* lower limit of the number of pieces of the map (map_split) */
-    struct norm_sums *norm; /* of a batch norm's result: the sums that its backward pass needs */
+    struct norm_sums *norm; /* for a batch norm's result: the sums that its backward pass needs */
     /* Result of a threshold: the positions that are not zero; NULL if they are too many for a list. The threshold
      * discards gradients at other positions. */
     struct region *active;

@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 
 struct option_spec {
-    const char *name;    /* "preset"; the table ends with a NULL name */
+    const char *name;    /* long name without dashes, such as "preset"; the table ends with a NULL name */
     const char *value;   /* placeholder of the value in the help, "NAME"; NULL: the option takes no value */
     const char *meaning; /* one line */
 };

@@ -33,7 +33,7 @@ struct chart_axis {
 enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE_POINTS };
 
 struct chart_series {
-    const char *name;         /* in the legend and the CSV */
+    const char *name;         /* name in the legend and in the CSV */
     enum chart_mark mark;     /* points of different series have different shapes */
     int colour;               /* index of chart_colour(); -1: the number of the series in its panel */
     const double *x, *y;      /* [count] */

@@ -296,7 +296,7 @@ struct arc_row {
     int32_t sample, feature; /* sample: for the caller's use */
 };
 struct arc_call {
-    int count, width; /* count: of rows; width: of p, bias and heads */
+    int count, width; /* count: number of rows; width: length of p, bias and each head */
     const struct arc_row *rows;
     const real *p[2], *bias, *heads;      /* heads: [features][width] */
     real *values;                         /* [count] */

@@ -50,8 +50,9 @@ struct method_metric {
 struct method_chart {
     const char *title;
     const char *metrics[METHOD_CHART_METRICS]; /* names among the method's metrics; unused ones are NULL */
-    const char *targets[METHOD_CHART_METRICS]; /* those of `metrics` that are goals: dashed steps; unused ones NULL */
-    const char *format; /* of values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
+    /* those of `metrics` that are goals, drawn as dashed steps; unused ones are NULL */
+    const char *targets[METHOD_CHART_METRICS];
+    const char *format; /* unit of the values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
     bool log;           /* the vertical axis is logarithmic */
     bool stages;        /* bands show the stages of an annealing: the runs of equal values of the metric "density" */
 };
@@ -135,7 +136,7 @@ struct method_computation {
     const char *name;
     const char *meaning;                /* one line */
     const struct config_table *options; /* member "config" of the body */
-    const char *schema;                 /* of the answer; among the method's schemas; NULL: any object */
+    const char *schema;                 /* schema of the answer, one of the method's schemas; NULL: any object */
     /* Writes the members of an object that the caller has opened. STATUS_INVALID with a pointer into the request
      * ("/layers/1/filters", "/signal", "/code/3", "/nonzeros/0"). */
     enum status (*compute)(const struct method_recovery *request, const struct sink *out, struct error *err);
@@ -158,8 +159,8 @@ struct method_estimate {
     double flops_per_sample; /* of training: forward and backward */
     int64_t memory_bytes;    /* peak of a run */
     int64_t checkpoint_bytes;
-    int64_t samples; /* that training is likely to take, no more than the cap */
-    double gflops;   /* of a thread at this work where that is known to differ from training; 0: as training */
+    int64_t samples; /* number of samples that training is likely to take, no more than the limit */
+    double gflops;   /* speed of a thread at this work, if it is known to differ from training; 0: as in training */
 };
 
 /* The checkpoints of the job that a run belongs to, newest last. */
@@ -198,13 +199,13 @@ struct method_env {
 struct method_progress {
     int64_t step;    /* optimiser updates */
     int64_t samples; /* samples seen */
-    double fraction; /* of all the work, 0..1, the method's best guess */
+    double fraction; /* done share of all the work, 0..1, as the method estimates it */
     double density, target_accuracy, accuracy;
     double eta_samples; /* samples still to be seen by its best guess */
     const char *stage;  /* "training", "evaluating", ... static text */
 };
 
-/* What a step asks of its executor. */
+/* What a step requests from its executor. */
 enum method_request {
     METHOD_CONTINUE,   /* nothing: call step() again */
     METHOD_CHECKPOINT, /* save() now; a regular checkpoint */
@@ -238,7 +239,9 @@ struct method_input {
     int64_t dim[4];
     const float *values;
     const struct method_edit
-        *edits; /* TAKES_EDITS: borrowed; they apply to the same state, so no edit sees the effect of another */
+        /* with TAKES_EDITS: the changes, borrowed; all of them apply to the same state, so no change sees the effect
+         * of another */
+        *edits;
     size_t edit_count;
     bool keep_maximal; /* before the edits: motifs near a stronger motif are removed */
 };
@@ -256,7 +259,7 @@ struct method_recovery {
     const struct kernels *kernels;
     const struct method_convolution *layers; /* the first one is applied to the signal */
     size_t layer_count;
-    int rank; /* of the signal: 1 or 2 */
+    int rank; /* dimensions of the signal: 1 or 2 */
     int64_t dim[2];
     const float *signal; /* row-major; NULL: `code` is given instead */
     /* Non-zeros of the deepest code: position (row, column; row 0 in one dimension), filter, value. */
@@ -278,9 +281,9 @@ struct method {
     size_t preset_count;
     const struct method_metric *metrics;
     size_t metric_count;
-    const struct method_chart *charts; /* in the order of the page; NULL: the page draws one for each metric */
+    const struct method_chart *charts; /* charts in the order of the page; NULL: the page draws one for each metric */
     size_t chart_count;
-    const struct method_panel *panels; /* in the order of the page */
+    const struct method_panel *panels; /* panels in the order of the page */
     size_t panel_count;
     const struct method_query *queries;
     size_t query_count;

@@ -17,7 +17,7 @@ struct shuffled_sequence {
 };
 
 struct shuffled_errors {
-    struct bootstrap fpe, fne, ce, ce_majority; /* means over the shuffles, with 95 % intervals */
+    struct bootstrap fpe, fne, ce, ce_majority; /* means of the errors over the shuffles, with 95 % intervals */
 };
 
 /* Symbols from `folded` on count as "none" (motif_errors_fold()); folded == symbols folds none. shuffles >= 1.

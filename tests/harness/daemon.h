@@ -11,7 +11,7 @@ struct daemon_process {
     char folder[64]; /* the daemon's own folder, with database and log */
     char db[96], log[96];
     pid_t pid; /* 0: the daemon does not run */
-    int out;   /* its standard output during the start */
+    int out;   /* what the daemon printed on its standard output during the start */
     int port;
     char url[64]; /* http://127.0.0.1:PORT, or https:// */
 };

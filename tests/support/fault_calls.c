@@ -17,7 +17,7 @@
 
 static struct fault_count places = FAULT_COUNT;
 static atomic_int failure;
-static _Atomic(const char *) name; /* of the first call that failed */
+static _Atomic(const char *) name; /* name of the first call that failed */
 
 void fault_call_after(int left, int code, bool forever)
 {

@@ -10,7 +10,7 @@ enum { HOUR = 3600 * 1000 };
 #define DAY ((int64_t)24 * HOUR)
 
 static struct daemon_process served;
-static volatile int64_t *offset; /* of the daemon's wall clock, in ms */
+static volatile int64_t *offset; /* offset of the daemon's wall clock, in ms */
 
 static int setup(void **state)
 {

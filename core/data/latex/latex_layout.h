@@ -34,7 +34,7 @@ struct latex_mark {
 
 /* Marks in the order of their tokens; a bar precedes its numerator. */
 struct latex_layout {
-    double width, height, depth; /* of TeX's box around the formula; ink may extend beyond it */
+    double width, height, depth; /* size of TeX's box around the formula; ink may extend beyond it */
     int count;
     struct latex_mark marks[LATEX_MAX_TOKENS];
 };

@@ -33,7 +33,8 @@ struct splicing_planted {
     struct affinity_set motifs;     /* proteins, then 3P, then 5P */
     struct splicing_effect *effect; /* [proteins] */
     int cores;                      /* 2; 0: proteins only */
-    int core_site[2];               /* of 3P and 5P: bases from the middle of the core to the site */
+    /* for the cores 3P and 5P: number of bases from the middle of the core to the site */
+    int core_site[2];
 };
 
 /* Creates a domain with small built-in models, `proteins` in [2, 8]. The caller may change its sizes and calls

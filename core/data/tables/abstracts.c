@@ -216,7 +216,8 @@ void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WO
         }
 }
 
-/* A plural is counted as the first of its singulars that occurs. */
+/* Finds the singular of each word. A word with several possible singulars is counted as the first that occurs in the
+ * data. */
 static void find_plurals(struct corpus *c)
 {
     for (int i = 0; i < c->word_count; i++) {

@@ -27,7 +27,7 @@ struct outcome {
         changes_right;
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
     double train_loss, updates, samples;
-    double objective, worst_objective, restart; /* of the best restart and of the worst; number of the best */
+    double objective, worst_objective, restart; /* objective of the best and of the worst restart; number of the best */
 };
 enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");

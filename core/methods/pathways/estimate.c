@@ -55,7 +55,7 @@ static double whole_cost(const struct pathways_case *p, double nonzeros)
     return cost;
 }
 
-/* Operations of a trial; `bounds`, `attacks`: of the work that is done once for a code. */
+/* Operations of a trial. *bounds and *attacks: operations of the work that is done once for each code. */
 static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds,
                          double *attacks)
 {

@@ -32,7 +32,7 @@ struct method_run {
     struct pathways_case plan[PATHWAYS_CASES];
     int64_t cases;
 
-    float *filters[PATHWAYS_DEPTH]; /* of the first case: the run's weights */
+    float *filters[PATHWAYS_DEPTH]; /* filters of the first case: the run's weights */
     float side;                     /* side of dirac-hadamard, which has no filters */
 
     /* the current case; opened when it is first needed */

@@ -31,7 +31,7 @@ struct trial_request {
     uint64_t seed;
     int64_t nonzeros; /* of the deepest code */
     int64_t number;   /* number of the code */
-    int draws;        /* of D; all-plus and adversarial signs take one */
+    int draws;        /* number of draws of D; all-plus and adversarial signs take one */
     bool pilot;       /* use other random numbers than the measurement */
     bool bounds;      /* compute the guarantees of the first draw's codes */
     double delta;

@@ -19,7 +19,7 @@ enum case_sweep_phase { CASE_SWEEP_TRAIN, CASE_SWEEP_EVALUATE, CASE_SWEEP_DONE }
 
 /* A number of the run that checkpoints contain: an int64_t or a double in its struct. */
 struct case_sweep_number {
-    const char *name; /* of the entry in a checkpoint */
+    const char *name; /* name of the entry in a checkpoint */
     enum case_sweep_kind {
         CASE_SWEEP_INTEGER,
         CASE_SWEEP_REAL,
@@ -76,7 +76,7 @@ struct case_sweep {
     int opened; /* the open case; -1: none */
     /* Saved. */
     int64_t phase, at;
-    int64_t seen, work;                                 /* of the current case: samples; updates */
+    int64_t seen, work;                                 /* progress of the current case: samples and updates */
     int64_t alone, evaluation_seed, evaluation_samples; /* alone: 1 for an evaluation job */
     double loss_sum;                                    /* since the last point of the series "loss" */
     /* Hash of the data set that the run reads: now, and when the model was trained. */

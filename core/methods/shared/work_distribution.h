@@ -32,7 +32,7 @@ struct work_item {
     double stage, training; /* number of its stage (distribution_table.stage); 1: it may request checkpoints */
     double work, seen;      /* updates; samples */
     double fraction, left;  /* share of its work that is done; samples still to be seen, NaN if unknown */
-    double weight;          /* its share of all the work, in any unit */
+    double weight;          /* the item's share of all the work, in any unit */
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };

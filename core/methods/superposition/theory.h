@@ -44,9 +44,10 @@ double theory_oracle(double p, double sigma);
 double theory_oracle_printed(double p, double sigma);
 /* The limit for r -> 0 as printed in the paper: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
-/* Not in the paper: features in antipodal pairs, two to a dimension, and the others alone. The model reads a feature
- * without error unless both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below.
- * Its interference is not Gaussian, so the bounds above do not hold for it. */
+/* Loss of a model that the paper does not contain: pairs of features share a dimension with opposite signs, and each of
+ * the other features has a dimension of its own. The model makes an error only if both features of a pair are on: the
+ * loss is 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN for smaller r. The interference of this model
+ * is not Gaussian, so the bounds above do not hold for it. */
 double theory_pairs(double p, double r);
 
 /* The upper bound of eqs. (11) to (13), exact: a = 1 and an offset of -sigma sqrt(2 ln(1/p)). */

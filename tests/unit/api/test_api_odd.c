@@ -380,7 +380,7 @@ static void recoveries(void **state)
         assert_fault(f, pointers[i], "");
     }
     char id[STORAGE_ID];
-    store(f, "pathways", true, id); /* of a kind that has models, but without convolutions */
+    store(f, "pathways", true, id); /* this job has a model, but a model without convolutions */
     (void)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]}", id);
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
     assert_fault(f, "/job", "no convolutions");

@@ -235,9 +235,10 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
         {.row = 3, .column = 0, .channel = 8, .value = 5, .maximal = false},
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
-    assert_string_equal(text(),
-                        "    3\n"
-                        "74@  \n"); /* of two weak motifs the stronger; a maximal motif before a stronger weak one */
+    assert_string_equal(text(), "    3\n"
+                                /* of two weak motifs, the stronger is drawn; a maximal motif is drawn instead of a
+                                 * stronger weak one */
+                                "74@  \n");
 }
 
 static void a_coloured_map_uses_half_blocks(void **state)

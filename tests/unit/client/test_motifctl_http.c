@@ -453,7 +453,8 @@ static void a_broken_download_goes_on_where_it_stopped(void **state)
     assert_false(file_exists("w.safetensors.part") || file_exists("w.safetensors.part.etag"));
 }
 
-/* Otherwise a killed run would leave a part that no later run can use. */
+/* The file that names the ETag exists before the part does. Otherwise a killed run would leave a part that no later run
+ * can use. */
 static void a_part_is_known_while_it_grows(void **state)
 {
     awaited = "k.part.etag";

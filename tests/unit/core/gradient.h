@@ -15,7 +15,7 @@ struct probe_input {
     size_t count;
     bool map;
     int rows, cols;
-    struct map_shape shape; /* of a map, whose value and grad are planes */
+    struct map_shape shape; /* shape of a map, whose value and grad are planes */
     struct tensor *tensor;
 };
 

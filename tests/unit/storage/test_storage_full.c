@@ -87,7 +87,7 @@ static void points_wait_for_disk_space_in_order(void **state)
     add(f, one, 0, 10);
     OK(storage_flush(f->storage, &f->err));
     set_full(true);
-    for (int i = 1; i <= 5; i++) { /* of two jobs, so that some batches are merged and some are not */
+    for (int i = 1; i <= 5; i++) { /* points of two jobs, so that some batches can be merged and others cannot */
         add(f, one, 10 * i, 10);
         add(f, two, 10 * (i - 1), 10);
         REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));

@@ -44,7 +44,7 @@ struct sparling_config;
 
 /* Sizes that follow from a configuration, without opening the domain. */
 struct domain_shape {
-    int channels, rows, cols; /* of an input: planes [channels][rows][cols]; rows 1: a sequence */
+    int channels, rows, cols; /* shape of an input: planes [channels][rows][cols]; with one row it is a sequence */
     int symbols;              /* kinds of symbols in boxes, numbered from 0; at most 4096 */
     int tokens;               /* kinds of tokens in labels, numbered from 0 */
     int longest;              /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the columns */
@@ -71,7 +71,7 @@ struct domain_request {
 
 /* The truth about a sample. The caller owns the arrays, whose sizes follow from the shape. */
 struct domain_truth {
-    int length;     /* of the label, at least 0 */
+    int length;     /* length of the label, at least 0 */
     int32_t *label; /* [longest] */
     int boxes;
     struct box *box; /* [boxes] */
@@ -108,7 +108,8 @@ struct domain {
     enum status (*open)(const struct sparling_config *config, const char *data, struct domain_state **state,
                         struct error *err);
     void (*close)(struct domain_state *state); /* NULL is fine */
-    /* Hash of the data set behind the samples; a checkpoint continues only with the same. NULL: no data set. */
+    /* Hash of the data set behind the samples. A run continues from a checkpoint only if the hash is the same. NULL:
+     * the domain has no data set. */
     enum status (*digest)(const struct domain_state *state, unsigned char digest[HASH_BYTES], struct error *err);
 
     /* Draws a sample. planes: [channels][rows][cols]. truth may be NULL. */
@@ -141,7 +142,7 @@ struct domain {
 
 /* The domain that the field `domain` of a configuration selects. */
 const struct domain *domain_of(const struct sparling_config *config);
-const struct domain *const *domains_all(size_t *count); /* in the order of the field's choices */
+const struct domain *const *domains_all(size_t *count); /* domains in the order of the field's choices */
 struct domain_shape domain_shape(const struct sparling_config *config);
 /* Values in an input; positions in a map. */
 size_t domain_inputs(const struct domain_shape *shape);

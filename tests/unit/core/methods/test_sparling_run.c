@@ -87,7 +87,7 @@ struct outcome {
     char hash[65];
     struct evaluation_row row[EVALUATION_MAX];
     int64_t rows, steps, updates, confusion[25];
-    struct hash series; /* of all metrics except the speed */
+    struct hash series; /* hash of all metrics except the speed */
     unsigned char digest[HASH_BYTES];
     double accuracy;      /* best seen */
     double reinitialised; /* reinitialised channels */
