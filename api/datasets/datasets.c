@@ -409,6 +409,14 @@ void datasets_list(struct exchange *x)
     sink_end_list(x->out);
     sink_integer(x->out, "bytes", bytes);
     sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
+    sink_begin_list(x->out, "endings");
+    for (const struct collection_ending *e = collection_endings; e->ending != NULL; e++) {
+        sink_begin_object(x->out, NULL);
+        sink_text(x->out, "ending", e->ending);
+        sink_text(x->out, "format", e->format);
+        sink_end_object(x->out);
+    }
+    sink_end_list(x->out);
     sink_end_object(x->out);
     respond_json(x, 200);
 }

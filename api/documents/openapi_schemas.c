@@ -19,7 +19,8 @@ const struct openapi_schema openapi_schemas[] = {
      "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer",
      NULL, false},
-    {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer", NULL, false},
+    {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer, endings [FileEnding]", NULL, false},
+    {"FileEnding", "ending text, format text", NULL, false},
     {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
      NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},

@@ -146,8 +146,8 @@ await report.test("the motif explorer shows a sample and an upload, and applies 
   await page.locator("input[type=file]").setInputFiles({ name: "one.png", mimeType: "image/png", buffer: Buffer.from(picture, "base64") });
   await page.getByRole("heading", { name: "one.png" }).waitFor();
   await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
-  await page.getByRole("button", { name: "Change" }).click();
-  await page.getByText("Read after:").waitFor();
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Prediction after:").waitFor();
   await page.locator(".chips button").first().click();
   await page.getByRole("heading", { name: /^Channel 0/ }).waitFor();
   await page.getByText(/in \d+ inputs/).waitFor({ timeout: 20000 });
@@ -175,7 +175,7 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   const put = (text) => page.locator("input[type=file]").setInputFiles({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");
   await show(page, "#/data");
-  await page.getByText("Nothing here yet").waitFor();
+  await page.getByText("No data sets yet").waitFor();
   await put(`one,two,label\n1,oops,a\n`);
   await page.getByText("'oops' is not a number").waitFor();
   browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser reports the refusal
@@ -183,8 +183,8 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   await page.getByRole("heading", { name: "mine" }).waitFor();
   await page.waitForFunction(() => document.querySelector("img.preview")?.naturalWidth > 0);
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("button", { name: "Delete for good" }).click();
-  await page.getByText("Nothing here yet").waitFor();
+  await page.getByRole("button", { name: "Delete permanently" }).click();
+  await page.getByText("No data sets yet").waitFor();
   await put(`one,two,label\n${rows}`); // the screenshots below show this data set
   await page.getByRole("heading", { name: "mine" }).waitFor();
 });
@@ -241,8 +241,8 @@ await report.test("the page asks for a token that the daemon requires", async ()
   await view.goto(guarded.url);
   for (const token of ["not this one", "a-token-of-this-test"]) {
     await view.getByRole("textbox", { name: "Token" }).fill(token);
-    await view.getByRole("button", { name: "Use it" }).click();
-    await view.getByText(token === "not this one" ? "not known here" : "Submit a first job").waitFor();
+    await view.getByRole("button", { name: "Use token" }).click();
+    await view.getByText(token === "not this one" ? "rejected this token" : "Submit a first job").waitFor();
   }
   await view.context().close();
   await guarded.close();

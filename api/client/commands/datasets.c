@@ -6,9 +6,10 @@
 
 #include "api/client/ctl.h"
 #include "core/base/hash.h"
+#include "core/data/uploads/collection.h"
 
 static const struct option_spec options[] = {
-    {"format", "NAME", "put: npz, npy, csv, tar or fasta, when the file's name does not show the format"},
+    {"format", "NAME", "put: format of the file; default: from the ending of its name"},
     {"label", "COLUMN", "put, csv: name of the column with the label"},
     {"group", "COLUMN", "put, csv: name of the column that decides the split"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
@@ -16,15 +17,13 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
+/* The upload format of a file, from the ending of its name; NULL: unknown. */
 static const char *format_of(const char *file)
 {
-    static const char *const endings[][2] = {{".npz", "npz"}, {".npy", "npy"},  {".csv", "csv"},    {".tsv", "csv"},
-                                             {".tar", "tar"}, {".fa", "fasta"}, {".fasta", "fasta"}};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t length = strlen(file), tail = strlen(endings[i][0]);
-        if (length > tail && strcmp(file + length - tail, endings[i][0]) == 0)
-            return endings[i][1];
-    }
+    const char *dot = strrchr(file, '.');
+    for (const struct collection_ending *e = collection_endings; dot && dot > file && e->ending; e++)
+        if (strcmp(dot + 1, e->ending) == 0)
+            return e->format;
     return NULL;
 }
 
@@ -44,7 +43,7 @@ static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HA
     return ferror(file) ? ctl_usage(ctl, "%s cannot be read", name) : CTL_SUCCESS;
 }
 
-/* Returns how many bytes the server already has; 0: none. */
+/* The number of bytes that the server already has from an interrupted upload; 0: none. */
 static int64_t already_there(struct ctl *ctl, const char *hash)
 {
     char path[128];
@@ -125,7 +124,7 @@ static int put(struct ctl *ctl, const struct options *args)
     const char *name = args->positional[1], *path = args->positional[2];
     const char *format = options_value(args, "format") ? options_value(args, "format") : format_of(path);
     if (!format)
-        return ctl_usage(ctl, "the format of %s is unknown; use --format", path);
+        return ctl_usage(ctl, "the ending of %s is not that of an upload format; name the format with --format", path);
     FILE *file = fopen(path, "rb");
     if (!file)
         return ctl_usage(ctl, "%s cannot be read", path);
@@ -208,9 +207,10 @@ const struct command command_datasets = {
     .name = "datasets",
     .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
     .summary = "upload, list, show and delete data sets of your own",
-    .text = "Use `put` to train on your own data. A data set is a file in a format of NumPy (.npz, .npy), .csv or "
-            ".tsv, .tar (PNG or WAV\nfiles with labels.csv) or .fa. The server checks it while it arrives; it never "
-            "changes afterwards. Repeat the command to resume\nan interrupted upload.",
+    .text =
+        "Use `put` to train on your own data. The server checks the file while it arrives, and lists the formats "
+        "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
+        "upload.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets preview digits\n"
                "  motifctl submit --preset dataset --set dataset_name=digits",

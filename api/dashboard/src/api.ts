@@ -1,4 +1,4 @@
-// The daemon's routes as functions. Every fault arrives as a Problem, whatever layer it came from.
+// Functions that call the daemon's routes. Every failure, of the network or of the daemon, is thrown as a Problem.
 import { signal } from "@preact/signals";
 import { metricsPath, storeCharts, type ChartSpec } from "./first";
 
@@ -41,7 +41,7 @@ export class Problem extends Error {
   }
 }
 
-/** True while the daemon wants a token that it has not got. */
+/** True while the daemon requires a token and the page has no valid one. */
 export const locked = signal(false);
 let token = sessionStorage.getItem("motifd-token") ?? "";
 
@@ -60,40 +60,40 @@ async function problem(response: Response): Promise<Problem> {
   try {
     body = await response.json();
   } catch {
-    /* not from the daemon: its status has to do */
+    /* a proxy's answer without a JSON body: only the status is used */
   }
   if (response.status === 401) locked.value = true;
   return new Problem(response.status, body.title ?? response.statusText, body.detail ?? "", body.errors);
 }
 
-/** Answers that boot.ts asked for. Each serves once, and soon: later ones would be stale. */
+/** Requests that boot.ts has sent. Each answer is used once and only within two seconds, because later it would be out of date. */
 let early: Record<string, Promise<Response>> = (window as { early?: Record<string, Promise<Response>> }).early ?? {};
 setTimeout(() => { early = {}; }, 2000);
 
-function begun(path: string, init: RequestInit): Promise<Response> | undefined {
+function takeEarly(path: string, init: RequestInit): Promise<Response> | undefined {
   const answer = init.method ? undefined : early[path];
   if (answer) delete early[path];
   return answer;
 }
 
-export async function ask(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+export async function request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await (begun(path, init) ?? fetch(path, { ...init, headers: headers(init.headers) }));
+    response = await (takeEarly(path, init) ?? fetch(path, { ...init, headers: headers(init.headers) }));
   } catch (fault) {
     if ((fault as Error).name === "AbortError") throw fault;
-    throw new Problem(0, "No answer", "The daemon does not answer.");
+    throw new Problem(0, "No answer", "The daemon does not respond. Check that it runs and that the network works.");
   }
   if (!response.ok) throw await problem(response);
   return response;
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await ask(path, { signal })).json() as Promise<T>;
+  return (await request(path, { signal })).json() as Promise<T>;
 }
 
 export async function send<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<T> {
-  const response = await ask(path, {
+  const response = await request(path, {
     method,
     headers: body === undefined ? more : { "Content-Type": "application/json", ...more },
     body: body === undefined ? undefined : JSON.stringify(body),
@@ -107,19 +107,19 @@ export function metrics(job: string, range: MetricRange, signal?: AbortSignal): 
   return get(metricsPath(job, range), signal);
 }
 
-/** What a form or an upload sends along so that a repeated click makes one job. */
+/** A random key for one submission: repeated requests with the same key create one job. */
 export function idempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Jobs that the table has shown, so that a click on one has something to show at once. */
+/** Jobs that the table has shown. The job page shows such a job at once, before the daemon's answer arrives. */
 export const seen = new Map<string, Job>();
 
-let kindsAsked: Promise<Kind[]> | undefined;
+let kindsLoading: Promise<Kind[]> | undefined;
 export function kinds(): Promise<Kind[]> {
-  kindsAsked ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => { storeCharts(body.kinds); return body.kinds; }).catch((fault) => {
-    kindsAsked = undefined;
+  kindsLoading ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => { storeCharts(body.kinds); return body.kinds; }).catch((fault) => {
+    kindsLoading = undefined;
     throw fault;
   });
-  return kindsAsked;
+  return kindsLoading;
 }

@@ -1,6 +1,6 @@
-// What the first curves of a job need, without the large document of all kinds: charts that an earlier visit has stored.
+// The charts of each kind, stored by an earlier visit, so that a job's first curves do not wait for the large document of all kinds.
 export interface ChartSpec { title: string; metrics: string[]; targets: string[]; format: "number" | "share" | "power"; log: boolean; stages: boolean }
-export const POINTS = 1200; // of a series; charts are narrower
+export const POINTS = 1200; // of a series; no chart is wider in pixels
 const STORE = "motifd-charts";
 
 /** The charts of each kind as an earlier visit has stored them; empty on the first visit. */
@@ -12,14 +12,14 @@ function stored(): Record<string, ChartSpec[]> {
   }
 }
 export const STORED = stored();
-/** The metrics of all these charts: boot.ts asks for them before it knows the job's kind, and curves.tsx in the same words. */
+/** The metrics of all these charts. boot.ts requests them before it knows the job's kind; curves.tsx must build the same address to use that answer. */
 export const FIRST_NAMES = [...new Set(Object.values(STORED).flatMap((charts) => charts.flatMap((chart) => chart.metrics)))];
 
 export function storeCharts(kinds: { kind: string; charts: ChartSpec[] }[]): void {
   try {
     localStorage.setItem(STORE, JSON.stringify(Object.fromEntries(kinds.filter((k) => k.charts.length > 0).map((k) => [k.kind, k.charts]))));
   } catch {
-    /* a browser without storage asks for the kinds first, each time */
+    /* without storage, every visit loads the kinds before the first curves */
   }
 }
 

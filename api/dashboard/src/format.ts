@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers, sizes and times for people.
 export const DASH = "–";
 
 export function number(value: unknown, digits = 3): string {
@@ -52,7 +52,7 @@ export function moment(time: string | null): string {
   return time ? new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }) : DASH;
 }
 
-/** 12000 → 12 k: for the axes of charts. */
+/** 12000 → 12 k, for the axes of charts. */
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e9) return `${Number((value / 1e9).toPrecision(4))} G`;
@@ -65,13 +65,13 @@ export function title(job: { name: string | null; preset: string | null; kind: s
   return job.name ?? job.preset ?? job.kind;
 }
 
-export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
+export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exact match"]];
 
-/** Figures whose name in the daemon's documents tells only those who know it. */
+/** Readable labels of metrics whose names in the API are abbreviations. */
 const NAMES = new Map([
   ...ERRORS,
-  ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, a channel is what it marks most"],
-  ["e_m", "error of the proof (E_m)"], ["single_error", "single-motif error"], ["perturbed", "changed labels read as changed"],
+  ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, channels named by majority"],
+  ["e_m", "error of the proof (E_m)"], ["single_error", "single-motif error"], ["perturbed", "changed labels predicted as changed"],
   ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
 ]);
 export const nameOf = (name: string): string => NAMES.get(name) ?? name.replaceAll("_", " ");

@@ -1,2 +1,2 @@
-// What the bundler puts in place of JSX, under names that no variable has.
+// The functions that the bundler calls for JSX, under names that no variable has.
 export { Fragment as jsxFragment, h as jsxElement } from "preact";

@@ -1,22 +1,22 @@
-// Server-sent events, read with fetch so that they carry the token. After a lost connection the stream goes on behind the
-// last event that was seen; the daemon keeps events as rows, so a restart of it leaves no gap either.
+// Reads server-sent events with fetch, because EventSource cannot send the token. After a lost connection the stream continues after the
+// last event received. The daemon stores events in its database, so a restart of the daemon loses none.
 import { signal } from "@preact/signals";
 import { headers, locked } from "./api";
 
 export interface LiveEvent { type: string; data: Record<string, unknown> }
 interface Listener { event(event: LiveEvent): void; open?(): void }
 
-/** live: bytes arrive; waiting: connecting, for the first time or again; over: nothing more will come. */
+/** live: connected; waiting: connecting or reconnecting; over: the stream has ended. */
 export const link = signal<"live" | "waiting" | "over">("over");
-export const lost = signal<number | null>(null); // when the connection was lost, in ms
+export const lost = signal<number | null>(null); // time when the connection was lost, in ms; null while connected
 
-const SILENCE = 45_000; // heartbeats come more often than this
+const SILENCE = 45_000; // ms without a byte after which the page reconnects; the daemon's heartbeats are more frequent
 const WAIT_FIRST = 400;
 const WAIT_MOST = 5_000;
 
 interface Stream { last: string; wait: number }
 
-/** One field of the stream; true at the empty line that ends an event. */
+/** Parses the lines of a stream and passes each complete event to the listener. */
 class Parser {
   private type = "";
   private data: string[] = [];
@@ -55,7 +55,7 @@ async function read(path: string, stream: Stream, listener: Listener, stop: Abor
     const more: Record<string, string> = { Accept: "text/event-stream" };
     if (stream.last) more["Last-Event-ID"] = stream.last;
     const response = await fetch(path, { headers: headers(more), signal: quiet.signal, cache: "no-store" });
-    if (response.status === 401) locked.value = true; // the page begins anew with a token
+    if (response.status === 401) locked.value = true; // TokenForm reloads the page with a token
     if ([204, 401, 404].includes(response.status)) return false;
     if (!response.ok || !response.body) return true;
     const parser = new Parser(stream, listener), decoder = new TextDecoder(), reader = response.body.getReader();
@@ -84,7 +84,7 @@ const pause = (ms: number, stop: AbortSignal) =>
     stop.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
   });
 
-/** Follows a stream until the returned function is called. `open` is called at each connection, the first included. */
+/** Follows a stream until the returned function is called. Calls `open` after every connection, including the first. */
 export function follow(path: string, listener: Listener): () => void {
   const stop = new AbortController(), stream: Stream = { last: "", wait: WAIT_FIRST };
   link.value = "waiting";

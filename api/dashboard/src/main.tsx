@@ -1,4 +1,4 @@
-// The shell: address → page, the mark of the live connection, the theme, the token.
+// The frame around every page: navigation, state of the live connection, theme and token. Chooses the page for the address.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import "./style.css";
@@ -24,7 +24,7 @@ function LiveMark() {
   }, [lost.value === null]);
   if (link.value === "over") return null;
   const seconds = lost.value === null ? 0 : Math.round((Date.now() - lost.value) / 1000);
-  const text = link.value === "live" ? "live" : lost.value === null ? "connecting" : `stale since ${seconds} s, reconnecting`;
+  const text = link.value === "live" ? "live" : lost.value === null ? "connecting" : `no connection for ${seconds} s, reconnecting`;
   return <span class={`link ${link.value}`} role="status"><i aria-hidden="true" />{text}</span>;
 }
 
@@ -43,11 +43,11 @@ function TokenForm() {
   return (
     <dialog ref={dialog} aria-labelledby="token-title">
       <form onSubmit={submit}>
-        <h2 id="token-title">A token is needed</h2>
-        <p>This daemon answers to those who have one; <code>motifd token create</code> makes it. It is kept for this tab only.</p>
-        {tried && <p class="wrong" role="alert">That token is not known here.</p>}
+        <h2 id="token-title">This daemon requires a token</h2>
+        <p>The operator creates tokens with <code>motifd token create</code>. The browser stores the token for this tab only.</p>
+        {tried && <p class="wrong" role="alert">The daemon rejected this token. Check it and try again.</p>}
         <label>Token <input type="password" autocomplete="off" value={text} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} /></label>
-        <button class="primary">Use it</button>
+        <button class="primary">Use token</button>
       </form>
     </dialog>
   );
@@ -66,7 +66,7 @@ function Page() {
 function App() {
   const here = route.value.path[0] ?? "", main = useRef<HTMLElement>(null), place = route.value.path.slice(0, 2).join("/");
   const begun = useRef(false);
-  useEffect(() => { // a new page begins at its top, for readers of the screen too
+  useEffect(() => { // a new page starts at the top, with the focus on its content for screen readers
     if (begun.current) main.current?.focus({ preventScroll: true });
     begun.current = true;
     scrollTo(0, 0);

@@ -1,4 +1,4 @@
-// The page's address holds all of its state: #/jobs/ID/motifs?seed=3. Pages read it and write to it; nothing else remembers.
+// The state of a page that a link should restore is in the address: #/jobs/ID/motifs?seed=3. Pages read and change it here.
 import { signal } from "@preact/signals";
 
 export interface Route { path: string[]; query: URLSearchParams }
@@ -20,7 +20,7 @@ export function go(path: string, query?: Record<string, string>): void {
   location.hash = href(path, query);
 }
 
-/** Changes members of the query without a new entry in the history; null removes one. */
+/** Changes parameters of the address without a new entry in the history; null removes a parameter. */
 export function note(changes: Record<string, string | null>): void {
   const now = parse();
   for (const [name, value] of Object.entries(changes)) {

@@ -70,7 +70,7 @@ struct collection_options {
     bool channels_first; /* arrays of four dimensions are [n][channels][rows][cols], not [n][rows][cols][channels] */
 };
 
-/* A format. A new one needs one file and, in collection_formats.c, one line and its names. */
+/* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {
     const char *name; /* "npz" */
     const char *media_type;
@@ -79,6 +79,11 @@ struct collection_format {
 };
 extern const char *const collection_format_names[]; /* of all formats; NULL-terminated */
 extern const char *const collection_media_types[];  /* media types that an upload may have; NULL-terminated */
+/* The format that a file's ending ("tsv") stands for ("csv"); the list ends with ending == NULL. */
+struct collection_ending {
+    const char *ending, *format;
+};
+extern const struct collection_ending collection_endings[];
 const struct collection_format *const *collection_formats(size_t *count);
 const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
 

@@ -7,11 +7,6 @@
 static const struct collection_format *const formats[] = {&npz_format, &npy_format, &csv_format, &tar_format,
                                                           &fasta_format};
 
-const char *const collection_format_names[] = {"npz", "npy", "csv", "tar", "fasta", NULL};
-const char *const collection_media_types[] = {
-    "application/x-npz", "application/x-npy",        "text/csv", "text/tab-separated-values", "application/x-tar",
-    "text/x-fasta",      "application/octet-stream", NULL};
-
 const struct collection_format *const *collection_formats(size_t *count)
 {
     *count = sizeof formats / sizeof formats[0];

@@ -1,4 +1,4 @@
-// Jobs beside each other: curves over each other, results and settings where they differ, and which motifs are the same.
+// Compares jobs: their curves in one chart, the results and settings that differ, and how far two models mark the same positions.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, kinds, metrics, send, type Job, type Json, type Point } from "../api";
 import { nameOf, number, percent, title } from "../format";
@@ -19,11 +19,11 @@ function Motifs({ jobs }: { jobs: Job[] }) {
   const answer = useLoad(same ? null : pair.join(), () => send<Agreement>("POST", `/v1/jobs/${pair[0]}/compare`, { with: pair[1] }));
   const a = same ? null : answer.data;
   return (
-    <Section title="Do they mark the same?" aside={<div class="tools"><Choice label="One" value={pair[0]} options={names} onChange={(v) => setPair([v, pair[1]])} /><Choice label="Other" value={pair[1]} options={names} onChange={(v) => setPair([pair[0], v])} /></div>}>
-      {same ? <p class="muted">A job agrees with itself; choose another.</p> : <Fault fault={answer.fault} />}
+    <Section title="Agreement of the channels" aside={<div class="tools"><Choice label="Job" value={pair[0]} options={names} onChange={(v) => setPair([v, pair[1]])} /><Choice label="Compared with" value={pair[1]} options={names} onChange={(v) => setPair([pair[0], v])} /></div>}>
+      {same ? <p class="muted">Choose two different jobs.</p> : <Fault fault={answer.fault} />}
       {a && <>
-        <p>On {number(a.samples)} inputs, channels matched one to one agree in <b>{percent(a.agreement)}</b> of their motifs on average, the least in {percent(a.least_agreement)}.</p>
-        <Table caption="Matched channels" words={0} head={["Channel", "Matched with", "Motifs", "Of the other", "Together", "Agreement"]} rows={a.channels.map((c) => [c.channel, c.other ?? "–", number(c.motifs), number(c.other_motifs), number(c.together),
+        <p>On {number(a.samples)} inputs, channels matched one to one agree in <b>{percent(a.agreement)}</b> of their motifs on average; the lowest agreement is {percent(a.least_agreement)}.</p>
+        <Table caption="Matched channels" words={0} head={["Channel", "Matched with", "Motifs", "Motifs of the other", "Common motifs", "Agreement"]} rows={a.channels.map((c) => [c.channel, c.other ?? "–", number(c.motifs), number(c.other_motifs), number(c.together),
           <span class="measure"><span>{percent(c.agreement)}</span><progress class="bar" max={1} value={c.agreement} aria-label={`Agreement of channel ${c.channel}`} /></span>])} />
       </>}
     </Section>
@@ -53,13 +53,13 @@ function Together({ jobs }: { jobs: Job[] }) {
   );
 }
 
-/** Rows of what differs, one column a job. */
+/** Table of the values that differ, with one column for each job. */
 function Differences({ jobs, name, of }: { jobs: Job[]; name: string; of: (job: Job) => Record<string, Json> | null }) {
   const keys = [...new Set(jobs.flatMap((j) => Object.keys(of(j) ?? {})))].filter((k) => jobs.every((j) => simple(of(j)?.[k])));
   const different = keys.filter((k) => new Set(jobs.map((j) => JSON.stringify(of(j)?.[k] ?? null))).size > 1);
   return (
     <Section title={name} aside={<span class="muted">{different.length} of {keys.length} differ</span>}>
-      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [nameOf(k), ...jobs.map((j) => shown(k, of(j)?.[k]))])} /> : <p class="muted">All the same.</p>}
+      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [nameOf(k), ...jobs.map((j) => shown(k, of(j)?.[k]))])} /> : <p class="muted">All values are equal.</p>}
     </Section>
   );
 }
@@ -75,12 +75,12 @@ export function ComparePage() {
     <>
       <div class="page-head"><h1>Compare</h1><Pick picked={picked} /></div>
       <Fault fault={loaded.fault} />
-      {jobs.length === 0 && !picked.length && <p class="empty">Choose two jobs or more, here or in the table of jobs.</p>}
+      {jobs.length === 0 && !picked.length && <p class="empty">Choose two or more jobs, here or in the table of jobs.</p>}
       {jobs.length > 0 && (
         <>
           <ul class="picked">{jobs.map((j, i) => (
             <li key={j.id}><i class={`swatch c${i % 8}`} aria-hidden="true" /><a href={href(`jobs/${j.id}`)}>{title(j)}</a> <span class="muted">{j.kind} <code>{j.id.slice(-6)}</code></span> <StateMark job={j} />
-              <button type="button" class="small" onClick={() => note({ jobs: picked.filter((id) => id !== j.id).join(",") || null })}>Leave out<span class="hidden"> {title(j)}</span></button></li>
+              <button type="button" class="small" onClick={() => note({ jobs: picked.filter((id) => id !== j.id).join(",") || null })}>Remove<span class="hidden"> {title(j)}</span></button></li>
           ))}</ul>
           <Together jobs={jobs} />
           {comparable && <Motifs key={picked.join()} jobs={jobs} />}

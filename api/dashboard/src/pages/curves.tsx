@@ -1,4 +1,4 @@
-// The curves of a job. One range of steps for all of them, held in the address; the daemon thins what a chart cannot show.
+// The curves of a job. All charts show the same range of steps, which is in the address. The daemon reduces the number of points to what a chart can show.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { metrics, type Job, type Kind, type Point } from "../api";
 import { FIRST_NAMES, POINTS, STORED, type ChartSpec } from "../first";
@@ -10,10 +10,10 @@ import { Chart, type Band, type Line } from "../ui/chart";
 
 const FORMATS: Record<ChartSpec["format"], ((value: number) => string) | undefined> = { number: undefined, share: (value) => percent(value, 3), power: (value) => exponent(value) };
 
-/** The first curves of this kind can be drawn without the document of its kind. */
+/** Whether an earlier visit stored the charts of this kind, so that they can be drawn before /v1/kinds arrives. */
 export const drawsAtOnce = (job: Job) => job.kind in STORED;
 
-/** The charts of the kind, then every metric that none of them shows, each by itself. */
+/** The charts of the kind (`main`), and one chart for each metric that they do not show (`more`). */
 function chartsOf(kind: Kind | undefined, job: Job): { main: ChartSpec[]; more: ChartSpec[] } {
   const main = kind?.charts ?? STORED[job.kind] ?? [], named = new Set(main.flatMap((c) => c.metrics));
   const rest = (kind?.metrics ?? []).filter((m) => !named.has(m.name))
@@ -21,7 +21,7 @@ function chartsOf(kind: Kind | undefined, job: Job): { main: ChartSpec[]; more: 
   return main.length ? { main, more: rest } : { main: rest, more: [] };
 }
 
-/** Stages of the annealing: runs of one target density. */
+/** Stages of the annealing: ranges of steps with one target density. */
 export function stages(density: Point[]): Band[] {
   const bands: Band[] = [];
   for (const [step, value] of density) {
@@ -36,7 +36,7 @@ export function stages(density: Point[]): Band[] {
 
 type Data = Record<string, Point[]>;
 
-/** Points that are new behind those that are there. */
+/** Appends the points of `news` that are later than the last point of `old`. */
 export function append(old: Data, news: Data): Data {
   const out = { ...old };
   for (const [name, points] of Object.entries(news)) {
@@ -53,7 +53,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
   const key = `${job} ${names?.join()} ${range?.join()}`;
   const pending = useRef<Data>({}), timer = useRef(0);
 
-  useLayoutEffect(() => { // before the paint: the first request, or the answer that boot.ts asked for
+  useLayoutEffect(() => { // sends the first request before the browser paints, or uses the answer to the request of boot.ts
     if (!names) return undefined;
     const stop = new AbortController();
     let loaded = false;
@@ -64,7 +64,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
       pending.current = {};
       setData((old) => {
         const next = append(old, news);
-        if (Object.values(next).some((points) => points.length > 3 * POINTS)) load(); // let the daemon thin it again
+        if (Object.values(next).some((points) => points.length > 3 * POINTS)) load(); // the daemon reduces the number of points again
         return next;
       });
     };
@@ -82,7 +82,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
     };
     load();
     heard.current = (event) => {
-      if (range) return; // a part of the past does not change
+      if (range) return; // a range that the user chose does not grow
       if (event === null) return load();
       if (event.type !== "metric") return;
       const wanted = Object.fromEntries(Object.entries(event.data.series as Data).filter(([name]) => names.includes(name)));
@@ -124,10 +124,10 @@ export function Curves({ job, kind, heard }: { job: Job; kind: Kind | undefined;
   return (
     <>
       <Fault fault={fault} />
-      {!any && <p class="empty">{job.state === "queued" ? "The job waits for a worker; curves begin with its first updates." : "No points yet."}</p>}
+      {!any && <p class="empty">{job.state === "queued" ? "The job waits for a worker. Curves appear after its first updates." : "No points yet."}</p>}
       <div class="charts">{main.map(chart)}{more && rest.map(chart)}</div>
       {any && rest.length > 0 && !more && <p><button type="button" onClick={() => setMore(true)}>{rest.length} more curves</button></p>}
-      {any && main.some((c) => c.stages) && <p class="hint">Bands are stages of the annealing, each with its target density. Drag over a chart for a part of it; a double click shows the whole again.</p>}
+      {any && main.some((c) => c.stages) && <p class="hint">Bands are stages of the annealing, each with its target density. Drag over a chart to zoom in; double-click to show the whole range.</p>}
     </>
   );
 }

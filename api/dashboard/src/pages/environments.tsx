@@ -1,4 +1,4 @@
-// Environments: the tree with the changes that were found on its edges, and the baselines beside each other.
+// The tree of environments with the changes found on its edges, and a table of the baselines.
 import { useMemo, useState } from "preact/hooks";
 import type { Job } from "../api";
 import { nameOf, number } from "../format";
@@ -11,7 +11,7 @@ type Spread = { median: number | null };
 
 const ROW = 22, COLUMN = 150;
 
-/** Leaves get rows in the order of the tree, inner nodes the middle of theirs. */
+/** Places the leaves in rows in the order of the tree, and each inner node in the middle of its children. */
 function layout(changes: Change[]): { nodes: Node[]; leaves: number; depth: number } {
   const known = new Map<string, Node>(), child = new Set<string>();
   const node = (name: string) => known.get(name) ?? known.set(name, { name, children: [], depth: 0, row: 0 }).get(name)!;
@@ -60,11 +60,11 @@ function TreePicture({ changes, latent }: { changes: Change[]; latent: number | 
   );
 }
 
-export function TreeRoom({ job }: { job: Job }) {
+export function TreeView({ job }: { job: Job }) {
   const rows = useLoad(job.result ? job.id : null, (signal) => table(job.id, "tree.csv", signal));
   const [latent, setLatent] = useState("all");
   const changes = useMemo<Change[]>(() => (rows.data ?? []).map((r) => ({ parent: r.parent, child: r.child, latent: Number(r.latent), found: Number(r.found), truth: Number(r.true) })), [rows.data]);
-  if (!job.result) return <p class="empty">The tree comes when the job has ended.</p>;
+  if (!job.result) return <p class="empty">The tree appears when the job has finished.</p>;
   const latents = [...new Set(changes.map((c) => c.latent))].sort((a, b) => a - b);
   const summary = (job.result.summary ?? []) as unknown as ({ baseline: string; seeds: number } & Record<string, Spread>)[];
   const columns = ["mcc", "linear_r2", "mse", "mse_unseen", "changes_found", "changes_true", "changes_right"];
@@ -74,7 +74,7 @@ export function TreeRoom({ job }: { job: Job }) {
       {summary.length > 0 && <Section title="Baselines"><Table caption="Baselines, medians over seeds" words={1} head={["Baseline", "Seeds", ...columns.map(nameOf)]} rows={summary.map((s) => [s.baseline === "none" ? <strong>sparse changes along the tree</strong> : s.baseline, s.seeds, ...columns.map((c) => number(s[c]?.median))])} /></Section>}
       {changes.length > 0 && (
         <Section title="Changes along the tree" aside={<Choice label="Latent variable" value={latent} options={[["all", "all"], ...latents.map((l) => [String(l), String(l)] as [string, string])]} onChange={setLatent} />}>
-          <div class="legend">{latents.map((l) => <span key={l} class="key-text"><i class={`swatch round c${l % 8}`} aria-hidden="true" />latent {l}</span>)}<span class="muted">Disc: found. Ring: true. Areas grow with the change.</span></div>
+          <div class="legend">{latents.map((l) => <span key={l} class="key-text"><i class={`swatch round c${l % 8}`} aria-hidden="true" />latent {l}</span>)}<span class="muted">Disc: change found. Ring: true change. The area is proportional to the size of the change.</span></div>
           <TreePicture changes={changes} latent={latent === "all" ? null : Number(latent)} />
           <DataTable caption="Changes along the tree" make={() => ({ head: ["parent", "child", "latent", "found", "true"], rows: changes.map((c) => [c.parent, c.child, c.latent, number(c.found), number(c.truth)]) })} />
         </Section>

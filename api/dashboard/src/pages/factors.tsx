@@ -1,4 +1,4 @@
-// Factors: which feeds which feature, what they stand for, and what they make of a row.
+// The factors of a model: which features each factor feeds, its topic, and its values for one row of the table.
 import { useMemo, useState } from "preact/hooks";
 import { send, type Job } from "../api";
 import { number } from "../format";
@@ -11,7 +11,7 @@ import { cellStyle, theme } from "../ui/theme";
 interface Topic { factor: number; features: (string | number)[]; weights: number[]; anchors: (string | number)[] }
 interface Row { factors: { factor: number; mean: number; deviation: number }[]; features: { feature: number; value: number; output: number; fed_by: number[] }[] }
 
-const SMALL = 40; // features that fit as a table of numbers
+const SMALL = 40; // features up to which the matrix is a table of numbers, not a picture
 
 function Loading({ matrix }: { matrix: Grid }) {
   void theme.value;
@@ -29,7 +29,7 @@ function Loading({ matrix }: { matrix: Grid }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Loading matrix">
       <table class="matrix">
-        <caption>Share of a feature's weight that each factor has</caption>
+        <caption>Share of each factor in the weight of a feature</caption>
         <thead><tr><td />{Array.from({ length: matrix.cols }, (_, c) => <th key={c} scope="col">factor {c}</th>)}</tr></thead>
         <tbody>{Array.from({ length: matrix.rows }, (_, r) => (
           <tr key={r}><th scope="row">feature {r}</th>{Array.from({ length: matrix.cols }, (_, c) => {
@@ -47,7 +47,7 @@ function OneRow({ job }: { job: Job }) {
   const answer = useLoad(`${job.id} ${seed}`, () => send<{ answers: Row[] }>("POST", `/v1/jobs/${job.id}/predict`, { inputs: [{ sample: { seed } }] }));
   const row = answer.data?.answers[0];
   return (
-    <Section title={`Row ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Row before">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next row">→</button></div>}>
+    <Section title={`Row ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Previous row">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next row">→</button></div>}>
       <Fault fault={answer.fault} />
       {row && (
         <div class="two">
@@ -59,22 +59,22 @@ function OneRow({ job }: { job: Job }) {
   );
 }
 
-export function FactorsRoom({ job }: { job: Job }) {
+export function FactorsView({ job }: { job: Job }) {
   const mask = useLoad(job.state === "succeeded" ? job.id : null, (signal) => table(job.id, "mask.csv", signal));
   const [most, setMost] = useState(12);
   const matrix = useMemo(() => (mask.data ? grid(mask.data) : null), [mask.data]);
   const topics = (job.result?.topics ?? []) as unknown as Topic[];
-  if (!job.result) return <p class="empty">The factors can be looked at when the job has ended.</p>;
+  if (!job.result) return <p class="empty">The factors appear when the job has finished.</p>;
   return (
     <>
-      <Section title="Which factor feeds which feature">
-        {matrix ? <Loading matrix={matrix} /> : mask.fault ? <p class="empty">This model has no mask.</p> : <p class="empty">Loading…</p>}
+      <Section title="Features that each factor feeds">
+        {matrix ? <Loading matrix={matrix} /> : mask.fault ? <p class="empty">This model has no loading matrix.</p> : <p class="empty">Loading…</p>}
       </Section>
       {topics.length > 0 && (
         <Section title="Topics" aside={topics.length > most ? <button type="button" class="small" onClick={() => setMost(topics.length)}>all {topics.length}</button> : undefined}>
           <div class="cards">{topics.slice(0, most).map((t) => (
             <div class="topic" key={t.factor}><h3>Factor {t.factor}</h3>
-              <Table caption={`Factor ${t.factor}`} words={1} head={["Feature", "Weight"]} rows={t.features.map((f, i) => [<>{String(f)}{t.anchors.includes(f) && <span class="muted" title="hangs on this factor alone"> anchor</span>}</>, number(t.weights[i])])} />
+              <Table caption={`Factor ${t.factor}`} words={1} head={["Feature", "Weight"]} rows={t.features.map((f, i) => [<>{String(f)}{t.anchors.includes(f) && <span class="muted" title="This feature depends on this factor only."> anchor</span>}</>, number(t.weights[i])])} />
             </div>
           ))}</div>
         </Section>

@@ -1,21 +1,21 @@
-// One job: what it does now, what it found, and the room of its kind.
+// The page of one job: its progress, its curves, its result, and the views that the table of its kind names.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, get, kinds, seen, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
+import { request, get, kinds, seen, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
 import { bytes, DASH, duration, moment, number, percent, title } from "../format";
 import { follow, type LiveEvent } from "../live";
 import { go, href, route } from "../router";
 import { Bar, Facts, Fault, progressText, Section, StateMark, Table, useLoad } from "../ui/base";
 import { Curves, drawsAtOnce } from "./curves";
-import { FactorsRoom } from "./factors";
-import { MotifsRoom } from "./motifs";
-import { PathwaysRoom } from "./pathways";
-import { ResultRoom } from "./result";
-import { RugRoom } from "./superposition";
-import { TreeRoom } from "./environments";
+import { FactorsView } from "./factors";
+import { MotifsView } from "./motifs";
+import { PathwaysView } from "./pathways";
+import { ResultView } from "./result";
+import { RugView } from "./superposition";
+import { TreeView } from "./environments";
 
-type RoomProps = { job: Job };
+type ViewProps = { job: Job };
 /** Views by the names that the methods' tables use (`panels` of /v1/kinds/{kind}). */
-const VIEWS: Record<string, (props: RoomProps) => preact.JSX.Element> = { motifs: MotifsRoom, rug: RugRoom, pathways: PathwaysRoom, factors: FactorsRoom, tree: TreeRoom };
+const VIEWS: Record<string, (props: ViewProps) => preact.JSX.Element> = { motifs: MotifsView, rug: RugView, pathways: PathwaysView, factors: FactorsView, tree: TreeView };
 
 function Actions({ job, changed, fail }: { job: Job; changed: (job: Job) => void; fail: (fault: unknown) => void }) {
   const [sure, setSure] = useState(false);
@@ -27,9 +27,9 @@ function Actions({ job, changed, fail }: { job: Job; changed: (job: Job) => void
     <div class="tools">
       {["pause", "resume", "cancel"].map((verb) => job.links[verb] && <button key={verb} type="button" onClick={() => void act(verb)}>{verb[0].toUpperCase() + verb.slice(1)}</button>)}
       {finished && job.task === "train" && job.state === "succeeded" && <button type="button" onClick={() => void evaluate()}>Evaluate</button>}
-      <a class="button" href={href("new", { like: job.id })}>Again</a>
+      <a class="button" href={href("new", { like: job.id })}>Copy to a new job</a>
       {finished && !sure && <button type="button" onClick={() => setSure(true)}>Delete</button>}
-      {sure && <><button type="button" class="danger" onClick={() => void remove()}>Delete for good</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
+      {sure && <><button type="button" class="danger" onClick={() => void remove()}>Delete permanently</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
     </div>
   );
 }
@@ -44,7 +44,7 @@ function Name({ job, changed, fail }: { job: Job; changed: (job: Job) => void; f
   return (
     <form class="rename" onSubmit={save}>
       <input aria-label="Name" value={text} autoFocus maxLength={127} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} />
-      <button class="primary">Save</button><button type="button" onClick={() => setText(null)}>Leave</button>
+      <button class="primary">Save</button><button type="button" onClick={() => setText(null)}>Cancel</button>
     </form>
   );
 }
@@ -59,7 +59,7 @@ function Now({ job }: { job: Job }) {
   ];
   if (p.density !== null) items.push(["Density", <>{number(p.density)}{typeof job.config.density_final === "number" && <span class="muted"> / {number(job.config.density_final)}</span>}</>]);
   if (p.accuracy !== null) items.push(["Accuracy", <>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</>]);
-  if (job.started_at && job.finished_at) items.push(["Took", duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)]);
+  if (job.started_at && job.finished_at) items.push(["Duration", duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)]);
   return <div class="now"><Facts items={items} /><Bar value={p.fraction} label="Progress" /></div>;
 }
 
@@ -72,27 +72,27 @@ function Files({ job }: { job: Job }) {
     <>
       <Fault fault={files.fault} />
       <Section title="Checkpoints">
-        <Table caption="Checkpoints" words={1} head={["No.", "Samples", "Density", "Accuracy", "Size", "Made", ""]}
-          rows={(files.data?.checkpoints ?? []).map((c) => [`${c.seq}${c.stage_end ? " · end of a stage" : ""}${c.pinned ? " · kept" : ""}`, number(c.samples), number(c.density), percent(c.accuracy), bytes(c.bytes), moment(c.created_at),
+        <Table caption="Checkpoints" words={1} head={["No.", "Samples", "Density", "Accuracy", "Size", "Created", ""]}
+          rows={(files.data?.checkpoints ?? []).map((c) => [`${c.seq}${c.stage_end ? " · stage end" : ""}${c.pinned ? " · pinned" : ""}`, number(c.samples), number(c.density), percent(c.accuracy), bytes(c.bytes), moment(c.created_at),
             <Save path={c.href} name={`${job.id}-${c.seq}.safetensors`} />])} />
       </Section>
       <Section title="Files">
-        <Table caption="Files that the job made" words={2} head={["Name", "Type", "Size", ""]}
+        <Table caption="Files of the job" words={2} head={["Name", "Type", "Size", ""]}
           rows={(files.data?.artifacts ?? []).map((a) => [a.name, a.media_type, bytes(a.bytes), <Save path={a.href} name={a.name} />])} />
       </Section>
-      <Section title="The whole job">
-        <p class="tools"><Save path={`/v1/jobs/${job.id}/bundle`} name={`${job.id}.motif`} text="Bundle, for another daemon" /><Save path={`/v1/jobs/${job.id}/attestation`} name={`${job.id}-attestation.json`} text="Attestation" /></p>
+      <Section title="Export">
+        <p class="tools"><Save path={`/v1/jobs/${job.id}/bundle`} name={`${job.id}.motif`} text="Bundle (for import by another daemon)" /><Save path={`/v1/jobs/${job.id}/attestation`} name={`${job.id}-attestation.json`} text="Attestation" /></p>
       </Section>
     </>
   );
 }
 
-/** Downloads go through fetch, which carries the token. */
+/** A download button. It uses fetch, because a link cannot send the token. */
 function Save({ path, name, text = "Save" }: { path: string; name: string; text?: string }) {
   const [fault, setFault] = useState<unknown>(null);
   const save = async () => {
     try {
-      const url = URL.createObjectURL(await (await ask(path)).blob());
+      const url = URL.createObjectURL(await (await request(path)).blob());
       const link = Object.assign(document.createElement("a"), { href: url, download: name });
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
@@ -112,13 +112,13 @@ function Configuration({ job, kind }: { job: Job; kind: Kind | undefined }) {
     return { changed, cells: [changed ? <strong>{name}</strong> : name, field?.meaning ?? "", String(value) + (field?.unit ? ` ${field.unit}` : "") + (changed ? ` (was ${before})` : "")] };
   });
   return (
-    <Section title="Configuration" aside={<span class="muted">{rows.filter((r) => r.changed).length} of {rows.length} differ from {job.preset ?? "the defaults"}</span>}>
+    <Section title="Configuration" aside={<span class="muted">{rows.filter((r) => r.changed).length} of {rows.length} differ from {job.preset ? `the preset ${job.preset}` : "the defaults"}</span>}>
       <Table caption="Configuration" words={2} head={["Field", "Meaning", "Value"]} rows={[...rows.filter((r) => r.changed), ...rows.filter((r) => !r.changed)].map((r) => r.cells)} />
     </Section>
   );
 }
 
-/** The job, kept up to date by its events; `heard` gets those that are about curves. */
+/** Loads a job and updates it from its events. Calls heard.current with each metric event, and with null after a reconnect. */
 function useJob(id: string) {
   const loaded = useLoad(id, (signal) => get<Job>(`/v1/jobs/${id}`, signal));
   const [patch, setPatch] = useState<Partial<Job> | null>(null);
@@ -132,7 +132,7 @@ function useJob(id: string) {
       event: (event) => {
         if (event.type === "state") {
           latest.current = { ...latest.current, state: event.data.state as State, requested_state: null };
-          reload.current(); // links and result change with the state
+          reload.current(); // the links and the result change with the state
         } else if (event.type === "progress") latest.current = { ...latest.current, progress: event.data.progress as Progress };
         else heard.current?.(event);
         timer.current ||= window.setTimeout(settle, 200);
@@ -147,7 +147,7 @@ function useJob(id: string) {
 
 export function JobPage({ id }: { id: string }) {
   const { job, fault, heard, set } = useJob(id);
-  const [calm, setCalm] = useState(false); // the tables of all kinds come behind the first curves
+  const [calm, setCalm] = useState(false); // the document of all kinds is loaded after the first curves
   useEffect(() => {
     const wait = setTimeout(() => setCalm(true), 100);
     return () => clearTimeout(wait);
@@ -176,7 +176,7 @@ export function JobPage({ id }: { id: string }) {
       </nav>
       {tab === "" && <Curves job={job} kind={kind} heard={heard} />}
       {View && <View job={job} />}
-      {tab === "result" && <ResultRoom job={job} />}
+      {tab === "result" && <ResultView job={job} />}
       {tab === "config" && <Configuration job={job} kind={kind} />}
       {tab === "files" && <Files job={job} />}
     </>

@@ -1,4 +1,4 @@
-// The table of jobs. The list is asked for once; what changes comes as events.
+// The table of jobs. The page loads the list once and then applies the events of the daemon.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, kinds, seen, type Job, type Progress, type State } from "../api";
 import { ago, DASH, moment, number, percent, title } from "../format";
@@ -9,7 +9,7 @@ import { Bar, Choice, Fault, progressText, StateMark, useLoad } from "../ui/base
 interface List { jobs: Job[]; next_cursor: string | null }
 const STATES: State[] = ["queued", "running", "paused", "succeeded", "failed", "cancelled"];
 
-/** Where the density stands between its start and what it is to come to, on a logarithmic scale. */
+/** The current density and its position between the start and the final density, on a logarithmic scale. */
 function DensityCell({ job }: { job: Job }) {
   const now = job.progress.density, start = job.config.density_start, final = job.config.density_final;
   if (now === null) return <>{DASH}</>;
@@ -17,7 +17,7 @@ function DensityCell({ job }: { job: Job }) {
   return (
     <span class="measure">
       <span>{number(now, 3)}{typeof final === "number" && <span class="muted"> / {number(final, 3)}</span>}</span>
-      {share !== null && <Bar value={share} label="Density on its way to the target" />}
+      {share !== null && <Bar value={share} label="Progress of the density towards its target" />}
     </span>
   );
 }
@@ -35,31 +35,31 @@ function Row({ job, picked, pick }: { job: Job; picked: boolean; pick: () => voi
       <td class="num" data-label="Density / target"><DensityCell job={job} /></td>
       <td class="num" data-label="Accuracy / target">{p.accuracy === null ? DASH : <span>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</span>}</td>
       <td class="num" data-label="Samples/s">{number(p.samples_per_second)}</td>
-      <td class="num" data-label="Made"><time dateTime={job.created_at} title={moment(job.created_at)}>{ago(job.created_at)}</time></td>
+      <td class="num" data-label="Created"><time dateTime={job.created_at} title={moment(job.created_at)}>{ago(job.created_at)}</time></td>
     </tr>
   );
 }
 
-/** The list, and what events say of its members. */
+/** Loads the list and applies events to its jobs. */
 function useJobs(query: string) {
   const [list, setList] = useState<List | null>(null);
   const [fault, setFault] = useState<unknown>(null);
-  const waiting = useRef(new Map<string, Partial<Job>>()), timer = useRef(0), asked = useRef(0);
+  const waiting = useRef(new Map<string, Partial<Job>>()), timer = useRef(0), latestLoad = useRef(0);
 
   const load = (cursor?: string) => {
-    const turn = ++asked.current;
+    const turn = ++latestLoad.current;
     return get<List>(`/v1/jobs?limit=50${query}${cursor ? `&cursor=${cursor}` : ""}`).then(
       (page) => {
-        if (turn !== asked.current) return;
+        if (turn !== latestLoad.current) return;
         setFault(null);
         for (const job of page.jobs) seen.set(job.id, job);
         setList((old) => (cursor && old ? { jobs: [...old.jobs, ...page.jobs], next_cursor: page.next_cursor } : page));
       },
-      (e) => { if (turn === asked.current) setFault(e); },
+      (e) => { if (turn === latestLoad.current) setFault(e); },
     );
   };
 
-  /** Events come in bursts; the table is drawn a few times a second. */
+  /** Applies the waiting events together: events arrive in bursts, and the table is drawn at most four times a second. */
   const settle = () => {
     timer.current = 0;
     const changes = new Map(waiting.current);
@@ -87,7 +87,7 @@ function useJobs(query: string) {
     return () => {
       stop();
       clearTimeout(timer.current);
-      asked.current++;
+      latestLoad.current++;
     };
   }, [query]);
   return { list, fault, load };
@@ -114,13 +114,13 @@ export function JobsPage() {
         </div>
       </div>
       <Fault fault={fault} />
-      {list && shown.length === 0 && <p class="empty">{list.jobs.length ? "No job has this in its name." : <>Nothing here yet. <a href={href("new")}>Submit a first job</a>; <code>digitcircle-quick</code> takes minutes.</>}</p>}
+      {list && shown.length === 0 && <p class="empty">{list.jobs.length ? "No job's name contains this text." : <>No jobs yet. <a href={href("new")}>Submit a first job</a>.</>}</p>}
       {shown.length > 0 && (
         <div class="scroll wide" tabIndex={0} role="region" aria-label="Jobs">
           <table class="jobs">
             <caption class="hidden">Jobs, newest first</caption>
             <thead><tr><th scope="col"><span class="hidden">Compare</span></th><th scope="col">Job</th><th scope="col">State</th><th scope="col">Progress</th><th scope="col">Stage</th>
-              <th scope="col" class="num">Density / target</th><th scope="col" class="num">Accuracy / target</th><th scope="col" class="num">Samples/s</th><th scope="col" class="num">Made</th></tr></thead>
+              <th scope="col" class="num">Density / target</th><th scope="col" class="num">Accuracy / target</th><th scope="col" class="num">Samples/s</th><th scope="col" class="num">Created</th></tr></thead>
             <tbody>
               {shown.map((job) => (
                 <Row key={job.id} job={job} picked={picked.includes(job.id)}
@@ -130,7 +130,7 @@ export function JobsPage() {
           </table>
         </div>
       )}
-      {list?.next_cursor && <p><button type="button" onClick={() => void load(list.next_cursor!)}>Earlier jobs</button></p>}
+      {list?.next_cursor && <p><button type="button" onClick={() => void load(list.next_cursor!)}>Load earlier jobs</button></p>}
     </>
   );
 }

@@ -1,5 +1,4 @@
-// The motif explorer: an input with what the model marked in it, what a channel stands for, and what is read when marks
-// are changed.
+// The motif explorer: an input with the motifs that the model found, the use of one channel, and the prediction after motifs are changed.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { get, Problem, send, type Checkpoint, type Job } from "../api";
 import { number, percent } from "../format";
@@ -24,7 +23,7 @@ const TYPES: Record<string, string> = { png: "image/png", wav: "audio/wav", npy:
 
 async function take(file: File): Promise<Upload> {
   const type = TYPES[file.name.split(".").pop()?.toLowerCase() ?? ""];
-  if (!type) throw new Problem(0, "Not this file", "An input is a .png, .wav or .npy.");
+  if (!type) throw new Problem(0, "Unknown file type", "Choose a .png, .wav or .npy file.");
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
   for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
@@ -32,10 +31,10 @@ async function take(file: File): Promise<Upload> {
 }
 
 const pickOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
-const word = (read: Read): string => (typeof read === "string" ? read : `${read.class} at ${read.position}`);
-const sentence = (list: Read[] | undefined): string => (list?.length ? list.map(word).join("  ") : "nothing");
+const symbol = (read: Read): string => (typeof read === "string" ? read : `${read.class} at ${read.position}`);
+const sentence = (list: Read[] | undefined): string => (list?.length ? list.map(symbol).join("  ") : "nothing");
 
-/** The input itself. One row of many channels (a recording, a sequence) is shown with its channels upwards. */
+/** Paints the input. If it has one row and many channels (a recording or a sequence), the channels are the vertical axis. */
 function paintInput(c: CanvasRenderingContext2D, w: number, h: number, answer: { input?: Answer["input"] }, upload: Upload | null): void {
   c.fillStyle = colour("sunken");
   c.fillRect(0, 0, w, h);
@@ -56,7 +55,7 @@ function paintInput(c: CanvasRenderingContext2D, w: number, h: number, answer: {
   paintGrid(c, grid, [0, 0, w, h], low, high, "picture");
 }
 
-/** Those of other channels than the chosen one stand back. */
+/** Paints one motif; motifs of channels that are not selected are pale. */
 function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, channel: number | null): void {
   const chosen = motif.channel === channel;
   c.globalAlpha = channel === null || chosen ? 1 : 0.35;
@@ -111,7 +110,7 @@ function Reading({ side, label, title }: { side: Side; label?: Read[]; title: st
   const right = label && sentence(side.prediction) === sentence(label);
   return (
     <div class="reading"><span class="muted">{title}</span> <b>{sentence(side.prediction)}</b>
-      {label && <span class={right ? "right" : "wrong"}>{right ? "as labelled" : `truth: ${sentence(label)}`}</span>}
+      {label && <span class={right ? "right" : "wrong"}>{right ? "correct" : `label: ${sentence(label)}`}</span>}
       {side.tokens && <span class="tokens">{side.tokens.map((t, i) => <span key={i} title={percent(t.probability)}><b>{t.token}</b> {percent(t.probability, 2)}</span>)}</span>}
     </div>
   );
@@ -123,7 +122,7 @@ interface ChannelUse {
   symbols: { symbol: string | null; count: number }[] | null; histogram: { edges: number[]; counts: number[] }; top: Top[];
 }
 
-/** The part of an input that a motif was read from, at one scale with the others: at the input's border, what lies beyond is left out. */
+/** The part of an input that determines a motif. All crops have the same scale; parts outside the input stay empty. */
 function Crop({ top, input, high, wide }: { top: Top; input: Answer["input"]; high: number; wide: number }) {
   const [rows, cols] = input?.shape ?? [1, 1], [r0, r1, c0, c1] = top.window, line = rows === 1;
   const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
@@ -136,7 +135,7 @@ function Crop({ top, input, high, wide }: { top: Top; input: Answer["input"]; hi
   return <Canvas label={`Sample ${top.sample}`} ratio={line ? 0.6 : high / wide} draw={draw} />;
 }
 
-/** What one channel stands for: the inputs that excite it most, and how strongly it answers. */
+/** One channel: the inputs with its largest activations, and the histogram of its activations. */
 function ChannelPanel({ job, channel, checkpoint, close }: { job: Job; channel: number; checkpoint: string; close: () => void }) {
   const path = `/v1/jobs/${job.id}/channels/${channel}?top=8&checkpoint=${encodeURIComponent(checkpoint)}`;
   const use = useLoad(path, async (signal) => {
@@ -147,12 +146,12 @@ function ChannelPanel({ job, channel, checkpoint, close }: { job: Job; channel: 
   const of = (symbol: string | null) => u?.symbols?.find((s) => s.symbol === symbol)?.count ?? 0, most = (at: number) => Math.max(1, ...(u?.top.map((t) => t.window[at + 1] - t.window[at]) ?? []));
   const lines = useMemo(() => (h ? [{ label: "motifs", step: true, colour: channel, points: h.counts.map((n, i) => [h.edges[i], n] as [number, number]) }] : []), [h]);
   return (
-    <Section title={`Channel ${channel}${u?.symbol && of(u.symbol) > of(null) ? ` stands for ${u.symbol}` : ""}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
+    <Section title={`Channel ${channel}${u?.symbol && of(u.symbol) > of(null) ? ` marks ${u.symbol}` : ""}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
       <Fault fault={use.fault} />
-      {!u && use.busy && <p class="muted">Looking through inputs…</p>}
-      {u && <p class="muted">{u.motifs !== null ? `${number(u.motifs)} motifs` : `${number(u.active)} active places`} in {number(u.inputs)} inputs; mean {number(u.mean)}, most {number(u.max)}.</p>}
+      {!u && use.busy && <p class="muted">Searching inputs…</p>}
+      {u && <p class="muted">{u.motifs !== null ? `${number(u.motifs)} motifs` : `${number(u.active)} active positions`} in {number(u.inputs)} inputs; mean activation {number(u.mean)}, maximum {number(u.max)}.</p>}
       {u?.symbols && u.symbols.length > 0 && <p class="tokens">On {u.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
-      <ol class="crops" aria-label={`Inputs that excite channel ${channel} most`}>{u?.top.map((t, i) => (
+      <ol class="crops" aria-label={`Inputs with the largest activations of channel ${channel}`}>{u?.top.map((t, i) => (
         <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })}><Crop top={t} input={u.answers[i]?.input} high={most(0)} wide={most(2)} /><span> {number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
       ))}</ol>
       {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}
@@ -172,20 +171,20 @@ function Interventions({ job, source, checkpoint, edits, setEdits, input, upload
   return (
     <Section title="Interventions" aside={edits.length > 0 ? <button type="button" class="small" onClick={() => setEdits([])}>Undo all</button> : undefined}>
       <div class="tools">
-        <Choice label="All motifs of" value={from} options={all} onChange={setFrom} />
-        <Choice label="are" value={to} options={[["delete", "deleted"], ...all.map(([v, t]) => [v, `given ${t}`] as [string, string])]} onChange={setTo} />
-        <button type="button" onClick={add}>Change</button>
+        <Choice label="Motifs of" value={from} options={all} onChange={setFrom} />
+        <Choice label="Change" value={to} options={[["delete", "delete"], ...all.map(([v, t]) => [v, `move to ${t}`] as [string, string])]} onChange={setTo} />
+        <button type="button" onClick={add}>Apply</button>
       </div>
       <ul class="edits">{edits.map((e, i) => (
-        <li key={i}>channel {e.channel}{e.position ? ` at ${e.position.join(", ")}` : ", everywhere"}: {e.delete ? "deleted" : `given channel ${e.to?.channel}`} <button type="button" class="small" onClick={() => setEdits(edits.filter((_, j) => j !== i))}>Undo<span class="hidden"> change {i + 1}</span></button></li>
+        <li key={i}>channel {e.channel}{e.position ? ` at ${e.position.join(", ")}` : ", all positions"}: {e.delete ? "deleted" : `moved to channel ${e.to?.channel}`} <button type="button" class="small" onClick={() => setEdits(edits.filter((_, j) => j !== i))}>Undo<span class="hidden"> change {i + 1}</span></button></li>
       ))}</ul>
-      {edits.length === 0 && <p class="muted">Change motifs here, or one of them in the table, and see what is read then.</p>}
+      {edits.length === 0 && <p class="muted">Change all motifs of a channel here, or delete one motif in the table, to see how the prediction changes.</p>}
       <Fault fault={edits.length ? answer.fault : null} />
       {edits.length > 0 && a && (
         <div class="sides">
           {([["before", a.before], ["after", a.after]] as [string, Side][]).map(([name, side]) => (
             <figure key={name}><InputPicture shape={a.shape} side={side} truth={null} input={input} upload={upload} all={false} channel={null} label={`Motifs ${name}`} />
-              <figcaption><Reading side={side} label={a.label} title={`Read ${name}:`} /></figcaption></figure>
+              <figcaption><Reading side={side} label={a.label} title={`Prediction ${name}:`} /></figcaption></figure>
           ))}
         </div>
       )}
@@ -193,7 +192,7 @@ function Interventions({ job, source, checkpoint, edits, setEdits, input, upload
   );
 }
 
-export function MotifsRoom({ job }: { job: Job }) {
+export function MotifsView({ job }: { job: Job }) {
   const q = route.value.query, seed = Number(q.get("seed") ?? 3), checkpoint = q.get("checkpoint") ?? "latest", channel = q.get("channel") === null ? null : Number(q.get("channel"));
   const [upload, setUpload] = useState<Upload | null>(null), [wrong, setWrong] = useState<unknown>(null);
   const [all, setAll] = useState(true), [boxes, setBoxes] = useState(true), [edits, setEdits] = useState<Edit[]>([]);
@@ -211,7 +210,7 @@ export function MotifsRoom({ job }: { job: Job }) {
     setEdits([]);
     try { setUpload(await take(list[0])); } catch (e) { setWrong(e); }
   };
-  if (marks.data && !any) return <p class="empty">There is nothing to ask yet: the first checkpoint comes at the end of the first stage.</p>;
+  if (marks.data && !any) return <p class="empty">The job has no checkpoint yet. The model writes its first one at the end of the first stage.</p>;
   const maximal = a?.motifs.filter((m) => m.maximal) ?? [];
   const counts = a ? Array.from({ length: a.shape[2] }, (_, c) => a.motifs.filter((m) => m.channel === c && m.maximal).length) : [];
   const picks: [string, string][] = [["latest", "latest"], ["best", "best"], ...(marks.data?.checkpoints ?? []).map((c) => [String(c.seq), `${c.seq}: density ${number(c.density)}, accuracy ${percent(c.accuracy)}`] as [string, string])];
@@ -219,13 +218,13 @@ export function MotifsRoom({ job }: { job: Job }) {
     <div class="explorer">
       <div class="tools bar-tools">
         <label class="choice"><span>Sample</span><input type="number" min={0} value={upload ? "" : seed} onChange={(e) => show(Number((e.currentTarget as HTMLInputElement).value))} /></label>
-        <button type="button" onClick={() => show(seed - 1)} aria-label="Sample before">←</button><button type="button" onClick={() => show(seed + 1)} aria-label="Next sample">→</button>
-        <button type="button" onClick={() => show(Math.floor(Math.random() * 1e6))}>Draw one</button>
+        <button type="button" onClick={() => show(seed - 1)} aria-label="Previous sample">←</button><button type="button" onClick={() => show(seed + 1)} aria-label="Next sample">→</button>
+        <button type="button" onClick={() => show(Math.floor(Math.random() * 1e6))}>Random sample</button>
         <input ref={file} type="file" hidden accept=".png,.wav,.npy" aria-label="Input file" onChange={(e) => void pick((e.currentTarget as HTMLInputElement).files)} />
         <button type="button" onClick={() => file.current?.click()}>Upload…</button>
         <Choice label="Checkpoint" value={checkpoint} options={picks} onChange={(v) => note({ checkpoint: v })} />
-        <label class="check"><input type="checkbox" checked={all} onChange={() => setAll(!all)} />every active place</label>
-        <label class="check"><input type="checkbox" checked={boxes} onChange={() => setBoxes(!boxes)} />true places</label>
+        <label class="check"><input type="checkbox" checked={all} onChange={() => setAll(!all)} />all active positions</label>
+        <label class="check"><input type="checkbox" checked={boxes} onChange={() => setBoxes(!boxes)} />true positions</label>
       </div>
       <Fault fault={wrong ?? answer.fault} />
       {a && (
@@ -233,7 +232,7 @@ export function MotifsRoom({ job }: { job: Job }) {
           <div class="two">
             <Section title={upload ? upload.name : `Sample ${seed}`} aside={<span class="muted">{maximal.length} motifs, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
               <InputPicture shape={a.shape} side={a} truth={boxes ? a.truth : null} input={a.input} upload={upload} all={all} channel={channel} label={`The input with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} />
-              <Reading side={a} label={a.label} title="Read as" />
+              <Reading side={a} label={a.label} title="Prediction" />
               <div class="chips" role="group" aria-label="Channels">{counts.map((n, c) => (
                 <button key={c} type="button" class="key" aria-pressed={channel === c} onClick={() => note({ channel: channel === c ? null : String(c) })}><i class={`swatch round c${c % 8}`} aria-hidden="true" />channel {c} <b>{n}</b></button>
               ))}</div>

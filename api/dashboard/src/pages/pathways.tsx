@@ -1,4 +1,4 @@
-// Pathways: the layers of a code as strips, recovered or missed, and how often recovery succeeds.
+// Recovery of the layers of a sparse code: each layer as a strip, and how often recovery succeeds.
 import { useMemo } from "preact/hooks";
 import { get, type Job } from "../api";
 import { number, percent } from "../format";
@@ -33,7 +33,7 @@ function Strip({ layer, least }: { layer: Layer; least: number }) {
   return (
     <figure class="strip">
       <figcaption><b>{layer.name}</b> <span class={layer.agrees ? "right" : "wrong"}>{layer.agrees ? "● recovered" : "✕ missed"}</span>
-        <span class="muted">{number(layer.nonzeros)} non-zeros, stripe {number(layer.stripe)}{(layer.uniform_limit ?? 0) > 0 ? ` (sure below ${number(layer.uniform_limit)})` : ""}, coherence {number(layer.coherence)}</span></figcaption>
+        <span class="muted">{number(layer.nonzeros)} non-zeros, stripe {number(layer.stripe)}{(layer.uniform_limit ?? 0) > 0 ? ` (guaranteed below ${number(layer.uniform_limit)})` : ""}, coherence {number(layer.coherence)}</span></figcaption>
       <Canvas label={`${layer.name}: ${layer.support.length} non-zeros of ${layer.filters} filters`} ratio={0.09} draw={draw} />
       <DataTable caption={`Support of ${layer.name}`} make={() => ({ head: ["position", "filter", "value"], rows: spikes.slice(0, 500).map((s) => [s.at, s.filter, number(s.value)]) })} />
     </figure>
@@ -46,7 +46,7 @@ function Recovery({ curve, title }: { curve: CurvePoint[]; title: string }) {
   return <Chart title={title} lines={lines} xLabel="stripe" logX unit={(v) => percent(v)} height={240} />;
 }
 
-export function PathwaysRoom({ job }: { job: Job }) {
+export function PathwaysView({ job }: { job: Job }) {
   const seed = Number(route.value.query.get("seed") ?? 0);
   const answer = useLoad(`${job.id} ${seed} ${job.state}`, (signal) => get<{ answers: Answer[] }>(`/v1/jobs/${job.id}/pathways?seed=${seed}`, signal));
   const a = answer.data?.answers[0], cases = (job.result?.cases ?? []) as unknown as { label: string; curve: CurvePoint[] }[];
@@ -54,12 +54,12 @@ export function PathwaysRoom({ job }: { job: Job }) {
     <>
       <Fault fault={answer.fault} />
       {a && (
-        <Section title={`Code ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Code before">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next code">→</button></div>}>
-          <Facts items={[["Pathway", <b class={a.recovered ? "right" : "wrong"}>{a.recovered ? "recovered" : "missed"}</b>], ["Guarantee", a.guarantee], ["At least with probability", percent(a.probability)]]} />
+        <Section title={`Code ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Previous code">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next code">→</button></div>}>
+          <Facts items={[["Pathway", <b class={a.recovered ? "right" : "wrong"}>{a.recovered ? "recovered" : "missed"}</b>], ["Guarantee", a.guarantee], ["Probability, at least", percent(a.probability)]]} />
           {a.layers.map((layer) => <Strip key={layer.name} layer={layer} least={Number(job.config.length) || 1} />)}
         </Section>
       )}
-      {cases.length > 0 && <Section title="How often it is recovered, against the stripe sparsity"><div class="charts">{cases.slice(0, 12).map((c, i) => <Recovery key={i} curve={c.curve} title={c.label} />)}</div></Section>}
+      {cases.length > 0 && <Section title="Recovery rate against the stripe sparsity"><div class="charts">{cases.slice(0, 12).map((c, i) => <Recovery key={i} curve={c.curve} title={c.label} />)}</div></Section>}
       {job.result && <Pictures job={job} />}
     </>
   );

@@ -1,6 +1,6 @@
-// What a job ended with: its numbers, errors by density, the confusion matrix, and the pictures it made.
+// The result of a job: its figures, errors by density, the confusion matrix and its pictures.
 import { useEffect, useState } from "preact/hooks";
-import { ask, get, type Artifact, type Job, type Json } from "../api";
+import { request, get, type Artifact, type Job, type Json } from "../api";
 import { ERRORS, nameOf, number, percent } from "../format";
 import { Facts, Section, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
@@ -12,12 +12,12 @@ interface Confusion { symbols: string[]; channels: (number | string)[]; counts: 
 type ByDensity = { density: number; checkpoint: number } & Record<string, number>;
 
 export function ConfusionMatrix({ confusion }: { confusion: Confusion }) {
-  void theme.value; // the colours are the theme's
+  void theme.value; // draws again when the theme changes
   const most = Math.max(1, ...confusion.counts.flat());
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Confusion matrix">
       <table class="matrix">
-        <caption>True symbols (rows) against the channel that marked them (columns)</caption>
+        <caption>True symbols (rows) and the channels that marked them (columns)</caption>
         <thead><tr><td />{confusion.channels.map((c) => <th key={c} scope="col">{c}</th>)}</tr></thead>
         <tbody>{confusion.counts.map((row, r) => (
           <tr key={r}><th scope="row">{confusion.symbols[r]}</th>
@@ -42,7 +42,7 @@ const plain = (value: Json): boolean => value === null || typeof value !== "obje
 export const show = (name: string, value: Json): string =>
   typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
 
-/** A list of records as a table, whatever the method calls them. */
+/** Shows any list of records as a table with a column for each name. */
 function Records({ name, rows }: { name: string; rows: Record<string, Json>[] }) {
   const flat = rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, v !== null && typeof v === "object" && !Array.isArray(v) && "median" in v ? v.median : v])));
   const keys = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => flat.some((row) => plain(row[key] ?? null) && row[key] !== null));
@@ -54,12 +54,12 @@ function Records({ name, rows }: { name: string; rows: Record<string, Json>[] })
   );
 }
 
-/** A picture of the daemon's, fetched so that the token goes along. */
+/** A picture from the daemon. It uses fetch, because an img element cannot send the token. */
 export function Picture({ path, label }: { path: string; label: string }) {
   const [url, setUrl] = useState("");
   useEffect(() => {
     let made = "", gone = false;
-    ask(path).then((r) => r.blob()).then((blob) => { made = URL.createObjectURL(blob); if (gone) URL.revokeObjectURL(made); else setUrl(made); }, () => undefined);
+    request(path).then((r) => r.blob()).then((blob) => { made = URL.createObjectURL(blob); if (gone) URL.revokeObjectURL(made); else setUrl(made); }, () => undefined);
     return () => { gone = true; if (made) URL.revokeObjectURL(made); };
   }, [path]);
   return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
@@ -72,9 +72,9 @@ export function Pictures({ job, without = "confusion.png" }: { job: Job; without
   return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={a.name}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
 }
 
-export function ResultRoom({ job }: { job: Job }) {
+export function ResultView({ job }: { job: Job }) {
   const r = job.result;
-  if (!r) return <p class="empty">{job.state === "failed" ? "There is none: the job failed." : "The result comes when the job has ended."}</p>;
+  if (!r) return <p class="empty">{job.state === "failed" ? "The job failed and has no result." : "The result appears when the job has finished."}</p>;
   const simple = Object.entries(r).filter(([, v]) => plain(v));
   const first = ERRORS.filter(([name]) => typeof r[name] === "number");
   const lists = Object.entries(r).filter(([name, v]) => name !== "by_density" && Array.isArray(v) && v.length > 0 && !plain(v[0])) as [string, Record<string, Json>[]][];

@@ -1,5 +1,5 @@
-// A job's form, made from the tables of /v1/kinds. The daemon judges: each change is a dry run, and a fault that it finds
-// stands at the field that its pointer names.
+// The form that submits a job, made from the tables of /v1/kinds. After each change the page sends a dry run, and shows every error of the
+// daemon's answer beside the field that its pointer names.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind, type Preset } from "../api";
 import { bytes, duration, number } from "../format";
@@ -9,7 +9,7 @@ import { Choice, Facts, Fault, Section, useLoad } from "../ui/base";
 interface Estimate { parameters: number; samples: number; flops: number; bytes: number; checkpoint_bytes: number; predicted_seconds: number; config: Record<string, Json>; prediction: { basis: string } }
 type Texts = Record<string, string>;
 
-/** What a text in the form means. What is no number goes as text, for the daemon to refuse with its own words. */
+/** The JSON value of a text in the form. A text that is no number stays text, so that the daemon reports the error. */
 function value(field: Field, text: string): Json {
   if (field.type === "boolean") return text === "true";
   if (field.type === "integer" || field.type === "number") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
@@ -36,12 +36,12 @@ const faultOf = (faults: FieldFault[], pointer: string) => faults.find((f) => f.
 
 function EstimateBox({ estimate }: { estimate: Estimate }) {
   return (
-    <Facts items={[["Time, about", duration(estimate.predicted_seconds)], ["Parameters", number(estimate.parameters)], ["Samples", number(estimate.samples)],
-      ["Operations", `${number(estimate.flops)} FLOP`], ["Memory", bytes(estimate.bytes)], ["A checkpoint", bytes(estimate.checkpoint_bytes)]]} />
+    <Facts items={[["Predicted time", duration(estimate.predicted_seconds)], ["Parameters", number(estimate.parameters)], ["Samples", number(estimate.samples)],
+      ["Operations", `${number(estimate.flops)} FLOP`], ["Memory", bytes(estimate.bytes)], ["Size of a checkpoint", bytes(estimate.checkpoint_bytes)]]} />
   );
 }
 
-/** A dry run of the form a moment after its last change. */
+/** Sends a dry run of the form 250 ms after its last change. */
 function useJudge(body: Record<string, Json> | null) {
   const [state, setState] = useState<{ estimate: Estimate | null; faults: FieldFault[]; fault: unknown }>({ estimate: null, faults: [], fault: null });
   const text = JSON.stringify(body);
@@ -59,8 +59,8 @@ function useJudge(body: Record<string, Json> | null) {
   return state;
 }
 
-/** Of a kind without presets: the defaults of its fields. */
-const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default", settings: {}, config: {} };
+/** Used for a kind without presets: all fields have their defaults. */
+const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default value.", settings: {}, config: {} };
 
 function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
   const q = route.value.query;

@@ -1,4 +1,4 @@
-// The Persian Rug: the product of the weights as a picture, and what the closed form says beside what was measured.
+// The product of the weights as a picture, and the measured loss beside the loss of the closed form.
 import { useMemo } from "preact/hooks";
 import { get, type Artifact, type Job } from "../api";
 import { number } from "../format";
@@ -8,15 +8,15 @@ import { grid, table } from "../ui/csv";
 import { Pictures } from "./result";
 
 const LOSSES: [string, string][] = [["loss", "measured"], ["analytic_loss", "closed form"], ["linear_loss", "best linear"], ["bayes_bound", "Bayes bound"], ["oracle_bound", "oracle bound"]];
-const LARGEST = 4_000_000; // bytes of a table that is fetched to be drawn
+const LARGEST = 4_000_000; // bytes; a larger table is not loaded to be drawn
 
-export function RugRoom({ job }: { job: Job }) {
+export function RugView({ job }: { job: Job }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
   const own = files.data?.artifacts.find((a) => (a.name === "matrix.csv" || a.name === "rug.csv") && a.bytes < LARGEST);
   const cells = useLoad(own ? own.href : null, (signal) => table(job.id, own!.name, signal));
   const matrix = useMemo(() => (cells.data ? grid(cells.data.filter((r) => r.series === "weight")) : null), [cells.data]);
   const r = job.result;
-  if (!r) return <p class="empty">The weights can be looked at when the job has ended.</p>;
+  if (!r) return <p class="empty">The weights appear when the job has finished.</p>;
   const [low, high] = matrix ? bounds(matrix.values) : [0, 1];
   const worst = Math.max(...LOSSES.map(([name]) => (typeof r[name] === "number" ? (r[name] as number) : 0)));
   return (
@@ -24,16 +24,16 @@ export function RugRoom({ job }: { job: Job }) {
       <Fault fault={files.fault ?? cells.fault} />
       <div class="two">
         {matrix && (
-          <Section title={own?.name === "rug.csv" ? "The rug, W" : "W, the first features"}>
+          <Section title={own?.name === "rug.csv" ? "Product of the weights, W" : "Product of the weights, W (first features)"}>
             <Heat label={`Weights between ${matrix.rows} features`} grid={matrix} />
-            <Scale low={number(low)} high={number(high)} diverging={low < 0} text={`${matrix.rows} × ${matrix.cols} features; the diagonal is what comes back, the rest is interference`} />
+            <Scale low={number(low)} high={number(high)} diverging={low < 0} text={`${matrix.rows} × ${matrix.cols} features; the diagonal is the signal, the rest is interference`} />
           </Section>
         )}
-        <Section title="Loss a feature">
+        <Section title="Loss per feature">
           <ul class="bars">{LOSSES.filter(([name]) => typeof r[name] === "number").map(([name, label]) => (
             <li key={name}><span>{label}</span><progress max={worst} value={r[name] as number} aria-label={label} /><b>{number(r[name], 4)}</b></li>
           ))}</ul>
-          <Table caption="The weights" words={1} head={["", "Value"]} rows={[["diagonal, mean", number(r.diagonal_mean)], ["diagonal, deviation", number(r.diagonal_sd)], ["bias, mean", number(r.bias_mean)], ["features dropped", number(r.dropped)], ["a, the scale of theory", number(r.a)], ["b, the bias of theory", number(r.b)], ["σ", number(r.sigma)]]} />
+          <Table caption="The weights" words={1} head={["", "Value"]} rows={[["diagonal, mean", number(r.diagonal_mean)], ["diagonal, standard deviation", number(r.diagonal_sd)], ["bias, mean", number(r.bias_mean)], ["features dropped", number(r.dropped)], ["a, scale in the closed form", number(r.a)], ["b, bias in the closed form", number(r.b)], ["σ", number(r.sigma)]]} />
         </Section>
       </div>
       <Pictures job={job} without={own?.name.replace("csv", "png")} />

@@ -1,4 +1,4 @@
-// The daemon itself.
+// The page about the daemon: its work, storage, process and machine.
 import { useEffect } from "preact/hooks";
 import { get } from "../api";
 import { bytes, duration, moment, number } from "../format";
@@ -25,17 +25,17 @@ export function SystemPage() {
       {s && (
         <div class="cards">
           <Section title="Work">
-            <Facts items={[["Workers busy", <span class="measure"><span>{s.workers_busy} of {s.workers}</span><Bar value={s.workers ? s.workers_busy / s.workers : 0} label="Workers busy" /></span>], ["Threads a job", number(s.threads_per_job)], ["Waiting", `${number(s.queue_depth)} of ${number(s.queue_limit)}`],
+            <Facts items={[["Workers busy", <span class="measure"><span>{s.workers_busy} of {s.workers}</span><Bar value={s.workers ? s.workers_busy / s.workers : 0} label="Workers busy" /></span>], ["Threads per job", number(s.threads_per_job)], ["Queued", `${number(s.queue_depth)} of ${number(s.queue_limit)}`],
               ...Object.entries(s.jobs).map(([state, count]) => [state, number(count)] as [string, string])]} />
           </Section>
           <Section title="Storage">
-            <Facts items={[["Database", bytes(s.database.file_bytes)], ["Write-ahead log", bytes(s.database.wal_bytes)], ["Free inside", bytes(s.database.free_bytes)], ["Checkpoints", number(s.database.checkpoints)], ["Their size", bytes(s.database.checkpoint_bytes)]]} />
+            <Facts items={[["Database", bytes(s.database.file_bytes)], ["Write-ahead log", bytes(s.database.wal_bytes)], ["Free pages", bytes(s.database.free_bytes)], ["Checkpoints", number(s.database.checkpoints)], ["Checkpoint size", bytes(s.database.checkpoint_bytes)]]} />
           </Section>
           <Section title="Process">
-            <Facts items={[["Memory", bytes(s.memory_bytes)], ["Models open for queries", `${number(s.models.count)}, ${bytes(s.models.bytes)}`], ["Up", duration(s.uptime_seconds)], ["Since", moment(s.started_at)], ["Version", s.version], ["Build", s.build], ["Tokens", s.tokens_required ? "required" : "not required"]]} />
+            <Facts items={[["Memory", bytes(s.memory_bytes)], ["Models in the query cache", `${number(s.models.count)}, ${bytes(s.models.bytes)}`], ["Uptime", duration(s.uptime_seconds)], ["Started", moment(s.started_at)], ["Version", s.version], ["Build", s.build], ["Tokens", s.tokens_required ? "required" : "not required"]]} />
           </Section>
           <Section title="Machine">
-            <Facts items={[["Processor", s.cpu], ["Cores", number(s.cores)], ["Kernels", s.kernels], ["BLAS", s.blas], ["BLAS core", s.blas_core], ["GFLOPS a thread", s.gflops_per_thread ? number(s.gflops_per_thread) : "not measured yet"], ["Instructions", s.cpu_features.join(" ")]]} />
+            <Facts items={[["Processor", s.cpu], ["Cores", number(s.cores)], ["Kernels", s.kernels], ["BLAS", s.blas], ["BLAS core", s.blas_core], ["GFLOPS per thread", s.gflops_per_thread ? number(s.gflops_per_thread) : "not measured yet"], ["Instructions", s.cpu_features.join(" ")]]} />
           </Section>
         </div>
       )}

@@ -1,4 +1,4 @@
-// Small parts that every page is put together from.
+// Small components that all pages use.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, type Job, type State } from "../api";
@@ -12,7 +12,7 @@ export function StateMark({ job }: { job: Pick<Job, "state" | "requested_state">
   return (
     <span class={`state ${job.state}`}>
       <span class="glyph" aria-hidden="true">{GLYPHS[job.state]}</span> {job.state}
-      {job.requested_state && <span class="muted"> · to be {job.requested_state}</span>}
+      {job.requested_state && <span class="muted"> · {job.requested_state} requested</span>}
     </span>
   );
 }
@@ -22,11 +22,11 @@ export function Bar({ value, label }: { value: number | null; label: string }) {
   return <progress class="bar" max={1} value={share} aria-label={label}>{percent(share)}</progress>;
 }
 
-/** "62 %, 40 s left", or what a job that does not run has to say. */
+/** The progress of a job: "62 %, 40 s left"; the share alone when the job does not run. */
 export function progressText(job: Job): string {
   const p = job.progress, share = `${Math.floor((p.fraction ?? 0) * 100)} %`;
   if (job.state === "running") return p.eta_seconds !== null ? `${share}, ${duration(p.eta_seconds)} left` : share;
-  return job.state === "paused" ? `${share}, waiting` : share;
+  return job.state === "paused" ? `${share}, paused` : share;
 }
 
 export function Section({ title, children, aside }: { title: string; children: Children; aside?: Children }) {
@@ -43,13 +43,13 @@ export function Fault({ fault }: { fault: unknown }) {
   const problem = fault instanceof Problem ? fault : null;
   return (
     <div class="fault" role="alert">
-      <strong>{problem ? problem.title : "Something went wrong here"}</strong> {(fault as Error).message}
+      <strong>{problem ? problem.title : "Error in this page"}</strong> {(fault as Error).message}
       {problem?.faults.map((f) => <div key={f.pointer ?? f.parameter}><code>{f.pointer ?? f.parameter}</code> {f.detail}</div>)}
     </div>
   );
 }
 
-/** A table whose cells are text or elements; the first `words` columns are words, the others numbers. */
+/** A table. The first `words` columns contain text, the others numbers, which are aligned to the right. */
 export function Table({ caption, head, rows, words = 1 }: { caption: string; head: Children[]; rows: Children[][]; words?: number }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -64,7 +64,7 @@ export function Table({ caption, head, rows, words = 1 }: { caption: string; hea
   );
 }
 
-/** What a picture shows, as a table that is made when it is opened. */
+/** The data of a picture as a folded table; `make` is called when the user opens it. */
 export function DataTable({ caption, make, summary = "Data" }: { caption: string; summary?: string; make: () => { head: Children[]; rows: Children[][] } }) {
   const [open, setOpen] = useState(false);
   const data = open ? make() : null;
@@ -82,13 +82,13 @@ export function Facts({ items }: { items: [string, Children][] }) {
 
 export interface Loaded<T> { data: T | null; fault: unknown; busy: boolean; reload: () => void }
 
-/** Loads when `key` changes; an answer that was overtaken is dropped, and the last good one stays while the next loads. */
+/** Loads data whenever `key` changes (null: does not load). Drops answers to earlier keys, and keeps the last data until the next arrive. */
 export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ data: T | null; fault: unknown; busy: boolean }>({ data: null, fault: null, busy: key !== null });
   const [turn, setTurn] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  useLayoutEffect(() => { // does not wait for the paint
+  useLayoutEffect(() => { // starts the request before the browser paints
     if (key === null) return undefined;
     const stop = new AbortController();
     setState((s) => ({ ...s, busy: true }));

@@ -1,4 +1,4 @@
-// Pictures of numbers: a canvas that is drawn again when its size or the theme changes.
+// Draws arrays as pictures on a canvas, again whenever its size or the theme changes.
 import { useEffect, useRef } from "preact/hooks";
 import { ramp, theme, type Ramp } from "./theme";
 
@@ -32,7 +32,7 @@ export function Canvas({ label, ratio, draw, onPoint, class: name }: {
   );
 }
 
-/** A grid as one bitmap of a pixel a cell, stretched without smoothing. */
+/** Paints a grid with one pixel for each value, stretched to the box without smoothing. */
 export function paintGrid(context: CanvasRenderingContext2D, grid: Grid, box: [number, number, number, number], low: number, high: number, kind: Ramp): void {
   const bitmap = document.createElement("canvas");
   bitmap.width = grid.cols;

@@ -1,5 +1,5 @@
-// Curves by uPlot: zoom asks for the range again, crosshairs of charts with one `sync` move together, and a table holds
-// the same numbers for those who do not see the curve.
+// Line charts, drawn by uPlot. Zooming reports the new range to the page, which loads it. Crosshairs of charts with the same `sync` move
+// together. A folded table contains the same numbers for people who use a screen reader.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Point } from "../api";
@@ -15,9 +15,9 @@ export interface ChartProps {
 }
 
 const FONT = "11px Inter, system-ui, sans-serif";
-const ROWS = 200; // of the table; the newest
+const ROWS = 200; // rows of the table: the latest points
 
-/** One x for all lines. Lines of one job mostly share it. */
+/** Puts all lines on one x axis. The lines of one job usually have the same x values, so that no join is needed. */
 export function align(lines: Line[], log: boolean): uPlot.AlignedData {
   const y = (v: number | null) => (log && v !== null && v <= 0 ? null : v);
   const tables = lines.map((line) => [line.points.map((p) => p[0]), line.points.map((p) => y(p[1]))] as uPlot.AlignedData);
@@ -27,7 +27,7 @@ export function align(lines: Line[], log: boolean): uPlot.AlignedData {
   return same ? [first, ...tables.map((t) => t[1])] as uPlot.AlignedData : uPlot.join(tables);
 }
 
-/** Every other band under the grid; names over it. */
+/** Draws every second band below the grid, or the names of the bands above it. */
 function drawBands(bands: Band[], names: boolean): (u: uPlot) => void {
   return (u) => {
     const { ctx, bbox } = u, ratio = devicePixelRatio;
@@ -94,18 +94,18 @@ function options(p: ChartProps, width: number, onCursor: (u: uPlot) => void): uP
 
 function spread(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
-  const room = (high - low || Math.abs(high) || 1) * 0.06;
-  return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
+  const margin = (high - low || Math.abs(high) || 1) * 0.06;
+  return [low >= 0 && low - margin < 0 ? 0 : low - margin, high + margin];
 }
 
-/** From the next 1, 2 or 5 below to the next above: less than whole decades, which leave a curve that hardly falls no room. */
+/** A logarithmic range that ends at 1, 2 or 5 times a power of ten: whole decades would flatten a curve that changes little. */
 function decade(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [1, 10];
   const steps = (v: number) => [0.5, 1, 2, 5, 10].map((s) => Number((s * 10 ** Math.floor(Math.log10(v))).toPrecision(1)));
   return [steps(low).reverse().find((s) => s <= low) ?? low, steps(high).find((s) => s > high) ?? high * 2];
 }
 
-/** The value of a line at the cursor's index, or the nearest one before it. */
+/** The value of a line at the cursor, or the last value before the cursor. */
 function at(data: uPlot.AlignedData, series: number, index: number | null | undefined): number | null {
   const values = data[series] as (number | null | undefined)[] | undefined;
   if (!values) return null;
@@ -113,7 +113,7 @@ function at(data: uPlot.AlignedData, series: number, index: number | null | unde
   return null;
 }
 
-/** Powers of ten only where there is more than one of five: below that they would have no marks between. */
+/** Whether the values differ by more than a factor of five. A logarithmic axis over less would have too few marks. */
 function spans(lines: Line[]): boolean {
   let low = Infinity, high = 0;
   for (const { points } of lines) for (const [, y] of points) if (y !== null && y > 0) [low, high] = [Math.min(low, y), Math.max(high, y)];
@@ -143,7 +143,7 @@ export function Chart(given: ChartProps) {
     if (where) where.textContent = x === null || x === undefined ? "" : `${q.xLabel} ${q.logX ? number(x) : short(x)}`;
   };
 
-  useLayoutEffect(() => { // what is in the window is drawn before the first paint, the rest when it comes near
+  useLayoutEffect(() => { // draws visible charts before the first paint, and the others when the user scrolls near them
     const box = place.current;
     if (!box) return undefined;
     if (box.getBoundingClientRect().top < innerHeight) {
@@ -212,7 +212,7 @@ export function Chart(given: ChartProps) {
             </button>
           ))}
           <span class="muted at" data-x />
-          {p.range && p.onRange && <button type="button" class="small" onClick={() => p.onRange?.(null)}>whole range</button>}
+          {p.range && p.onRange && <button type="button" class="small" onClick={() => p.onRange?.(null)}>show all</button>}
         </div>
       </figcaption>
       <div class="plot" ref={place} style={{ minHeight: `${p.height ?? 200}px` }} tabIndex={p.onRange ? 0 : undefined}

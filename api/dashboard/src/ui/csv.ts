@@ -1,5 +1,5 @@
-// The tables that go with the daemon's charts: a panel, a series, x, y and a value a row.
-import { ask } from "../api";
+// Reads the CSV files of a job's charts. Each row has a panel, a series, x, y and a value.
+import { request } from "../api";
 import type { Grid } from "./canvas";
 
 export function parse(text: string): Record<string, string>[] {
@@ -24,10 +24,10 @@ export function parse(text: string): Record<string, string>[] {
 }
 
 export async function table(job: string, name: string, signal?: AbortSignal): Promise<Record<string, string>[]> {
-  return parse(await (await ask(`/v1/jobs/${job}/artifacts/${name}`, { signal })).text());
+  return parse(await (await request(`/v1/jobs/${job}/artifacts/${name}`, { signal })).text());
 }
 
-/** Rows with x, y and value as a grid; `panel` picks one of several charts. */
+/** Puts rows with x, y and value into a grid. */
 export function grid(rows: Record<string, string>[]): Grid {
   const cols = Math.max(...rows.map((r) => Number(r.x))) + 1, lines = Math.max(...rows.map((r) => Number(r.y))) + 1;
   const values = new Float32Array(cols * lines);

@@ -1,4 +1,4 @@
-// Colours of canvases come from the style sheet, so that both themes are written down in one place.
+// The light and the dark theme. Canvases read their colours from the style sheet, which defines both themes.
 import { signal } from "@preact/signals";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -29,7 +29,7 @@ export const seriesColour = (index: number): string => colour(`s${index % SERIES
 
 export type Ramp = "values" | "signed" | "picture";
 
-/** 0 to 1 → a colour between paper and full; signed: -1 to 1, blue over paper to red; picture: greys that marks stand out from. */
+/** A colour for a share. values: 0 (background) to 1 (full colour). signed: -1 (blue) to 1 (red). picture: grey, so that motifs stay visible. */
 export function ramp(share: number, kind: Ramp = "values"): string {
   const parts = (name: string) => colour(name).split(" ").map(Number);
   const from = parts("ramp-0"), to = parts(kind === "picture" ? "ramp-grey" : kind === "values" ? "ramp-1" : share < 0 ? "ramp-minus" : "ramp-plus");
@@ -37,13 +37,13 @@ export function ramp(share: number, kind: Ramp = "values"): string {
   return `rgb(${from.map((c, i) => Math.round(c + (to[i] - c) * t)).join(" ")})`;
 }
 
-/** Black or white, whichever is read better on a colour that ramp gave. */
+/** Black or white: the text colour with the higher contrast on this background. */
 export function inkOn(background: string): string {
   const [r, g, b] = background.slice(4, -1).split(" ").map((c) => (Number(c) / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
 }
 
-/** The style of a cell of a matrix of colours. */
+/** The colours of a table cell that shows a share. */
 export function cellStyle(share: number, kind: Ramp = "values"): { background: string; color: string } {
   const background = ramp(share, kind);
   return { background, color: inkOn(background) };

@@ -1,0 +1,11 @@
+/* Names, media types and file endings of the upload formats. They are separate from collection_formats.c so that a
+ * client can use them without linking the readers. */
+#include "core/data/uploads/collection.h"
+
+const char *const collection_format_names[] = {"npz", "npy", "csv", "tar", "fasta", NULL};
+const char *const collection_media_types[] = {
+    "application/x-npz", "application/x-npy",        "text/csv", "text/tab-separated-values", "application/x-tar",
+    "text/x-fasta",      "application/octet-stream", NULL};
+const struct collection_ending collection_endings[] = {{"npz", "npz"},     {"npy", "npy"}, {"csv", "csv"},
+                                                       {"tsv", "csv"},     {"tar", "tar"}, {"fa", "fasta"},
+                                                       {"fasta", "fasta"}, {NULL, NULL}};
