@@ -23,7 +23,7 @@ const text = (page, selector) => page.locator(selector).first().innerText();
 async function submitByForm(page) {
   await show(page, "#/new");
   await page.getByLabel("Preset").selectOption("digitcircle-quick");
-  await page.locator("details.rest summary").click();
+  for (const summary of await page.locator("details.rest summary").all()) await summary.click();
   for (const [field, value] of Object.entries(ENDLESS)) await page.locator(`#f-${field}`).fill(String(value));
   await page.getByLabel("Name", { exact: true }).fill("from the form");
   const width = page.locator("#f-width");

@@ -18,6 +18,7 @@ export interface Job {
 export interface Field {
   name: string; type: "integer" | "number" | "boolean" | "choice" | "text"; default: Json; min?: number | null; max?: number | null;
   choices?: string[]; allowed: string; unit: string; meaning: string;
+  group: string; level: "basic" | "advanced" | "research"; applies: string | null;
 }
 export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json> }
 export interface Metric { name: string; unit: string; meaning: string }
@@ -110,6 +111,14 @@ export function metrics(job: string, range: MetricRange, signal?: AbortSignal): 
 /** A random key for one submission: repeated requests with the same key create one job. */
 export function idempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Whether a field has an effect, given the values of the other fields. `field.applies` lists clauses "FIELD=VALUE|VALUE" that must all hold. */
+export function applies(field: Field, valueOf: (name: string) => Json | undefined): boolean {
+  return (field.applies ?? "").split(" ").filter(Boolean).every((clause) => {
+    const [name, values] = clause.split("=");
+    return values.split("|").includes(String(valueOf(name)));
+  });
 }
 
 /** Jobs that the table has shown. The job page shows such a job at once, before the daemon's answer arrives. */

@@ -1,6 +1,6 @@
 // Uploads, shows and deletes the user's own data sets.
 import { useEffect, useState } from "preact/hooks";
-import { request, get, headers, Problem, send } from "../api";
+import { get, headers, Problem, request, send } from "../api";
 import { bytes, number } from "../format";
 import { Bar, Fault, Section, Table, useLoad } from "../ui/base";
 

@@ -1,6 +1,6 @@
 // The page of one job: its progress, its curves, its result, and the views that the table of its kind names.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { request, get, kinds, seen, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
+import { applies, get, kinds, request, seen, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
 import { bytes, DASH, duration, moment, number, percent, title } from "../format";
 import { follow, type LiveEvent } from "../live";
 import { go, href, route } from "../router";
@@ -103,10 +103,13 @@ function Save({ path, name, text = "Save" }: { path: string; name: string; text?
   return <><button type="button" class="small" onClick={() => void save()} aria-label={text === "Save" ? `Save ${name}` : undefined}>{text}</button>{fault ? <Fault fault={fault} /> : null}</>;
 }
 
+/** The fields that apply to the job's other values: changed fields first, then basic ones. */
 function Configuration({ job, kind }: { job: Job; kind: Kind | undefined }) {
   const preset = kind?.presets.find((p) => p.name === job.preset);
   const base = (name: string) => kind?.fields.find((f) => f.name === name)?.default;
-  const rows = Object.entries(job.config).map(([name, value]) => {
+  const basic = (name: string) => kind?.fields.find((f) => f.name === name)?.level === "basic";
+  const used = Object.entries(job.config).filter(([name]) => { const field = kind?.fields.find((f) => f.name === name); return !field || applies(field, (n) => job.config[n]); });
+  const rows = [...used.filter(([n]) => basic(n)), ...used.filter(([n]) => !basic(n))].map(([name, value]) => {
     const field = kind?.fields.find((f) => f.name === name), before = preset?.config[name] ?? base(name);
     const changed = before !== undefined && before !== value;
     return { changed, cells: [changed ? <strong>{name}</strong> : name, field?.meaning ?? "", String(value) + (field?.unit ? ` ${field.unit}` : "") + (changed ? ` (was ${before})` : "")] };

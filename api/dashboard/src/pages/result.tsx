@@ -1,6 +1,6 @@
 // The result of a job: its figures, errors by density, the confusion matrix and its pictures.
 import { useEffect, useState } from "preact/hooks";
-import { request, get, type Artifact, type Job, type Json } from "../api";
+import { get, request, type Artifact, type Job, type Json } from "../api";
 import { ERRORS, nameOf, number, percent } from "../format";
 import { Facts, Section, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";

@@ -1,7 +1,7 @@
 // The form that submits a job, made from the tables of /v1/kinds. After each change the page sends a dry run, and shows every error of the
 // daemon's answer beside the field that its pointer names.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind, type Preset } from "../api";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { applies, get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind, type Preset } from "../api";
 import { bytes, duration, number } from "../format";
 import { go, note, route } from "../router";
 import { Choice, Facts, Fault, Section, useLoad } from "../ui/base";
@@ -32,6 +32,30 @@ function Input({ field, text, set, fault, usual }: { field: Field; text: string 
   );
 }
 
+/** Fields under the titles of their groups, in the order of the kind's table. */
+function Groups({ fields, input }: { fields: Field[]; input: (field: Field) => preact.JSX.Element }) {
+  return (
+    <>{[...new Set(fields.map((f) => f.group))].map((group) => (
+      <fieldset key={group} class="group"><legend>{group[0].toUpperCase() + group.slice(1)}</legend><div class="fields">{fields.filter((f) => f.group === group).map(input)}</div></fieldset>
+    ))}</>
+  );
+}
+
+/** The fields of one level, folded until the user opens them, searches, or one of them is wrong. */
+function Folded({ title, fields, changed, wrong, search, input }: { title: string; fields: Field[]; changed: number; wrong: boolean; search: boolean; input: (field: Field) => preact.JSX.Element }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => { if (wrong || search) setOpen(true); }, [wrong, search]);
+  if (!fields.length) return null;
+  return (
+    <details class="rest" open={open} onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
+      <summary>{title}: {fields.length} {fields.length === 1 ? "field" : "fields"}{changed > 0 && `, ${changed} changed`}</summary>
+      <Groups fields={fields} input={input} />
+    </details>
+  );
+}
+
+const LEVELS = [["advanced", "Advanced (tuning)"], ["research", "Research (to repeat experiments of papers)"]];
+
 const faultOf = (faults: FieldFault[], pointer: string) => faults.find((f) => f.pointer === pointer)?.detail;
 
 function EstimateBox({ estimate }: { estimate: Estimate }) {
@@ -42,7 +66,7 @@ function EstimateBox({ estimate }: { estimate: Estimate }) {
 }
 
 /** Sends a dry run of the form 250 ms after its last change. */
-function useJudge(body: Record<string, Json> | null) {
+function useDryRun(body: Record<string, Json> | null) {
   const [state, setState] = useState<{ estimate: Estimate | null; faults: FieldFault[]; fault: unknown }>({ estimate: null, faults: [], fault: null });
   const text = JSON.stringify(body);
   useEffect(() => {
@@ -72,11 +96,13 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
   const [name, setName] = useState(""), [priority, setPriority] = useState("0"), [search, setSearch] = useState("");
   const [failed, setFailed] = useState<unknown>(null), [busy, setBusy] = useState(false);
   const key = useRef(idempotencyKey());
-  const config = Object.fromEntries(kind.fields.filter((f) => texts[f.name] !== undefined).map((f) => [f.name, value(f, texts[f.name])]));
+  const byName = new Map(kind.fields.map((f) => [f.name, f]));
+  const fields = kind.fields.filter((f) => applies(f, (n) => texts[n] ?? preset.config[n] ?? byName.get(n)?.default));
+  const config = Object.fromEntries(fields.filter((f) => texts[f.name] !== undefined).map((f) => [f.name, value(f, texts[f.name])]));
   const body: Record<string, Json> = { kind: kind.kind, preset: preset === NO_PRESET ? null : preset.name, config };
   if (name.trim()) body.name = name.trim();
   if (priority.trim() !== "0") body.priority = Number.isFinite(Number(priority)) && priority.trim() ? Number(priority) : priority;
-  const judged = useJudge(body);
+  const checked = useDryRun(body);
   const set = (field: string) => (text: string | null) => setTexts((now) => {
     const next = { ...now };
     if (text === null) delete next[field];
@@ -96,17 +122,15 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
     setBusy(false);
   };
   const pick = (changes: Record<string, string | null>) => { setTexts({}); note({ like: null, ...changes }); };
-  const judgedNames = new Set(judged.faults.map((f) => f.pointer?.split("/")[2]));
-  const own = useMemo(() => new Set(["seed", "total_samples", ...Object.keys(preset.settings)]), [preset]);
+  const checkedNames = new Set(checked.faults.map((f) => f.pointer?.split("/")[2]));
   const matches = (f: Field) => `${f.name} ${f.meaning}`.toLowerCase().includes(search.toLowerCase());
-  const first = kind.fields.filter((f) => own.has(f.name) || texts[f.name] !== undefined || judgedNames.has(f.name));
-  const rest = kind.fields.filter((f) => !first.includes(f));
-  const input = (f: Field) => <Input key={f.name} field={f} text={texts[f.name]} set={set(f.name)} usual={preset.config[f.name] ?? f.default} fault={faultOf(judged.faults, `/config/${f.name}`)} />;
-  const loose = judged.faults.filter((f) => !f.pointer?.startsWith("/config/") || !kind.fields.some((field) => f.pointer === `/config/${field.name}`));
+  const at = (level: string) => fields.filter((f) => f.level === level && matches(f));
+  const input = (f: Field) => <Input key={f.name} field={f} text={texts[f.name]} set={set(f.name)} usual={preset.config[f.name] ?? f.default} fault={faultOf(checked.faults, `/config/${f.name}`)} />;
+  const loose = checked.faults.filter((f) => !f.pointer?.startsWith("/config/") || !kind.fields.some((field) => f.pointer === `/config/${field.name}`));
   return (
     <form class="submit" onSubmit={(e) => void submit(e)}>
       <div class="main">
-        <Section title="What">
+        <Section title="Method">
           <div class="grid-fields">
             <Choice label="Kind" value={kind.kind} options={all.map((k) => [k.kind, k.kind])} onChange={(v) => pick({ kind: v, preset: null })} />
             <Choice label="Preset" value={preset.name} options={presets.map((p) => [p.name, p.name])} onChange={(v) => pick({ kind: kind.kind, preset: v })} />
@@ -114,20 +138,21 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
             <label class="choice"><span>Priority</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
           </div>
           <p><strong>{kind.title}.</strong> {kind.summary}</p>
-          <p class="muted">{preset.name}: {preset.meaning}.</p>
+          <p class="muted">{preset.name}: {preset.meaning.replace(/\.$/, "")}.</p>
         </Section>
-        <Section title="Configuration" aside={Object.keys(texts).length > 0 ? <button type="button" class="small" onClick={() => setTexts({})}>{Object.keys(texts).length} changed: undo</button> : undefined}>
-          <input type="search" class="find" placeholder={`Find among ${kind.fields.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
-          <div class="fields">{first.filter(matches).map(input)}</div>
-          <details open={search !== "" || undefined} class="rest"><summary>{rest.filter(matches).length} further fields</summary><div class="fields">{rest.filter(matches).map(input)}</div></details>
+        <Section title="Configuration" aside={Object.keys(texts).length > 0 ? <button type="button" class="small" onClick={() => setTexts({})}>Reset {Object.keys(texts).length} changed</button> : undefined}>
+          <input type="search" class="find" placeholder={`Search ${fields.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
+          <Groups fields={at("basic")} input={input} />
+          {LEVELS.map(([level, title]) => <Folded key={`${kind.kind} ${level}`} title={title} fields={at(level)} search={search !== ""} input={input}
+            changed={at(level).filter((f) => texts[f.name] !== undefined).length} wrong={at(level).some((f) => checkedNames.has(f.name))} />)}
         </Section>
       </div>
       <aside>
         <Section title="Estimate">
-          {judged.estimate ? <><EstimateBox estimate={judged.estimate} /><p class="muted">Speed: {judged.estimate.prediction.basis}.</p></> : judged.faults.length > 0 ? <p class="wrong" role="status">{judged.faults.length === 1 ? "One field is" : `${judged.faults.length} fields are`} not as they must be.</p> : <p class="muted">…</p>}
+          {checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">Speed: {checked.estimate.prediction.basis}.</p></> : checked.faults.length > 0 ? <p class="wrong" role="status">{checked.faults.length === 1 ? "One field has an invalid value." : `${checked.faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
-          <Fault fault={judged.fault ?? failed} />
-          <button class="primary big" disabled={busy || judged.faults.length > 0}>Submit</button>
+          <Fault fault={checked.fault ?? failed} />
+          <button class="primary big" disabled={busy || checked.faults.length > 0}>Submit</button>
         </Section>
       </aside>
     </form>
