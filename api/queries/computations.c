@@ -1,7 +1,8 @@
-/* POST /v1/KIND/NAME: a computation of a method's table about convolutions and a signal, without a job of its kind.
+/* POST /v1/KIND/NAME: runs a computation from a method's table on convolutions and a signal, without a job of that
+ * kind.
  *
- * The convolutions come from the body or from the model of any job that has some. This file reads the JSON; the method
- * computes. */
+ * The convolutions come from the body, or from the model of any job that has convolutions. This file reads the JSON;
+ * the method computes the answer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 struct recovery {
     struct method reading; /* the table of options, in the form that config_read_object() expects */
     const struct method_computation *computation;
-    struct storage_job job; /* where the body names one */
+    struct storage_job job; /* if the body names a job; else zeroed */
     struct storage_checkpoint checkpoint;
     const struct method *source;
     bool from_job;
@@ -33,7 +34,7 @@ struct recovery {
     struct method_recovery request;
     void *options;
     struct api_faults *faults;
-    struct error failure; /* error of this daemon (not of the client) while the body was read */
+    struct error failure; /* error of this daemon, not of the client, while it reads the body */
 };
 
 static void add_error(struct recovery *r, const struct error *err)
@@ -45,7 +46,7 @@ static void add_error(struct recovery *r, const struct error *err)
     }
 }
 
-/* The array that was read last; NULL after a fault. */
+/* Reads an array of numbers and returns it, or adds a fault and returns NULL. */
 static const struct method_input *read_numbers(struct recovery *r, const cJSON *value, const char *pointer)
 {
     struct error err;
@@ -57,7 +58,8 @@ static const struct method_input *read_numbers(struct recovery *r, const cJSON *
     return &r->arrays->items[r->arrays->count - 1];
 }
 
-/* [filters][length], [filters][inputs][length] or [filters][inputs][height][width]. */
+/* Reads {"filters", "name"?}. The filters have the shape [filters][length], [filters][inputs][length] or
+ * [filters][inputs][height][width]. */
 static void read_layer(struct recovery *r, const cJSON *layer)
 {
     size_t index = r->request.layer_count;
@@ -69,7 +71,7 @@ static void read_layer(struct recovery *r, const cJSON *layer)
     r->request.layer_count++;
     if (!cJSON_IsObject(layer) || filters == NULL || cJSON_GetArraySize(layer) != (name != NULL ? 2 : 1) ||
         (name != NULL && (!cJSON_IsString(name) || strlen(name->valuestring) >= sizeof c->name))) {
-        api_faults_add(r->faults, pointer, "must be an object with filters and, if wanted, a short name");
+        api_faults_add(r->faults, pointer, "must be an object with 'filters' and, optionally, a short 'name'");
         return;
     }
     (void)snprintf(pointer, sizeof pointer, "/model/layers/%zu/filters", index);
@@ -128,7 +130,7 @@ static bool whole(const cJSON *value, double most)
     return cJSON_IsNumber(value) && value->valuedouble == floor(value->valuedouble) && fabs(value->valuedouble) <= most;
 }
 
-/* A number of positions, or [rows, columns]. */
+/* Reads the length of the signal: a number of positions, or [rows, columns]. */
 static void read_length(struct recovery *r, const cJSON *length)
 {
     const double most = INPUT_NUMBERS_MAX;
@@ -136,20 +138,20 @@ static void read_length(struct recovery *r, const cJSON *length)
     int rank = cJSON_IsArray(length) ? cJSON_GetArraySize(length) : 1;
     if (length == NULL || rank < 1 || rank > 2) {
         api_faults_add(r->faults, "/length",
-                       "must say how long the signal of the code is: a number, or [rows, columns]");
+                       "must be the length of the signal: a number of positions, or [rows, columns]");
         return;
     }
     r->request.rank = rank;
     for (int d = 0; d < rank; d++, first = first->next) {
         if (!whole(first, most) || first->valuedouble < 1) {
-            api_faults_add(r->faults, "/length", "must be of at least 1 and at most %.0f", most);
+            api_faults_add(r->faults, "/length", "must contain integers in [1, %.0f]", most);
             return;
         }
         r->request.dim[d] = (int64_t)first->valuedouble;
     }
 }
 
-/* [[position, filter, value], ...] or [[row, column, filter, value], ...]. */
+/* Reads [[position, filter, value], ...] or [[row, column, filter, value], ...]. */
 static void read_code(struct recovery *r, const cJSON *code)
 {
     int count = cJSON_IsArray(code) ? cJSON_GetArraySize(code) : 0, members = r->request.rank == 2 ? 4 : 3;
@@ -193,7 +195,7 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
         }
     }
     if (!good || count != r->request.layer_count) {
-        api_faults_add(r->faults, "/nonzeros", "must be a list of %zu whole numbers, one for each layer",
+        api_faults_add(r->faults, "/nonzeros", "must be a list of %zu integers, one for each layer",
                        r->request.layer_count);
     }
     r->request.nonzeros = r->nonzeros;
@@ -231,7 +233,7 @@ static void check_members(struct recovery *r, const cJSON *body)
     }
 }
 
-/* The job and its checkpoint; their convolutions are known once the model is open. */
+/* Finds the job and its checkpoint. choose_layers() reads the convolutions after the model has been opened. */
 static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, struct error *err)
 {
     const cJSON *job = cJSON_GetObjectItemCaseSensitive(body, "job");
@@ -251,7 +253,7 @@ static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, 
     }
     enum status status = storage_job_get(storage, job->valuestring, &x->arena, &r->job, &inner);
     if (status == STATUS_NOT_FOUND) {
-        api_faults_add(r->faults, "/job", "there is no such job");
+        api_faults_add(r->faults, "/job", "no job has this id");
         return;
     }
     if (status == STATUS_OK) {
@@ -270,7 +272,7 @@ static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, 
     }
 }
 
-/* All of the model's convolutions, or those that `names` lists, in its order. */
+/* Chooses all convolutions of the model or, if `names` is not NULL, those that it lists, in that order. */
 static void choose_layers(struct recovery *r, const struct method_model *model, const cJSON *names)
 {
     struct method_convolution all[LAYERS_MAX];
@@ -294,7 +296,7 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
         if (i < count) {
             r->layers[r->request.layer_count++] = all[i];
         } else {
-            api_faults_add(r->faults, pointer, "is not the name of a layer of this job; the first is %s",
+            api_faults_add(r->faults, pointer, "is not the name of a layer of this job; the first layer is %s",
                            count > 0 ? all[0].name : "none");
         }
     }
@@ -303,7 +305,7 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
     }
 }
 
-/* Reads the members that describe the signal. Call it once the layers are known. */
+/* Reads the signal or its code, and the options. The layers must have been read before. */
 static void read_question(struct recovery *r, const cJSON *body, struct error *err)
 {
     const cJSON *signal = cJSON_GetObjectItemCaseSensitive(body, "signal");
@@ -311,7 +313,7 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
     const cJSON *length = cJSON_GetObjectItemCaseSensitive(body, "length");
     const cJSON *nonzeros = cJSON_GetObjectItemCaseSensitive(body, "nonzeros");
     if ((signal != NULL) == (code != NULL)) {
-        api_faults_add(r->faults, "/signal", "must be given, or else code with length; not both");
+        api_faults_add(r->faults, "/signal", "is required unless code and length are present; send one of the two");
     } else if (signal != NULL) {
         read_signal(r, signal);
     } else {
@@ -319,13 +321,13 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
         read_code(r, code);
     }
     if (signal != NULL && length != NULL) {
-        api_faults_add(r->faults, "/length", "belongs to code; a signal has its own");
+        api_faults_add(r->faults, "/length", "is allowed with code only; a signal defines its own length");
     }
     if (nonzeros != NULL) {
         read_nonzeros(r, nonzeros);
     }
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (r->failure.code != STATUS_OK) { /* the failure is not the client's fault, so no faults are reported either */
+    if (r->failure.code != STATUS_OK) { /* an error of the daemon: reported instead of the client's faults */
         *err = r->failure;
     }
     r->request.layers = r->layers;
@@ -339,8 +341,8 @@ static void respond_fault_of_method(struct exchange *x, const struct recovery *r
     bool layer = strncmp(err->pointer, "/layers", 7) == 0;
     (void)snprintf(pointer, sizeof pointer, "%s%s", layer && !r->from_job ? "/model" : "",
                    layer && r->from_job ? "/job" : err->pointer);
-    (void)error_set(&full, err->code, pointer, "%s%s", layer && r->from_job ? "its layers do not fit: " : "",
-                    err->message);
+    (void)error_set(&full, err->code, pointer, "%s%s",
+                    layer && r->from_job ? "has layers that this computation cannot use: " : "", err->message);
     respond_error(x, &full);
 }
 
@@ -395,14 +397,14 @@ static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
                 *job = cJSON_GetObjectItemCaseSensitive(body, "job");
     check_members(r, body);
     if ((model != NULL) == (job != NULL)) {
-        api_faults_add(r->faults, "/model", "must be given, or else the job that has it; not both");
+        api_faults_add(r->faults, "/model", "is required unless job is present; send one of the two");
         respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
     } else if (job != NULL) {
         answer_from_job(x, r, body);
     } else {
         if (cJSON_GetObjectItemCaseSensitive(body, "checkpoint") != NULL ||
             cJSON_GetObjectItemCaseSensitive(body, "layers") != NULL) {
-            api_faults_add(r->faults, "/model", "has neither checkpoint nor layers to choose from; those go with job");
+            api_faults_add(r->faults, "/model", "cannot be combined with checkpoint or layers; those need job");
         }
         read_model(r, model);
         answer(x, r, body);

@@ -1,6 +1,6 @@
-/* The changes that a client asks for in an intervention: {"channel", "position"?, "delete": true} or {"channel",
- * "position"?, "to":
- * {"channel"?, "position"?, "value"?}}. Whether they fit the map is the method's to say. */
+/* Reads the changes of an intervention from JSON: {"channel", "position"?, "delete": true} or
+ * {"channel", "position"?, "to": {"channel"?, "position"?, "value"?}}. The method checks them against the size of its
+ * motif map. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool place(const cJSON *value, int64_t *row, int64_t *col)
            whole(value->child->next, col);
 }
 
-/* Whether every member has one of these names. */
+/* Whether every member of the object has one of these names. */
 static bool only(const cJSON *object, const char *const *names)
 {
     JSON_EACH (item, object) {
@@ -53,13 +53,14 @@ static enum status read_target(const cJSON *to, const char *pointer, struct meth
     const cJSON *position = cJSON_GetObjectItemCaseSensitive(to, "position");
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(to, "value");
     if (!cJSON_IsObject(to) || to->child == NULL || !only(to, names)) {
-        return fault(pointer, "/to", err, "must be an object with some of channel, position and value");
+        return fault(pointer, "/to", err,
+                     "must be an object with at least one of channel, position and value, and no other member");
     }
     if (channel != NULL && !whole(channel, &edit->to_channel)) {
-        return fault(pointer, "/to/channel", err, "must be a whole number");
+        return fault(pointer, "/to/channel", err, "must be an integer of at least 0");
     }
     if (position != NULL && !place(position, &edit->to_row, &edit->to_col)) {
-        return fault(pointer, "/to/position", err, "must be a row and a column");
+        return fault(pointer, "/to/position", err, "must be [row, column], both integers of at least 0");
     }
     if (value != NULL && !cJSON_IsNumber(value)) {
         return fault(pointer, "/to/value", err, "must be a number");
@@ -82,13 +83,13 @@ static enum status read_edit(const cJSON *item, const char *pointer, struct meth
                                  .to_value = NAN};
     if (!cJSON_IsObject(item) || !only(item, names) || (remove != NULL) == (to != NULL) ||
         (remove != NULL && !edit->remove)) {
-        return fault(pointer, "", err, "must have channel, perhaps position, and either delete (true) or to");
+        return fault(pointer, "", err, "must have channel, optionally position, and either delete (true) or to");
     }
     if (!whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel)) {
-        return fault(pointer, "/channel", err, "must be a whole number");
+        return fault(pointer, "/channel", err, "must be an integer of at least 0");
     }
     if (position != NULL && !place(position, &edit->row, &edit->col)) {
-        return fault(pointer, "/position", err, "must be a row and a column");
+        return fault(pointer, "/position", err, "must be [row, column], both integers of at least 0");
     }
     return to != NULL ? read_target(to, pointer, edit, err) : STATUS_OK;
 }
@@ -99,7 +100,7 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
     enum status status = STATUS_OK;
     *count = 0;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX) {
-        return fault(pointer, "", err, "must be a list of at most 4096 changes");
+        return fault(pointer, "", err, "must be a list of at most 4096 edits");
     }
     *edits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof **edits);
     if (*edits == NULL) {

@@ -1,3 +1,6 @@
+/* Reads the inputs of a query: samples by their seed, arrays as nested JSON lists, and files as the body or as base64.
+ *
+ * All limits (number of inputs, values of one array, values of all arrays) are checked before memory is allocated. */
 #include "api/queries/inputs.h"
 
 #include <math.h>
@@ -23,7 +26,7 @@ void inputs_close(struct inputs *inputs)
     inputs->count = 0;
 }
 
-/* Takes the values. */
+/* Adds an array. Takes ownership of `values`, also after an error. */
 static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
 {
     size_t numbers = 1;
@@ -32,11 +35,11 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     }
     if (inputs->count == INPUTS_MAX) {
         free(values);
-        return error_set(err, STATUS_INVALID, NULL, "has more than %d inputs", INPUTS_MAX);
+        return error_set(err, STATUS_INVALID, NULL, "contains more than %d inputs", INPUTS_MAX);
     }
     if (numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
         free(values);
-        return error_set(err, STATUS_INVALID, NULL, "is too much: all inputs together may have %u numbers",
+        return error_set(err, STATUS_INVALID, NULL, "is too large: all inputs together may contain at most %u numbers",
                          INPUTS_NUMBERS_MAX);
     }
     inputs->numbers += numbers;
@@ -74,7 +77,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     }
     enum status status = input_file_read(input_file_types[i], bytes, count, &to, &inner);
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
-        status = STATUS_INVALID; /* of the client's own bytes */
+        status = STATUS_INVALID; /* the client sent these bytes */
     }
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
@@ -104,11 +107,12 @@ enum status inputs_split(struct inputs *inputs, struct error *err)
     return STATUS_OK;
 }
 
-struct nested { /* reading a list of lists of numbers */
+/* The state of read_nested(), which reads nested lists of numbers. */
+struct nested {
     int64_t dim[4];
     int rank;
     float *values;
-    size_t count, room;
+    size_t count, capacity;
     const char *pointer;
     struct error *err;
 };
@@ -132,12 +136,12 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
                 return status;
             }
         } else if (!cJSON_IsNumber(item)) {
-            return nested_fault(n, "must hold numbers only");
+            return nested_fault(n, "must contain numbers only");
         } else if (n->rank != depth + 1) {
-            return nested_fault(n, "must be rectangular: numbers and lists are mixed");
-        } else if (n->count == n->room || !(fabs(item->valuedouble) <= 3.4028234e38)) {
-            return nested_fault(n,
-                                n->count == n->room ? "must be rectangular" : "has a number beyond what a float holds");
+            return nested_fault(n, "must be rectangular: a list mixes numbers and lists");
+        } else if (n->count == n->capacity || !(fabs(item->valuedouble) <= 3.4028234e38)) {
+            return nested_fault(n, n->count == n->capacity ? "must be rectangular"
+                                                           : "contains a number that does not fit a 32-bit float");
         } else {
             n->values[n->count++] = (float)item->valuedouble;
         }
@@ -145,27 +149,27 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
     return size == n->dim[depth] ? STATUS_OK : nested_fault(n, "must be rectangular: lists differ in length");
 }
 
-/* The first element of each level gives the shape; everything else must agree with it. */
+/* The first element of each level determines the shape; read_nested() then checks all elements against it. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
 {
     struct nested n = {.pointer = pointer, .err = err};
-    size_t room = 1;
+    size_t capacity = 1;
     const cJSON *level = list;
     for (; cJSON_IsArray(level) && n.rank < 4; level = level->child, n.rank++) {
         n.dim[n.rank] = cJSON_GetArraySize(level);
-        room *= n.dim[n.rank] > 0 ? (size_t)n.dim[n.rank] : 1;
+        capacity *= n.dim[n.rank] > 0 ? (size_t)n.dim[n.rank] : 1;
         if (n.dim[n.rank] == 0) {
             return nested_fault(&n, "must not be empty");
         }
-        if (room > INPUT_NUMBERS_MAX) {
-            return nested_fault(&n, "has too many numbers");
+        if (capacity > INPUT_NUMBERS_MAX) {
+            return nested_fault(&n, "contains too many numbers");
         }
     }
     if (n.rank == 0) {
-        return nested_fault(&n, "must be a list of numbers, or of lists of them");
+        return nested_fault(&n, "must be a list of numbers or nested lists of numbers");
     }
-    n.room = room;
-    n.values = malloc(room * sizeof *n.values);
+    n.capacity = capacity;
+    n.values = malloc(capacity * sizeof *n.values);
     if (n.values == NULL) {
         return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
     }
@@ -187,7 +191,7 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     if (!cJSON_IsString(data) || !cJSON_IsString(type)) {
         (void)snprintf(at, sizeof at, "%s/%s", pointer, cJSON_IsString(data) ? "type" : "data");
         return error_set(err, STATUS_INVALID, at, "%s",
-                         cJSON_IsString(data) ? "must name the media type of data" : "must be base64 text");
+                         cJSON_IsString(data) ? "must be the media type of data" : "must be base64 text");
     }
     size_t length = strlen(data->valuestring), size = length / 4 * 3 + 3, count;
     unsigned char *bytes = malloc(size);
@@ -203,7 +207,7 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
         size_t before = inputs->count;
         status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
         if (status == STATUS_OK && inputs->count != before + 1) {
-            status = error_set(err, STATUS_INVALID, at, "must hold one input; got %zu", inputs->count - before);
+            status = error_set(err, STATUS_INVALID, at, "must contain one input; got %zu", inputs->count - before);
         }
     }
     free(bytes);
@@ -216,7 +220,7 @@ static enum status read_sample(const cJSON *sample, const char *pointer, struct 
     const cJSON *seed = cJSON_GetObjectItemCaseSensitive(sample, "seed");
     (void)snprintf(at, sizeof at, "%s/sample", pointer);
     if (!cJSON_IsObject(sample) || cJSON_GetArraySize(sample) != 1 || seed == NULL) {
-        return error_set(err, STATUS_INVALID, at, "must be an object with seed alone");
+        return error_set(err, STATUS_INVALID, at, "must be an object with the single member seed");
     }
     (void)snprintf(at, sizeof at, "%s/sample/seed", pointer);
     if (!cJSON_IsNumber(seed) || seed->valuedouble != floor(seed->valuedouble) ||
@@ -229,7 +233,7 @@ static enum status read_sample(const cJSON *sample, const char *pointer, struct 
     return STATUS_OK;
 }
 
-/* Reads the members of an intervention that belong to the input that was read last. */
+/* Reads the members "keep" and "edits" of an intervention and adds them to the last input. */
 static enum status read_changes(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
 {
     const cJSON *edits = cJSON_GetObjectItemCaseSensitive(item, "edits"),
@@ -239,7 +243,7 @@ static enum status read_changes(const cJSON *item, const char *pointer, struct i
     if (keep != NULL && (!cJSON_IsString(keep) ||
                          (strcmp(keep->valuestring, "all") != 0 && strcmp(keep->valuestring, "maximal") != 0))) {
         (void)snprintf(at, sizeof at, "%s/keep", pointer);
-        return error_set(err, STATUS_INVALID, at, "must be all or maximal");
+        return error_set(err, STATUS_INVALID, at, "must be 'all' or 'maximal'");
     }
     input->keep_maximal = keep != NULL && strcmp(keep->valuestring, "maximal") == 0;
     if (edits == NULL) {
@@ -329,7 +333,7 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
     }
     enum status status = read_list(list, inputs, faults, err);
     if (status == STATUS_OK && faults->count > 0) {
-        status = error_set(err, STATUS_INVALID, "", "the query has %zu faults", faults->count);
+        status = error_set(err, STATUS_INVALID, "", "the query has %zu invalid members", faults->count);
     }
     return status;
 }

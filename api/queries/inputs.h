@@ -1,4 +1,4 @@
-/* The inputs of a query, from any of the forms in which clients send them. */
+/* Reads the inputs of a query from each form that clients may send: sample, array, file. */
 #ifndef MOTIF_API_QUERIES_INPUTS_H
 #define MOTIF_API_QUERIES_INPUTS_H
 
@@ -10,7 +10,7 @@
 struct api_faults;
 
 #define INPUTS_MAX 256
-#define INPUT_NUMBERS_MAX (4u << 20) /* of one array */
+#define INPUT_NUMBERS_MAX (4u << 20) /* maximum number of values of one array */
 /* maximum number of values of all inputs together: a small file can contain a large picture */
 #define INPUTS_NUMBERS_MAX (16u << 20)
 
@@ -32,13 +32,16 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 
-/* The one array of `inputs` as a batch: each part along its first axis is an input. STATUS_INVALID where it is none. */
+/* Replaces the single array of `inputs` by one input for each position of its first axis. STATUS_INVALID if `inputs`
+ * does not contain exactly one array of at least two dimensions. */
 enum status inputs_split(struct inputs *inputs, struct error *err);
 
-/* One array of up to four dimensions from nested lists, added to `inputs`, which must have room. */
+/* Reads an array of up to four dimensions from nested lists and adds it to `inputs`. STATUS_INVALID if the lists are
+ * not rectangular or exceed a limit; STATUS_NO_MEMORY. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
 
-/* edits.c: *edits is malloc'ed, also after a failure (free() it). */
+/* Reads the edits of an intervention (edits.c). The caller frees *edits with free(), also after an error.
+ * STATUS_INVALID, STATUS_NO_MEMORY. */
 enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count,
                             struct error *err);
 

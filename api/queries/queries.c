@@ -26,7 +26,7 @@
 enum form { FORM_DOCUMENT, FORM_PICTURE, FORM_ARRAY };
 
 /* A request for one query while it is read and answered. */
-struct asking {
+struct query_request {
     struct storage_job job, with;
     const struct method *method;
     const struct method_query *query;
@@ -50,7 +50,7 @@ static bool json_body(const struct exchange *x)
     return type == NULL || media_is(type, "application/json");
 }
 
-/* ---- reading the request: each returns false after it has responded ---- */
+/* ---- reading the request: each function returns false after it has sent an error ---- */
 
 static bool no_memory(struct exchange *x)
 {
@@ -58,8 +58,8 @@ static bool no_memory(struct exchange *x)
     return false;
 }
 
-/* The row of the job's own method, which may differ from the row that made the route. */
-static bool find_query(struct exchange *x, struct asking *a)
+/* Finds the query in the table of the job's own method. Another method with the same query may have made the route. */
+static bool find_query(struct exchange *x, struct query_request *a)
 {
     const struct query_origin *origin = query_routes_origin(x->api->query_routes, x->match.route);
     a->method = api_method(x->api, a->job.kind);
@@ -86,8 +86,8 @@ static bool find_query(struct exchange *x, struct asking *a)
     return false;
 }
 
-/* The representation that the client prefers among those that the query has. */
-static bool choose_form(struct exchange *x, struct asking *a)
+/* Chooses the representation of the answer from the Accept header and the representations that the query supports. */
+static bool choose_form(struct exchange *x, struct query_request *a)
 {
     const char *offers[3];
     enum form forms[3];
@@ -122,7 +122,7 @@ static bool choose_form(struct exchange *x, struct asking *a)
 }
 
 /* Allocates memory for the request, with the parameters at their defaults. */
-static bool prepare(struct exchange *x, struct asking *a)
+static bool prepare(struct exchange *x, struct query_request *a)
 {
     struct error err;
     error_clear(&err);
@@ -152,7 +152,7 @@ static bool prepare(struct exchange *x, struct asking *a)
 
 /* Reads ?checkpoint= and, for GET, the parameters of the query. The route admits the parameters of every method that
  * shares it, so they are checked again here. */
-static bool read_query_string(struct exchange *x, struct asking *a)
+static bool read_query_string(struct exchange *x, struct query_request *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");
     if (checkpoint != NULL && !checkpoint_pick_text(checkpoint, &a->pick)) {
@@ -185,8 +185,8 @@ static bool read_query_string(struct exchange *x, struct asking *a)
     return true;
 }
 
-/* A body that is a file: one input, or with ?batch=1 one for each position of the array's first axis. */
-static bool read_file(struct exchange *x, struct asking *a)
+/* Reads a body that is a file: one input or, with ?batch=1, one input for each position of the array's first axis. */
+static bool read_file(struct exchange *x, struct query_request *a)
 {
     struct error err;
     error_clear(&err);
@@ -202,7 +202,7 @@ static bool read_file(struct exchange *x, struct asking *a)
 }
 
 /* Moves the members that are parameters out of `body` and sets them. */
-static enum status read_parameters(const struct asking *a, cJSON *body, struct error *err)
+static enum status read_parameters(const struct query_request *a, cJSON *body, struct error *err)
 {
     const struct config_table *table = a->query->parameters;
     const struct method reading = {.kind = a->query->name, .config = table != NULL ? *table : (struct config_table){0}};
@@ -221,8 +221,8 @@ static enum status read_parameters(const struct asking *a, cJSON *body, struct e
     return STATUS_OK;
 }
 
-/* The members besides parameters, of a query that takes no inputs: "with" or "checkpoint". */
-static enum status read_members(struct exchange *x, struct asking *a, const cJSON *body, struct error *err)
+/* Reads the members that are not parameters, for a query without inputs: "with" or "checkpoint". */
+static enum status read_members(struct exchange *x, struct query_request *a, const cJSON *body, struct error *err)
 {
     bool model = a->query->takes == METHOD_TAKES_MODEL;
     const cJSON *with = NULL;
@@ -250,7 +250,7 @@ static enum status read_members(struct exchange *x, struct asking *a, const cJSO
     error_clear(&why);
     enum status status = storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &a->with, &why);
     if (status == STATUS_NOT_FOUND) {
-        api_faults_add(a->faults, "/with", "there is no such job");
+        api_faults_add(a->faults, "/with", "no job has this id");
     } else if (status != STATUS_OK) {
         return error_set(err, status, NULL, "%s", why.message);
     } else if (strcmp(a->with.kind, a->job.kind) != 0) {
@@ -259,7 +259,7 @@ static enum status read_members(struct exchange *x, struct asking *a, const cJSO
     return STATUS_OK;
 }
 
-static bool read_document(struct exchange *x, struct asking *a)
+static bool read_document(struct exchange *x, struct query_request *a)
 {
     /* a missing body is allowed if the route says that the body is optional */
     bool empty = x->request->body_bytes == 0;
@@ -285,7 +285,7 @@ static bool read_document(struct exchange *x, struct asking *a)
     return status == STATUS_OK;
 }
 
-static bool read_request(struct exchange *x, struct asking *a)
+static bool read_request(struct exchange *x, struct query_request *a)
 {
     if (!read_query_string(x, a)) {
         return false;
@@ -296,14 +296,15 @@ static bool read_request(struct exchange *x, struct asking *a)
     if (a->form == FORM_PICTURE && takes_files(a->query) && a->inputs->count != 1) {
         struct error err;
         error_clear(&err);
-        (void)error_set(&err, STATUS_INVALID, "/inputs", "must be one input for a picture; got %zu", a->inputs->count);
+        (void)error_set(&err, STATUS_INVALID, "/inputs",
+                        "must contain exactly one input when Accept requests a picture; got %zu", a->inputs->count);
         respond_error(x, &err);
         return false;
     }
     return true;
 }
 
-static bool find_checkpoint(struct exchange *x, const struct asking *a, const struct storage_job *job,
+static bool find_checkpoint(struct exchange *x, const struct query_request *a, const struct storage_job *job,
                             struct storage_checkpoint_pick pick, struct storage_checkpoint *out)
 {
     struct error err;
@@ -312,7 +313,8 @@ static bool find_checkpoint(struct exchange *x, const struct asking *a, const st
     if (status == STATUS_NOT_FOUND && (pick.by == STORAGE_LATEST || pick.by == STORAGE_BEST)) {
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job->id);
     } else if (status == STATUS_NOT_FOUND && (exchange_query(x, "checkpoint") != NULL || !takes_files(a->query))) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has no such checkpoint.", job->id);
+        respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has no such checkpoint; GET /v1/jobs/%s/checkpoints lists them.",
+                        job->id, job->id);
     } else if (status == STATUS_NOT_FOUND) {
         struct error fault;
         error_clear(&fault);
@@ -324,16 +326,16 @@ static bool find_checkpoint(struct exchange *x, const struct asking *a, const st
     return status == STATUS_OK;
 }
 
-static bool find_checkpoints(struct exchange *x, struct asking *a)
+static bool find_checkpoints(struct exchange *x, struct query_request *a)
 {
     const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
     return find_checkpoint(x, a, &a->job, a->pick, &a->checkpoint) &&
            (a->query->takes != METHOD_TAKES_MODEL || find_checkpoint(x, a, &a->with, latest, &a->with_checkpoint));
 }
 
-/* ---- answering ---- */
+/* ---- sending the answer ---- */
 
-static struct method_question question_of(const struct asking *a, const struct method_model *model,
+static struct method_question question_of(const struct query_request *a, const struct method_model *model,
                                           const struct method_model *with, size_t input)
 {
     return (struct method_question){.query = a->query,
@@ -344,8 +346,9 @@ static struct method_question question_of(const struct asking *a, const struct m
                                     .item = a->item};
 }
 
-/* Responds with an error of the method. For an input, its place in the body goes in front of the method's pointer. */
-static void respond_method_error(struct exchange *x, const struct asking *a, size_t index, const struct error *err)
+/* Sends an error of the method. Puts the position of the input in the body before the method's JSON pointer. */
+static void respond_method_error(struct exchange *x, const struct query_request *a, size_t index,
+                                 const struct error *err)
 {
     if (a->inputs == NULL) {
         respond_error(x, err);
@@ -361,8 +364,8 @@ static void respond_method_error(struct exchange *x, const struct asking *a, siz
     respond_error(x, &full);
 }
 
-/* False after an error has been answered. */
-static bool write_answers(struct exchange *x, const struct asking *a, const struct method_model *model)
+/* Writes the answer for each input. Returns false after it has sent an error. */
+static bool write_answers(struct exchange *x, const struct query_request *a, const struct method_model *model)
 {
     struct error err;
     error_clear(&err);
@@ -380,7 +383,7 @@ static bool write_answers(struct exchange *x, const struct asking *a, const stru
     return true;
 }
 
-static void answer_document(struct exchange *x, const struct asking *a, const struct method_model *model,
+static void answer_document(struct exchange *x, const struct query_request *a, const struct method_model *model,
                             const struct method_model *with)
 {
     struct error err;
@@ -409,7 +412,7 @@ static void answer_document(struct exchange *x, const struct asking *a, const st
     respond_json(x, 200);
 }
 
-static void answer_picture(struct exchange *x, const struct asking *a, const struct method_model *model,
+static void answer_picture(struct exchange *x, const struct query_request *a, const struct method_model *model,
                            const struct method_model *with)
 {
     struct error err;
@@ -427,7 +430,8 @@ static void answer_picture(struct exchange *x, const struct asking *a, const str
     picture_destroy(picture);
 }
 
-/* The header of a .npy file, a multiple of 64 bytes: float32 of the shape [inputs] followed by the shape of one. */
+/* Writes the header of a .npy file: float32, shape [inputs] followed by the shape of one answer. The format requires a
+ * header size that is a multiple of 64 bytes. */
 static void write_npy_header(struct buf *out, size_t inputs, int rank, const int64_t *dim)
 {
     char text[192];
@@ -442,7 +446,7 @@ static void write_npy_header(struct buf *out, size_t inputs, int rank, const int
     buf_format(out, "%-*s\n", (int)padded - 1, text);
 }
 
-static void answer_array(struct exchange *x, const struct asking *a, const struct method_model *model,
+static void answer_array(struct exchange *x, const struct query_request *a, const struct method_model *model,
                          const struct method_model *with)
 {
     struct error err;
@@ -474,9 +478,9 @@ static void answer_array(struct exchange *x, const struct asking *a, const struc
     buf_close(&values);
 }
 
-/* A strong tag of the request: the same weights give the same bytes for the same question, so that the tag is known
- * before anything is computed. */
-static void tag_of(const struct exchange *x, const struct asking *a, char etag[40])
+/* Makes a strong ETag from the weights and the request. The same weights and request give the same bytes, so the tag is
+ * available before the query is computed. */
+static void tag_of(const struct exchange *x, const struct query_request *a, char etag[40])
 {
     unsigned char digest[HASH_BYTES], form = (unsigned char)a->form;
     char hex[HASH_TEXT];
@@ -506,7 +510,8 @@ bool queries_enter(struct exchange *x)
         return true;
     }
     queries_leave(x);
-    respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
+    respond_problem(x, PROBLEM_TOO_MANY, "%d queries are running, which is the limit; try again later.",
+                    x->api->options.queries_at_once);
     return false;
 }
 
@@ -515,7 +520,7 @@ void queries_leave(struct exchange *x)
     (void)atomic_fetch_sub(&x->api->queries, 1);
 }
 
-static void answer(struct exchange *x, const struct asking *a, const struct method_model *model,
+static void answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
                    const struct method_model *with)
 {
     if (a->form == FORM_PICTURE) {
@@ -527,7 +532,7 @@ static void answer(struct exchange *x, const struct asking *a, const struct meth
     }
 }
 
-static void compute(struct exchange *x, const struct asking *a)
+static void compute(struct exchange *x, const struct query_request *a)
 {
     struct error err;
     struct model_lease lease, with = {.model = NULL};
@@ -561,7 +566,7 @@ static void compute(struct exchange *x, const struct asking *a)
 
 void query_answer(struct exchange *x)
 {
-    struct asking a = {.pick = {.by = STORAGE_LATEST}, .item = -1};
+    struct query_request a = {.pick = {.by = STORAGE_LATEST}, .item = -1};
     if (!exchange_job(x, &a.job) || !find_query(x, &a) || !choose_form(x, &a)) {
         return;
     }

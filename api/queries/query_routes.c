@@ -1,4 +1,5 @@
-/* Makes rows of the route table from the methods' tables (query_routes.h says why). */
+/* Makes rows of the route table from the methods' tables of queries and computations, so that a new query needs no
+ * change in api/. query_routes.h describes the rows. */
 #include "api/queries/query_routes.h"
 
 #include <ctype.h>
@@ -26,7 +27,7 @@ struct query_routes {
     bool failed; /* an allocation failed: api_create() must fail */
 };
 
-/* The union of what the methods that share a route accept and produce. */
+/* What the methods that share a route accept and produce, taken together. */
 struct merged {
     const struct method_query *query; /* of the first method */
     bool inputs, edits, sample, model, bare, parameters;
@@ -95,7 +96,7 @@ static void camel(const char *name, char *out, size_t room)
     out[used] = '\0';
 }
 
-/* A parameter as the admission of requests sees it; the handler checks numbers and texts against the field itself. */
+/* Translates a field into a parameter of the route. The handler later checks the value against the field itself. */
 static struct api_parameter parameter_of(const struct config_field *field)
 {
     static const enum parameter_type types[] = {[FIELD_INT] = PARAMETER_INTEGER,
@@ -115,7 +116,7 @@ static struct api_parameter parameter_of(const struct config_field *field)
 static void add_parameter(struct api_parameter *list, size_t *count, struct api_parameter parameter)
 {
     for (size_t i = 0; i < *count; i++) {
-        /* the parameter of another method has the same name: the wider range counts here */
+        /* another method has a parameter of this name: accept the wider range */
         if (strcmp(list[i].name, parameter.name) == 0) {
             list[i].min = list[i].min < parameter.min ? list[i].min : parameter.min;
             list[i].max = list[i].max > parameter.max ? list[i].max : parameter.max;
@@ -214,17 +215,17 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
                    "With this Accept, the numbers as float32; the first axis counts inputs.");
     }
     if (get) {
-        add_answer(list, &n, 304, NULL, NULL, "If-None-Match names the present ETag.");
+        add_answer(list, &n, 304, NULL, NULL, "If-None-Match contains the current ETag.");
         add_problem(list, &n, 400, "A query parameter is wrong.");
     }
-    add_problem(list, &n, 404, "There is no such job, checkpoint or item, or its kind does not answer this.");
+    add_problem(list, &n, 404, "There is no such job, checkpoint or item, or its kind does not answer this query.");
     add_problem(list, &n, 406, "The query cannot produce any of the media types in Accept.");
-    add_problem(list, &n, 409, "A job has no checkpoint yet, or its model cannot answer this.");
+    add_problem(list, &n, 409, "A job has no checkpoint yet, or its model cannot answer this query.");
     if (!get || merged->sample) {
         add_problem(list, &n, 422, "Inputs or parameters are invalid.");
     }
-    add_problem(list, &n, 429, "Too many queries compute already; Retry-After says when to try again.");
-    add_problem(list, &n, 503, "Not enough memory at the moment.");
+    add_problem(list, &n, 429, "Too many queries are running; Retry-After gives the time to wait.");
+    add_problem(list, &n, 503, "There is not enough memory at the moment.");
     return list;
 }
 
@@ -262,7 +263,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) { /* the same name with another verb, or an item with the name of a query */
+    if (named(r, name)) { /* another verb of the same path, or an item route with the name of a query */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     }
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
@@ -307,7 +308,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
         add_answer(answers, &n, 200, JSON, computation->schema, computation->meaning);
         add_problem(answers, &n, 400, "The body is not JSON.");
         add_problem(answers, &n, 422, "Fields are invalid.");
-        add_problem(answers, &n, 429, "Too many queries compute already; Retry-After says when to try again.");
+        add_problem(answers, &n, 429, "Too many queries are running; Retry-After gives the time to wait.");
     }
     r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .computation = computation};
     r->routes[r->count++] = (struct api_route){.method = "POST",
@@ -322,7 +323,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
                                                .handle = r->handlers.computation};
 }
 
-/* Whether an earlier method, or an earlier row of this one, has made the route already. */
+/* Whether an earlier query has already made this route. */
 static bool has_route(const struct query_routes *r, const struct method_query *query)
 {
     for (size_t i = r->fixed; i < r->count; i++) {

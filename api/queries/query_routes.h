@@ -1,9 +1,9 @@
 /* Routes that come from the methods' tables: queries of jobs and computations without a job.
  *
  * api_create() joins the fixed rows (routes.c) with one row for each query path and each computation of all methods, so
- * that routing, 405, admission, counters and the OpenAPI document treat both alike. A path that several methods answer
- * is one row, which admits what any of them takes; the handler then checks the request against the table of the job's
- * own method. Constant after query_routes_create(); any thread. */
+ * that routing, 405, admission, counters and the OpenAPI document treat both alike. A path that several methods share
+ * is one row, which accepts the parameters of all of them; the handler then checks the request against the table of the
+ * job's own method. Constant after query_routes_create(); any thread. */
 #ifndef MOTIF_API_QUERIES_QUERY_ROUTES_H
 #define MOTIF_API_QUERIES_QUERY_ROUTES_H
 
@@ -12,7 +12,7 @@
 
 struct query_routes;
 
-/* The query or computation behind a row. If several methods answer the path, the first of them. */
+/* The query or computation of a row. If several methods share the path, that of the first method. */
 struct query_origin {
     const struct method *method;
     const struct method_query *query;             /* NULL for a computation */
@@ -34,7 +34,7 @@ struct query_handlers {
 enum status query_routes_create(const struct route_table *fixed, const struct query_handlers *handlers,
                                 const struct method *const *methods, size_t method_count, struct query_routes **out,
                                 struct error *err);
-void query_routes_destroy(struct query_routes *routes); /* NULL is fine */
+void query_routes_destroy(struct query_routes *routes); /* NULL: no effect */
 
 /* All rows: the fixed ones first, then the generated ones. */
 struct route_table query_routes_table(const struct query_routes *routes);

@@ -146,8 +146,8 @@ static void test_refusals(void **state)
         {"{\"inputs\":[{\"sample\":{\"seed\":1},\"array\":[1]}]}", "/inputs/0", "must be"},
         {"{\"inputs\":[{\"sample\":{\"seed\":1},\"more\":1}]}", "/inputs/0", "must be"},
         {"{\"inputs\":[{\"sample\":{\"seed\":1.5}}]}", "/inputs/0/sample/seed", "integer"},
-        {"{\"inputs\":[{\"sample\":{\"seed\":1,\"x\":1}}]}", "/inputs/0/sample", "seed alone"},
-        {"{\"inputs\":[{\"sample\":3}]}", "/inputs/0/sample", "seed alone"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1,\"x\":1}}]}", "/inputs/0/sample", "the single member seed"},
+        {"{\"inputs\":[{\"sample\":3}]}", "/inputs/0/sample", "the single member seed"},
         {"{\"inputs\":[{\"array\":3}]}", "/inputs/0/array", "list of numbers"},
         {"{\"inputs\":[{\"array\":[]}]}", "/inputs/0/array", "empty"},
         {"{\"inputs\":[{\"array\":[[]]}]}", "/inputs/0/array", "empty"},
@@ -259,7 +259,7 @@ static void test_pictures(void **state)
     header(f, "Accept", "image/png");
     (void)ask(f, "POST", path_of(id, "/motifs"), "{\"inputs\":[{\"sample\":{\"seed\":1}},{\"sample\":{\"seed\":2}}]}");
     assert_problem(f, 422, "invalid");
-    assert_fault(f, "/inputs", "one input for a picture; got 2");
+    assert_fault(f, "/inputs", "must contain exactly one input when Accept requests a picture; got 2");
 }
 
 /* A model that cannot be opened: the client does not learn the reason, the log contains it, and the next request tries
