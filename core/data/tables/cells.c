@@ -219,8 +219,9 @@ static enum status load(const char *folder, const char *name, bool genes, struct
 
 /* ---- the published file ------------------------------------------------------------------------------- */
 
-/* The published table: ten lines about the cells, each named in its second field, an empty line, then one gene a line:
- * its name, a cluster, and a count for each cell. The first two fields belong to no cell. */
+/* The published table begins with ten lines about the cells; the second field of each is the name of the line. After an
+ * empty line there is one line for each gene: its name, its cluster, and a count for each cell. So in every line the
+ * first two fields belong to no cell. */
 enum { ABOUT_LINES = 10, BESIDE = 2 };
 
 static enum status keep_header(struct delimited *d, struct raw *r, struct error *err)

@@ -1,4 +1,4 @@
-/* The functions of an environments run: a case sweep (core/methods/shared/case_sweep.h) over fits. Defines how a case
+/* An environments run is a case sweep (core/methods/shared/case_sweep.h) over fits. This file defines how a case
  * begins, what a checkpoint contains and how the progress is computed. */
 #include "core/methods/environments/run.h"
 

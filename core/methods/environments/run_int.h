@@ -22,9 +22,8 @@ struct outcome {
     /* on test rows of the training environments; and on unseen environments, with the weights of their parents */
     double mse, mse_unseen;
     double mse_unseen_fit; /* on unseen environments, after their own change was fitted to a few rows */
-    double changes_found, changes_true,
-        /* correct: a change of the matching variable on an edge where the truth has one */
-        changes_right;
+    double changes_found, changes_true;
+    double changes_right;             /* changes of the matching variable on an edge where the truth has one */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
     double train_loss, updates, samples;
     double objective, worst_objective, restart; /* objective of the best and of the worst restart; number of the best */

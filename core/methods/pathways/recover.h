@@ -1,12 +1,11 @@
-/* Recovers the activation pathway of one signal in a given stack of convolutions, and reports which guarantee holds for
- * it.
+/* Recovers the activation pathway of one signal in a given stack of convolutions, and reports which guarantee holds.
  *
- * The convolutions are taken as analyses: layer l's dictionary has their filters, scaled to unit norm, as columns. A
- * pathway is found by the forward pass with thresholds (or by layered basis pursuit). Where the code that made the
- * signal is given, bounds are those of the true codes. Where it is not, the deepest code is fitted to the signal on the
- * support that was found, by least squares; the codes it gives on the way down, and the patch norm of what it leaves
- * unexplained, are what the bounds are about. If these codes have the supports that were found and (3) holds at every
- * layer, then no noise of that patch norm could have led the decoder elsewhere. */
+ * The filters of layer l, scaled to unit norm, are the columns of its dictionary. The decoder finds the pathway by a
+ * forward pass with thresholds, or by layered basis pursuit. If the request contains the code that generated the
+ * signal, the bounds are computed for the true codes. Otherwise a least-squares fit gives the deepest code on the
+ * support that the decoder found. The bounds are then computed for this code and the codes of the layers below that
+ * follow from it, with the patch norm of the residual as the norm of the noise. If these codes have the supports that
+ * the decoder found and bound (3) holds at every layer, then no noise of this norm could have changed the result. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H
 

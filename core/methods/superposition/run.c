@@ -1,4 +1,4 @@
-/* The functions of a superposition run: a case sweep (core/methods/shared/case_sweep.h). Defines how a case begins,
+/* A superposition run is a case sweep (core/methods/shared/case_sweep.h). This file defines how a case begins,
  * what a checkpoint contains and how the progress is computed. */
 #include "core/methods/superposition/run.h"
 

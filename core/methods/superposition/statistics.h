@@ -19,9 +19,8 @@ struct statistics {
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
     /* as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
-    double mean_variance,
-        /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
-        mean_variance_code;
+    /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
+    double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* eq. (3): maximum over all rows */
     double kept_lyapunov; /* maximum over kept rows */

@@ -239,7 +239,8 @@ static void fast_collect_above_matches_ref(void **state)
     for (int l = 0; l < 16; l++)
         bound[l] = l % 4 == 0   ? INFINITY
                    : l % 4 == 1 ? -0.9f
-                                : 0.95f + 0.002f * (float)l; /* excluded, too many values, some values */
+                                : 0.95f + 0.002f * (float)l; /* bounds for channels that are excluded, that have too
+                                                                many values, and that have some */
     for (int t = 0; t < 2; t++) {
         const struct kernels *k = kernels_named(t == 0 ? "avx2" : "avx512");
         for (int block = 0; k && block < 2; block++) {
