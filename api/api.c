@@ -18,6 +18,7 @@
 #include "api/json/faults.h"
 #include "api/models/model_cache.h"
 #include "api/queries/queries.h"
+#include "api/queries/query_gate.h"
 #include "api/queries/query_routes.h"
 #include "api/routes.h"
 #include "api/trainers/trainers.h"
@@ -74,6 +75,9 @@ enum status api_create(const struct api_options *options, struct api **out, stru
                                     api->options.model_cache_bytes, &api->models, err);
     }
     if (status == STATUS_OK) {
+        status = query_gate_create(api->options.queries_at_once, api->options.queries_waiting, &api->gate, err);
+    }
+    if (status == STATUS_OK) {
         status = trainers_create(&api->trainers, err);
     }
     if (status == STATUS_OK) {
@@ -93,11 +97,17 @@ void api_destroy(struct api *api)
         return;
     }
     trainers_destroy(api->trainers);
+    query_gate_destroy(api->gate);
     model_cache_destroy(api->models);
     counters_destroy(api->counters);
     query_routes_destroy(api->query_routes);
     buf_close(&api->openapi);
     free(api);
+}
+
+void api_interrupt(struct api *api)
+{
+    atomic_store(&api->interrupted, true);
 }
 
 static double seconds_since(const struct timespec *start)

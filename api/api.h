@@ -33,6 +33,9 @@ enum status api_create(const struct api_options *options, struct api **api, stru
 /* No request may be in progress, and every response must be closed. NULL is fine. */
 void api_destroy(struct api *api);
 
+/* Stops the queries that compute or wait; they respond 503. Called when the daemon ends. */
+void api_interrupt(struct api *api);
+
 /* Checks a request before its body is read: see above. True: the adapter may read *body_limit bytes (0: the route takes
  * no body). False: the response is ready to be sent. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);

@@ -148,6 +148,7 @@ static const struct api_answer metrics_answers[] = {
     }
 #define STREAM_PROBLEMS                                                                                                \
     PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                                                      \
+        PROBLEM(429, "The token or the address has as many open streams as it may have."),                             \
         PROBLEM(503,                                                                                                   \
                 "64 streams are open already, or the daemon is shutting down; Retry-After says when to come back.")
 static const struct api_answer events_answers[] = {STREAM, STREAM_PROBLEMS, END};

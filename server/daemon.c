@@ -19,10 +19,12 @@
 #include "server/process/notify.h"
 #include "server/process/priority.h"
 #include "server/executors/programs.h"
+#include "server/process/deadline.h"
 #include "server/process/signals.h"
 #include "server/tokens.h"
 
 #define LAST_REQUESTS_MS 1000
+#define END_MS 800      /* maximum time of the rest of the end, after the time of --drain-ms */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
 #define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
@@ -194,6 +196,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .executors = daemon->executors,
         /* The other handler threads stay free for quick requests. */
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
+        .queries_waiting = (int)settings->handler_threads / 4,
+        .query_seconds = settings->query_seconds,
     };
     return api_create(&api, &daemon->api, err);
 }
@@ -206,7 +210,8 @@ static void events_added(void *context)
 static enum status start_storage(struct daemon *daemon, struct error *err)
 {
     struct streams_options streams = {.heartbeat_ms = daemon->settings->event_heartbeat_ms,
-                                      .stall_ms = daemon->settings->event_stall_ms};
+                                      .stall_ms = daemon->settings->event_stall_ms,
+                                      .per_caller = (int)daemon->settings->streams_per_token};
     if (streams_create(&streams, &daemon->streams, err) != STATUS_OK) {
         return err->code;
     }
@@ -454,14 +459,9 @@ static void drain(struct daemon *daemon)
 {
     atomic_store(&daemon->draining, true);
     notify_manager("STOPPING=1\nSTATUS=draining");
+    deadline_start(daemon->journal, daemon->settings->drain_ms + END_MS);
     scheduler_drain(daemon->scheduler);
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
-        int signal = signals_wait(0);
-        if (signal != 0 && signal != SIGHUP) {
-            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                         "the daemon ends at once because of a second signal");
-            _exit(EXIT_FAULT);
-        }
         if (waited > daemon->settings->drain_ms) {
             struct error err = {0};
             journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
@@ -486,6 +486,7 @@ static void stop(struct daemon *daemon)
     }
     storage_close(daemon->storage);
     streams_destroy(daemon->streams);
+    deadline_stop();
     journal_close(daemon->journal);
     certificate_forget();
 }

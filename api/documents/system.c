@@ -6,6 +6,7 @@
 #include "api/documents/prometheus.h"
 #include "api/http/exchange.h"
 #include "api/models/model_cache.h"
+#include "api/queries/query_gate.h"
 #include "storage/storage.h"
 
 /* Writes "avx2 fma" as a list. */
@@ -191,7 +192,7 @@ static void write_process_metrics(struct exchange *x, struct buf *out, const str
     gauge(out, "motifd_models_size_bytes", "Bytes of the open models.", (double)models.bytes);
     counter(out, "motifd_models_opened_total", "Models opened from a checkpoint.", (double)models.opens);
     counter(out, "motifd_models_reused_total", "Queries whose model was open already.", (double)models.hits);
-    gauge(out, "motifd_queries_active", "Queries that compute at the moment.", atomic_load(&x->api->queries));
+    gauge(out, "motifd_queries_active", "Queries that compute at the moment.", query_gate_computing(x->api->gate));
     if (s->started_at > 0) {
         gauge(out, "process_start_time_seconds", "Start of the process since the epoch.",
               (double)s->started_at / 1000.0);

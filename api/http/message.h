@@ -38,6 +38,10 @@ struct api_request {
      * is closed. The adapter refuses requests in which a header occurs twice with different values. */
     const char *(*header)(void *context, const char *name);
     void *header_context;
+    /* Returns true when the client has closed its connection, so that the response is useless; queries stop then.
+     * NULL: unknown. */
+    bool (*gone)(void *context);
+    void *gone_context;
     const void *body; /* NULL: no body, or it has not arrived yet */
     size_t body_bytes;
     struct api_upload *upload; /* scope of the caller's token; ADMIN when the daemon needs no tokens */

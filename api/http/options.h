@@ -67,7 +67,9 @@ struct api_options {
     int64_t upload_bytes;   /* upper limit of one upload of a data set; 0: 1 GiB */
     int64_t datasets_bytes; /* upper limit of all uploaded data sets together; 0: 16 GiB */
     int uploads_at_once;    /* uploads at the same time; further ones get 429; 0: 2 */
-    int queries_at_once;    /* queries that compute at the same time; further ones get 429; 0: 4 */
+    int queries_at_once;    /* queries that compute at the same time; 0: 4 */
+    int queries_waiting;    /* queries that wait for one of these; further ones get 429 */
+    int64_t query_seconds;  /* upper limit of the time of a query, with its wait; 0: no limit */
 };
 
 #endif

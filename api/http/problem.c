@@ -31,6 +31,7 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
     [PROBLEM_INTERNAL] = {500, "internal", "An internal error occurred"},
     [PROBLEM_NOT_IMPLEMENTED] = {501, "not-implemented", "The request needs a feature that is not implemented"},
     [PROBLEM_UNAVAILABLE] = {503, "unavailable", "The service is not available at the moment"},
+    [PROBLEM_DEADLINE] = {504, "deadline", "The computation took too long"},
 };
 
 const struct problem_kind *problem_kind(enum problem problem)

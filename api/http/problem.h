@@ -38,6 +38,7 @@ enum problem {
     PROBLEM_INTERNAL,        /* 500 */
     PROBLEM_NOT_IMPLEMENTED, /* 501 */
     PROBLEM_UNAVAILABLE,     /* 503 */
+    PROBLEM_DEADLINE,        /* 504: the query took too long */
     PROBLEM_COUNT
 };
 

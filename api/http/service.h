@@ -14,6 +14,7 @@
 
 struct counters;
 struct model_cache;
+struct query_gate;
 struct query_routes;
 struct trainers;
 
@@ -24,9 +25,10 @@ struct api {
     struct counters *counters;
     struct model_cache *models;
     struct trainers *trainers;
-    struct buf openapi; /* the OpenAPI document, written once */
-    atomic_int queries; /* queries that compute at the moment */
-    atomic_int uploads; /* uploads of data sets in progress */
+    struct buf openapi;      /* the OpenAPI document, written once */
+    struct query_gate *gate; /* the order in which queries compute */
+    atomic_bool interrupted; /* api_interrupt() was called: queries stop */
+    atomic_int uploads;      /* uploads of data sets in progress */
 };
 
 /* Facts about the process, from options.daemon.system(); all zero and "" when the process offers none. */

@@ -239,6 +239,45 @@ static void settle_threads(struct reading *r)
     }
 }
 
+/* A list of the preset must not hide a field that the client sets: the list is emptied then. When the client sets both,
+ * and the field to another value than it has anyway (`start`: defaults and preset), the field would have no effect. */
+static void settle_lists(const struct reading *r, const void *start)
+{
+    const struct config_table *table = &r->spec->method->config;
+    for (const struct method_list *pair = r->spec->method->lists; pair != NULL && pair->field != NULL; pair++) {
+        const struct config_field *field = config_find(table, pair->field), *list = config_find(table, pair->list);
+        if (config_member(field, r->config) == NULL || config_text(list, r->spec->config)[0] == '\0') {
+            continue;
+        }
+        if (config_member(list, r->config) == NULL) {
+            (void)config_parse(list, r->spec->config, "", NULL);
+        } else if (!config_same(field, r->spec->config, start)) {
+            char pointer[128];
+            config_pointer(table, r->config, "/config", pair->field, pointer);
+            api_faults_add(r->faults, pointer, "has no effect, because %s lists what to compare; leave out one of both",
+                           pair->list);
+        }
+    }
+}
+
+/* Reads the configuration of the body over the defaults and the preset. */
+static enum status read_fields(struct reading *r, const struct method_preset *preset, struct error *err)
+{
+    struct api_job_spec *spec = r->spec;
+    void *start = NULL;
+    enum status status = config_start(spec->method, preset, &spec->config, err);
+    if (status == STATUS_OK) {
+        status = config_start(spec->method, preset, &start, err);
+    }
+    if (status == STATUS_OK) {
+        config_read_object(spec->method, r->config, "/config", spec->config, r->faults);
+        settle_lists(r, start);
+        settle_threads(r);
+    }
+    free(start);
+    return status;
+}
+
 /* Lets the method look up its data sets. Failures of the daemon (memory, unreadable files) are errors; everything else
  * is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
@@ -292,13 +331,10 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
     settle_executor(&r);
     if (spec->method != NULL) {
         const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
-        enum status status = config_start(spec->method, preset, &spec->config, err);
-        if (status != STATUS_OK) {
-            return status;
+        enum status status = read_fields(&r, preset, err);
+        if (status == STATUS_OK) {
+            status = resolve(&r, err);
         }
-        config_read_object(spec->method, r.config, "/config", spec->config, faults);
-        settle_threads(&r);
-        status = resolve(&r, err);
         if (status != STATUS_OK) {
             return status;
         }

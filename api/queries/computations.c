@@ -421,16 +421,17 @@ void computation_answer(struct exchange *x)
     struct recovery *r = arena_zalloc(&x->arena, 1, sizeof *r);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     struct inputs *arrays = arena_zalloc(&x->arena, 1, sizeof *arrays);
+    struct query_run run;
     if (r == NULL || faults == NULL || arrays == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    } else if (queries_enter(x)) {
+    } else if (queries_enter(x, false, &run)) {
         r->computation = origin->computation;
         r->reading = (struct method){.kind = origin->computation->name, .config = *origin->computation->options};
         r->faults = faults;
         r->arrays = arrays;
         r->request.kernels = x->api->options.kernels;
         compute(x, r, body);
-        queries_leave(x);
+        queries_leave(&run);
         inputs_close(arrays);
         free(r->code);
         free(r->options);

@@ -37,6 +37,7 @@ struct query_request {
     struct api_faults *faults;
     int64_t item;
     enum form form;
+    struct query_run *run; /* while it computes */
 };
 
 static bool takes_files(const struct method_query *query)
@@ -343,13 +344,19 @@ static struct method_question question_of(const struct query_request *a, const s
                                     .input = a->inputs != NULL ? &a->inputs->items[input] : NULL,
                                     .with = with,
                                     .parameters = a->parameters,
-                                    .item = a->item};
+                                    .item = a->item,
+                                    .stop = queries_stopped,
+                                    .stop_context = a->run};
 }
 
 /* Sends an error of the method. Puts the position of the input in the body before the method's JSON pointer. */
 static void respond_method_error(struct exchange *x, const struct query_request *a, size_t index,
                                  const struct error *err)
 {
+    if (err->code == STATUS_CANCELLED) {
+        queries_respond_stopped(a->run);
+        return;
+    }
     if (a->inputs == NULL) {
         respond_error(x, err);
         return;
@@ -371,6 +378,10 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
     error_clear(&err);
     sink_begin_list(x->out, "answers");
     for (size_t i = 0; i < a->inputs->count; i++) {
+        if (i > 0 && !queries_yield(a->run)) {
+            queries_respond_stopped(a->run);
+            return false;
+        }
         struct method_question question = question_of(a, model, NULL, i);
         sink_begin_object(x->out, NULL);
         if (a->query->answer(&question, x->out, &err) != STATUS_OK) {
@@ -457,6 +468,11 @@ static void answer_array(struct exchange *x, const struct query_request *a, cons
     buf_init(&values, API_DOCUMENT_MAX / 2);
     size_t count = a->inputs != NULL ? a->inputs->count : 1;
     for (size_t i = 0; i < count; i++) {
+        if (i > 0 && !queries_yield(a->run)) {
+            queries_respond_stopped(a->run);
+            buf_close(&values);
+            return;
+        }
         struct method_question question = question_of(a, model, with, i);
         if (a->query->array(&question, &values, &rank, dim, &err) != STATUS_OK) {
             respond_method_error(x, a, i, &err);
@@ -504,20 +520,67 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     (void)snprintf(etag, 40, "\"%.32s\"", hex);
 }
 
-bool queries_enter(struct exchange *x)
+bool queries_stopped(void *context)
 {
-    if (atomic_fetch_add(&x->api->queries, 1) < x->api->options.queries_at_once) {
-        return true;
-    }
-    queries_leave(x);
-    respond_problem(x, PROBLEM_TOO_MANY, "%d queries are running, which is the limit; try again later.",
-                    x->api->options.queries_at_once);
-    return false;
+    struct query_run *run = context;
+    const struct api_request *request = run->x->request;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    run->late = run->late || (run->deadline && (now.tv_sec > run->until.tv_sec ||
+                                                (now.tv_sec == run->until.tv_sec && now.tv_nsec > run->until.tv_nsec)));
+    return run->late || atomic_load(&run->x->api->interrupted) ||
+           (request->gone != NULL && request->gone(request->gone_context));
 }
 
-void queries_leave(struct exchange *x)
+void queries_respond_stopped(struct query_run *run)
 {
-    (void)atomic_fetch_sub(&x->api->queries, 1);
+    if (run->late) {
+        respond_problem(run->x, PROBLEM_DEADLINE,
+                        "The query took longer than %lld s, the limit of this daemon (--query-seconds); send fewer "
+                        "inputs or ask for fewer samples.",
+                        (long long)run->x->api->options.query_seconds);
+    } else {
+        respond_problem(run->x, PROBLEM_UNAVAILABLE,
+                        "The query was stopped, because its client has disconnected or the daemon ends.");
+    }
+}
+
+bool queries_enter(struct exchange *x, bool batch, struct query_run *run)
+{
+    const struct api_request *request = x->request;
+    bool token = request->who != NULL && request->who[0] != '\0';
+    const char *peer = request->peer != NULL ? request->peer : "";
+    *run = (struct query_run){.x = x, .deadline = x->api->options.query_seconds > 0};
+    run->ticket = (struct query_ticket){.batch = batch, .stop = queries_stopped, .context = run};
+    (void)snprintf(run->ticket.caller, sizeof run->ticket.caller, "%s%s", token ? "token/" : "",
+                   token ? request->who : peer);
+    (void)clock_gettime(CLOCK_MONOTONIC, &run->until);
+    run->until.tv_sec += x->api->options.query_seconds;
+    switch (query_gate_enter(x->api->gate, &run->ticket)) {
+    case QUERY_ENTERED:
+        return true;
+    case QUERY_STOPPED:
+        queries_respond_stopped(run);
+        return false;
+    case QUERY_CALLER_FULL:
+        respond_problem(x, PROBLEM_TOO_MANY,
+                        "This token or address has as many queries in progress as it may have; try again later.");
+        return false;
+    default:
+        respond_problem(x, PROBLEM_TOO_MANY, "%d queries are running, which is the limit; try again later.",
+                        x->api->options.queries_at_once);
+        return false;
+    }
+}
+
+bool queries_yield(struct query_run *run)
+{
+    return !queries_stopped(run) && query_gate_yield(run->x->api->gate, &run->ticket);
+}
+
+void queries_leave(struct query_run *run)
+{
+    query_gate_leave(run->x->api->gate, &run->ticket);
 }
 
 static void answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
@@ -532,19 +595,22 @@ static void answer(struct exchange *x, const struct query_request *a, const stru
     }
 }
 
-static void compute(struct exchange *x, const struct query_request *a)
+static void compute(struct exchange *x, struct query_request *a)
 {
     struct error err;
     struct model_lease lease, with = {.model = NULL};
+    struct query_run run;
     char etag[40];
     error_clear(&err);
     tag_of(x, a, etag);
-    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x)) {
+    bool batch = a->inputs != NULL && a->inputs->count > 1;
+    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run)) {
         return;
     }
+    a->run = &run;
     if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
-        queries_leave(x);
+        queries_leave(&run);
         return;
     }
     bool pair = a->query->takes == METHOD_TAKES_MODEL;
@@ -561,7 +627,7 @@ static void compute(struct exchange *x, const struct query_request *a)
         }
     }
     model_cache_release(x->api->models, &lease);
-    queries_leave(x);
+    queries_leave(&run);
 }
 
 void query_answer(struct exchange *x)

@@ -4,16 +4,34 @@
 #ifndef MOTIF_API_QUERIES_QUERIES_H
 #define MOTIF_API_QUERIES_QUERIES_H
 
+#include <time.h>
+
 #include "api/http/exchange.h"
+#include "api/queries/query_gate.h"
 
 /* /v1/jobs/{id}/NAME and /v1/jobs/{id}/NAME/{ITEM}: a query of a trained model. */
 void query_answer(struct exchange *x);
 /* POST /v1/KIND/NAME: a computation without a job. */
 void computation_answer(struct exchange *x);
 
-/* Counts a query that starts to compute. If options.queries_at_once queries are running, sends 429 and returns false;
- * otherwise the caller must call queries_leave() when the query ends. */
-bool queries_enter(struct exchange *x);
-void queries_leave(struct exchange *x);
+/* A query from queries_enter() to queries_leave(), on the stack of its handler. */
+struct query_run {
+    struct exchange *x;
+    struct query_ticket ticket;
+    struct timespec until; /* its deadline, by the monotonic clock */
+    bool deadline, late;   /* it has one; the deadline has passed */
+};
+
+/* Waits until the query may compute (query_gate.h). batch: the query has several inputs. False when it may not; then it
+ * has responded, and queries_leave() must not follow. */
+bool queries_enter(struct exchange *x, bool batch, struct query_run *run);
+/* Lets other queries compute between two inputs. False when the query must stop. */
+bool queries_yield(struct query_run *run);
+/* True when the query must stop: its deadline has passed, its client has disconnected, or the daemon ends. For
+ * `stop` of struct method_question; `run` is a struct query_run. */
+bool queries_stopped(void *run);
+/* Responds for a query that was stopped: 504 after its deadline, else 503. */
+void queries_respond_stopped(struct query_run *run);
+void queries_leave(struct query_run *run);
 
 #endif

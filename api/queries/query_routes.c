@@ -13,7 +13,7 @@
 
 #define JSON "application/json"
 #define INTEGER_MAX 9007199254740991
-#define ANSWERS_MAX 14
+#define ANSWERS_MAX 16
 
 struct query_routes {
     struct arena arena; /* rows, texts and lists */
@@ -226,6 +226,7 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
     }
     add_problem(list, &n, 429, "Too many queries are running; Retry-After gives the time to wait.");
     add_problem(list, &n, 503, "There is not enough memory at the moment.");
+    add_problem(list, &n, 504, "The query took longer than --query-seconds.");
     return list;
 }
 
@@ -299,7 +300,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
                             const struct method_computation *computation)
 {
     static const char *const json_types[] = {JSON, NULL};
-    struct api_answer *answers = space(r, 6, sizeof *answers);
+    struct api_answer *answers = space(r, 8, sizeof *answers);
     char kind[80], title[80];
     size_t n = 0;
     camel(method->kind, kind, sizeof kind);
@@ -309,6 +310,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
         add_problem(answers, &n, 400, "The body is not JSON.");
         add_problem(answers, &n, 422, "Fields are invalid.");
         add_problem(answers, &n, 429, "Too many queries are running; Retry-After gives the time to wait.");
+        add_problem(answers, &n, 504, "The computation took longer than --query-seconds.");
     }
     r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .computation = computation};
     r->routes[r->count++] = (struct api_route){.method = "POST",

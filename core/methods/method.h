@@ -98,7 +98,18 @@ struct method_question {
     const struct method_model *with;  /* TAKES_MODEL */
     const void *parameters;           /* a struct of query->parameters, all fields set; NULL without a table */
     int64_t item;                     /* with query->item: the number at the end of the path; else -1 */
+    /* Returns true when the query must stop; it then returns STATUS_CANCELLED. A query that reads many samples calls
+     * method_question_stopped() between them. NULL: never. */
+    bool (*stop)(void *context);
+    void *stop_context;
 };
+/* STATUS_CANCELLED when the query must stop, else STATUS_OK. */
+static inline enum status method_question_stopped(const struct method_question *question, struct error *err)
+{
+    return question->stop != NULL && question->stop(question->stop_context)
+               ? error_set(err, STATUS_CANCELLED, NULL, "the query was stopped")
+               : STATUS_OK;
+}
 
 /* A query is the route /v1/jobs/{id}/NAME, or /v1/jobs/{id}/NAME/{ITEM}. The api makes routes, checks of parameters,
  * ETags and the OpenAPI document from these rows. Two methods may use the same name with different rows. */
@@ -293,6 +304,12 @@ struct method {
     size_t schema_count;
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
+
+    /* Fields that compare several values of another field, and so replace it; the list ends with {NULL, NULL}. A client
+     * that sets `field` but not `list` empties a list of the preset. NULL: there are none. */
+    const struct method_list {
+        const char *field, *list;
+    } * lists;
 
     /* Sets the fields that follow from data sets (a content hash, say), before check(). data: as in the environment.
      * Errors have the field's pointer ("/config/dataset_name"). Default: sets nothing. */

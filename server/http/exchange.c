@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,20 @@ static const char *header_of(void *context, const char *name)
 {
     const struct exchange *exchange = context;
     return guard_header(&exchange->head, name);
+}
+
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info != NULL ? info->connect_fd : -1;
+}
+
+/* Whether the client has closed the connection while a handler thread works for it. */
+static bool client_gone(void *context)
+{
+    const struct exchange *exchange = context;
+    struct pollfd peer = {.fd = descriptor_of(exchange->connection), .events = POLLRDHUP};
+    return peer.fd >= 0 && poll(&peer, 1, 0) == 1;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */
@@ -217,6 +232,8 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     exchange->request.header_context = exchange;
     exchange->request.who = exchange->who;
     exchange->request.peer = exchange->peer;
+    exchange->request.gone = client_gone;
+    exchange->request.gone_context = exchange;
     if (exchange->too_many_headers) {
         exchange->close = true;
         refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
@@ -307,23 +324,27 @@ static void wake_connection(void *context)
     MHD_resume_connection(context);
 }
 
-static int descriptor_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info != NULL ? info->connect_fd : -1;
-}
-
 static void cut_connection(void *context)
 {
     (void)shutdown(descriptor_of(context),
                    SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
 }
 
+/* Who shares a limit: the token or, without one, the address. A slash keeps a token's name apart from an address. */
+static void name_caller(const struct exchange *exchange, char *out, size_t bytes)
+{
+    bool token = exchange->who[0] != '\0';
+    (void)snprintf(out, bytes, "%s%s", token ? "token/" : "", token ? exchange->who : exchange->peer);
+}
+
 static void open_stream(struct exchange *exchange)
 {
     struct api_response *response = &exchange->response;
+    char caller[AUTH_NAME + 8];
+    name_caller(exchange, caller, sizeof caller);
     struct stream_line line = {
         .context = exchange->connection,
+        .caller = caller,
         .fd = descriptor_of(exchange->connection),
         .suspend = suspend_connection,
         .wake = wake_connection,
@@ -335,6 +356,12 @@ static void open_stream(struct exchange *exchange)
                                     response->events_after, response->body.data, response->body.size);
     if (exchange->stream == NULL) {
         exchange->has_response = true;
+        if (streams_caller_full(exchange->http->options.streams, caller)) {
+            refuse(exchange, 429, "Too many requests",
+                   "this token or address has as many open event streams as it may have; close one or try again later",
+                   5);
+            return;
+        }
         refuse(exchange, 503, "Service unavailable", "too many event streams are open; close one or try again later",
                5);
     }

@@ -172,6 +172,7 @@ void http_stop(struct http *http, int wait_ms)
     for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5) {
         (void)usleep(5000);
     }
+    api_interrupt(http->options.api);
     /* Stop the handler threads first: they resume the connections that they hold, and no connection may be suspended
      * when libmicrohttpd stops. */
     if (http->handlers != NULL) {

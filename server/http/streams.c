@@ -33,6 +33,7 @@ struct stream {
     struct streams *owner;
     struct stream *next, *previous;
     struct stream_line line;
+    char caller[STREAM_CALLER];
     char job[STORAGE_ID]; /* "": all jobs */
     int64_t after;        /* id of the last event that was queued */
     struct buf queue;
@@ -315,6 +316,7 @@ enum status streams_create(const struct streams_options *options, struct streams
     made->options = *options;
     made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
     made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
+    made->options.per_caller = options->per_caller > 0 ? options->per_caller : STREAMS_MAX;
     made->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->notice < 0) {
         free(made);
@@ -370,6 +372,24 @@ void streams_destroy(struct streams *streams)
 
 /* ---- a connection's side --------------------------------------------------------------------------------- */
 
+/* With the lock. */
+static bool caller_full(const struct streams *streams, const char *caller)
+{
+    int open = 0;
+    for (const struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
+        open += strncmp(stream->caller, caller, STREAM_CALLER - 1) == 0;
+    }
+    return open >= streams->options.per_caller;
+}
+
+bool streams_caller_full(struct streams *streams, const char *caller)
+{
+    (void)pthread_mutex_lock(&streams->lock);
+    bool full = caller_full(streams, caller);
+    (void)pthread_mutex_unlock(&streams->lock);
+    return full;
+}
+
 struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
                             const char *opening, size_t bytes)
 {
@@ -381,11 +401,12 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
     stream->line = *line;
     stream->after = after;
     stream->more = true;
+    (void)snprintf(stream->caller, sizeof stream->caller, "%s", line->caller);
     (void)snprintf(stream->job, sizeof stream->job, "%s", job);
     buf_init(&stream->queue, 2 * STREAM_BYTES + EVENT_BYTES_MAX);
     queue_bytes(stream, opening, bytes, now_ms());
     (void)pthread_mutex_lock(&streams->lock);
-    bool room = streams->count < STREAMS_MAX && !streams->ending;
+    bool room = streams->count < STREAMS_MAX && !caller_full(streams, stream->caller) && !streams->ending;
     if (room) {
         stream->next = streams->first;
         if (streams->first != NULL) {

@@ -33,10 +33,14 @@ struct stream;
 struct streams_options {
     int64_t heartbeat_ms; /* 0: 15,000 */
     int64_t stall_ms;     /* 0: 60,000 */
+    int per_caller;       /* most open streams of one caller; 0: STREAMS_MAX */
 };
+
+#define STREAM_CALLER 80 /* bytes of a caller's name with its NUL; more are cut off */
 
 struct stream_line { /* the connection of a stream */
     void *context;
+    const char *caller;             /* name of the token, or the address, that opens the stream; copied */
     int fd;                         /* socket of the peer, to detect that it disconnected; -1: no detection */
     void (*suspend)(void *context); /* nothing to send: let the connection sleep */
     void (*wake)(void *context);    /* bytes are queued: call streams_take() again. Only after `suspend` */
@@ -55,9 +59,12 @@ void streams_destroy(
     struct streams *streams); /* after the last streams_close() and after storage is closed; NULL is allowed */
 
 /* Opens a stream of the events of one job ("": of all jobs) with an id above `after`. The stream starts with the text
- * `opening`. Returns NULL when 64 streams are open or streams_end() was called. */
+ * `opening`. Returns NULL when STREAMS_MAX streams are open, when this caller has as many as it may have, or when
+ * streams_end() was called. */
 struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
                             const char *opening, size_t bytes);
+/* Whether this caller has as many open streams as it may have. */
+bool streams_caller_full(struct streams *streams, const char *caller);
 /* Copies up to `count` queued bytes. Returns 0 when none are queued; the connection was then suspended. Returns -1 at
  * the end of the stream. */
 ptrdiff_t streams_take(struct stream *stream, void *to, size_t count);

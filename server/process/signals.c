@@ -21,6 +21,13 @@ static void keep(int number)
     errno = before;
 }
 
+/* For signals that mean nothing to this process. Unlike SIG_IGN, a handler does not pass on to programs that it starts:
+ * mpirun and Slurm send SIGUSR1 to trainers. */
+static void drop(int number)
+{
+    (void)number;
+}
+
 enum status signals_catch(struct error *err)
 {
     struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART}, before;
@@ -33,6 +40,9 @@ enum status signals_catch(struct error *err)
     if (caught && before.sa_handler != SIG_IGN) { /* an ignored SIGHUP stays ignored, as under nohup */
         caught = sigaction(SIGHUP, &action, NULL) == 0;
     }
+    struct sigaction nothing = {.sa_handler = drop, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&nothing.sa_mask);
+    caught = caught && sigaction(SIGUSR1, &nothing, NULL) == 0 && sigaction(SIGUSR2, &nothing, NULL) == 0;
     if (!caught) {
         return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
     }

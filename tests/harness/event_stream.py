@@ -6,8 +6,9 @@ import socket
 class Stream:
     """Iterates over (id, type, data) until the stream ends, breaks or is silent for `patience` seconds."""
 
-    def __init__(self, port, path="/v1/events", last=None, patience=20, receive_buffer=None):
+    def __init__(self, port, path="/v1/events", last=None, patience=20, receive_buffer=None, source="127.0.0.1"):
         self.socket = socket.socket()
+        self.socket.bind((source, 0))
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(patience)

@@ -80,7 +80,8 @@ browser's `EventSource` does by itself) or in `after`, receives every later even
 
 `state`, `progress`, `metric` (new points) and `checkpoint` events have a `job` and a `time`. The stream of one job begins with the job's first event and ends with its last; when no more events can come, the
 answer is 204. The stream of all jobs begins at the present. A job keeps its newest 600 `progress` events. The daemon sends a comment every 15 s (`--event-heartbeat-ms`), closes a stream whose reader accepts nothing for
-60 s (`--event-stall-ms`), and answers 503 when 64 streams are open.
+60 s (`--event-stall-ms`), answers 429 to a token, or an address without a token, that has 32 open
+streams (`--streams-per-token`), and 503 when 64 streams are open.
 """
 
 

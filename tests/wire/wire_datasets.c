@@ -187,6 +187,51 @@ static void a_data_set_that_a_job_uses_cannot_be_deleted(void **state)
     reply_close(&reply);
 }
 
+static void a_dry_run_reports_a_missing_data_set(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"kind\":\"sparling\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"gone\"}}",
+         "/config/dataset_name"},
+        {"{\"kind\":\"sparling\",\"preset\":\"audio-sequence\",\"config\":{\"audio_dataset\":\"gone\"}}",
+         "/config/audio_dataset"},
+        {"{\"kind\":\"sparling\",\"preset\":\"splicing\",\"config\":{\"splicing_dataset\":\"gone\"}}",
+         "/config/splicing_dataset"},
+        {"{\"kind\":\"sparling\",\"preset\":\"splicing\",\"config\":{\"splicing_motifs\":\"gone\"}}",
+         "/config/splicing_motifs"},
+        {"{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"gone\"}}", "/config/source"},
+        {"{\"kind\":\"environments\",\"config\":{\"data\":\"table\",\"source\":\"gone\"}}", "/config/source"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reply reply;
+        post(served.url, "/v1/jobs?dry_run=1", cases[i][0], &reply);
+        assert_problem(&reply, 422);
+        assert_non_null(strstr(reply.body, cases[i][1]));
+        assert_non_null(strstr(reply.body, "no data set gone"));
+        reply_close(&reply);
+    }
+}
+
+static void a_field_that_a_client_sets_is_never_hidden_by_a_list(void **state)
+{
+    struct reply reply;
+    (void)state;
+    post(served.url, "/v1/jobs?dry_run=1",
+         "{\"kind\":\"environments\",\"preset\":\"tree-baselines\",\"config\":{\"baseline\":\"no-penalty\"}}", &reply);
+    assert_int_equal(reply.status, 200); /* the list of the preset gives way */
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(reply.json, "config");
+    assert_string_equal(json_text(config, "baseline"), "no-penalty");
+    const char *list = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "baselines"));
+    assert_true(list == NULL || list[0] == '\0');
+    reply_close(&reply);
+    post(served.url, "/v1/jobs?dry_run=1",
+         "{\"kind\":\"environments\",\"config\":{\"baseline\":\"no-penalty\",\"baselines\":\"pooled,none\"}}", &reply);
+    assert_problem(&reply, 422);
+    assert_non_null(strstr(reply.body, "/config/baseline\""));
+    assert_non_null(strstr(reply.body, "baselines lists what to compare"));
+    reply_close(&reply);
+}
+
 /* Sends the head of an upload whose body is longer than the bytes that follow. */
 static int begin_upload(const char *path, size_t length, const char *first)
 {
@@ -278,6 +323,8 @@ int main(void)
         cmocka_unit_test(a_refusal_names_the_row_or_member),
         cmocka_unit_test(an_upload_over_the_quota_is_refused),
         cmocka_unit_test(a_data_set_that_a_job_uses_cannot_be_deleted),
+        cmocka_unit_test(a_dry_run_reports_a_missing_data_set),
+        cmocka_unit_test(a_field_that_a_client_sets_is_never_hidden_by_a_list),
         cmocka_unit_test(an_interrupted_upload_resumes),
         cmocka_unit_test(a_kill_leaves_no_incomplete_data_set),
     };

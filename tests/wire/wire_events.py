@@ -72,11 +72,17 @@ def await_streams(daemon, count):
 
 def has_a_limit(daemon):
     await_streams(daemon, 0)
-    streams = [Stream(daemon.port) for _ in range(64)]
+    streams = [Stream(daemon.port) for _ in range(32)]
+    status, headers, problem = daemon.ask("GET", "/v1/events")  # one address cannot hold all streams
+    assert status == 429 and int(headers["Retry-After"]) > 0 and problem["status"] == 429, headers
+    streams += [Stream(daemon.port, source="127.0.0.2") for _ in range(32)]
     assert all(stream.status == 200 for stream in streams)
-    status, headers, problem = daemon.ask("GET", "/v1/events")
-    assert status == 503 and int(headers["Retry-After"]) > 0, headers
-    assert headers["Content-Type"] == "application/problem+json" and problem["status"] == 503
+    streams.pop().close()
+    await_streams(daemon, 63)
+    streams.append(Stream(daemon.port, source="127.0.0.3"))
+    refused = Stream(daemon.port, source="127.0.0.3")
+    assert refused.status == 503 and int(refused.headers["retry-after"]) > 0, refused.headers
+    assert refused.headers["content-type"] == "application/problem+json"
     job = daemon.submit()  # open streams occupy no worker and no database connection
     for stream in streams:
         ends = [event for event in (next(iter(stream)) for _ in range(1))]

@@ -31,6 +31,8 @@ static enum status resolve(void *config, const char *data, struct error *err)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const struct method_list lists[] = {{"baseline", "baselines"}, {NULL, NULL}};
+
 const struct method environments_method = {
     .kind = "environments",
     .title = "Environments: tree-based regularisation",
@@ -51,6 +53,7 @@ const struct method environments_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .lists = lists,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = environments_check,

@@ -32,6 +32,8 @@ static enum status resolve(void *config, const char *data, struct error *err)
     return source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash, err);
 }
 
+static const struct method_list lists[] = {{"model", "models"}, {"rho", "rhos"}, {NULL, NULL}};
+
 const struct method factors_method = {
     .kind = "factors",
     .title = "Factors: the Sparse VAE",
@@ -50,6 +52,7 @@ const struct method factors_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .lists = lists,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = factors_check,

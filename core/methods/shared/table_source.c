@@ -12,7 +12,8 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     if (!status)
         status = dataset_hash(folder, found, &cause);
     snprintf(hash, CONFIG_TEXT, "%s", found);
-    return status == STATUS_IO ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
+    bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND; /* check() reports a text that is no name */
+    return reported ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
 }
 
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],

@@ -25,6 +25,10 @@ static const struct method_query queries[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const struct method_list lists[] = {{"model", "models"}, {"n_s", "sizes"},  {"p", "ps"},
+                                           {"ratio", "ratios"}, {"n_d", "ratios"}, {"activation", "activations"},
+                                           {NULL, NULL}};
+
 const struct method superposition_method = {
     .kind = "superposition",
     .title = "Superposition: the Persian Rug",
@@ -44,6 +48,7 @@ const struct method superposition_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .lists = lists,
     .check = superposition_check,
     .estimate = superposition_estimate,
     .create = superposition_create,

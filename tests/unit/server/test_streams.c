@@ -77,9 +77,12 @@ static void *read_to_the_end(void *context)
     return NULL;
 }
 
+static const char *caller = "token/one"; /* who opens streams from here on */
+
 static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
 {
-    struct stream_line line = {.context = reader, .fd = -1, .suspend = suspend, .wake = wake, .cut = cut};
+    struct stream_line line = {
+        .context = reader, .caller = caller, .fd = -1, .suspend = suspend, .wake = wake, .cut = cut};
     (void)pthread_mutex_init(&reader->lock, NULL);
     (void)pthread_cond_init(&reader->woken, NULL);
     reader->stream = streams_open(streams, &line, job, after, "retry: 1\n\n", 10);
@@ -192,6 +195,30 @@ static void open_streams_are_limited(void **state)
     end(f, streams);
 }
 
+static void one_caller_cannot_hold_all_streams(void **state)
+{
+    struct fixture *f = *state;
+    static struct reader readers[6];
+    struct streams *streams = NULL;
+    assert_int_equal(streams_create(&(struct streams_options){.per_caller = 2}, &streams, &f->err), STATUS_OK);
+    assert_non_null(open_for(streams, &readers[0], "", 0));
+    assert_false(streams_caller_full(streams, caller));
+    assert_non_null(open_for(streams, &readers[1], "", 0));
+    assert_true(streams_caller_full(streams, caller));
+    assert_null(open_for(streams, &readers[2], "", 0));
+    caller = "token/other";
+    assert_false(streams_caller_full(streams, caller));
+    assert_non_null(open_for(streams, &readers[3], "", 0));
+    caller = "token/one";
+    streams_close(readers[0].stream);
+    assert_non_null(open_for(streams, &readers[4], "", 0));
+    streams_close(readers[1].stream);
+    streams_close(readers[3].stream);
+    streams_close(readers[4].stream);
+    streams_end(streams);
+    streams_destroy(streams);
+}
+
 static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
 {
     struct fixture *f = *state;
@@ -221,8 +248,8 @@ static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST_OPEN(every_reader_gets_every_event_once),
-                                       TEST_OPEN(open_streams_are_limited),
-                                       TEST_OPEN(quiet_streams_get_comments_and_stuck_ones_are_cut)};
+    const struct CMUnitTest tests[] = {
+        TEST_OPEN(every_reader_gets_every_event_once), TEST_OPEN(open_streams_are_limited),
+        TEST_OPEN(one_caller_cannot_hold_all_streams), TEST_OPEN(quiet_streams_get_comments_and_stuck_ones_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

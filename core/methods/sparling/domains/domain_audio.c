@@ -90,17 +90,32 @@ static void first_fault(void *context, const char *field, const char *detail)
               detail);
 }
 
+static enum status find_folder(const char *dataset, const char *data, char folder[DATASET_PATH], struct error *err)
+{
+    struct error cause = {0};
+    enum status status = dataset_folder(data, dataset, folder, &cause);
+    bool ours = status == STATUS_NOT_FOUND && strcmp(dataset, "spoken-digits") == 0;
+    return status ? error_set(err, status, "/config/audio_dataset", "%s%s", cause.message,
+                              ours ? "; run 'motifd dataset audio' to make it" : "")
+                  : STATUS_OK;
+}
+
+static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+{
+    char folder[DATASET_PATH];
+    if (!dataset_name_good(config->audio.dataset))
+        return STATUS_OK; /* check() reports it */
+    return find_folder(config->audio.dataset, data, folder, err);
+}
+
 static enum status load(struct domain_state *s, const char *data, struct error *err)
 {
     char folder[DATASET_PATH];
     struct error cause = {0};
-    enum status status = dataset_folder(data, s->config.dataset, folder, &cause);
-    if (status == STATUS_NOT_FOUND)
-        return error_set(err, status, "/config/audio_dataset", "%s%s", cause.message,
-                         strcmp(s->config.dataset, "spoken-digits") == 0 ? "; run 'motifd dataset audio' to make it"
-                                                                         : "");
-    if (!status)
-        status = audio_corpus_load(folder, AUDIO_RATE, &s->corpus, &cause);
+    enum status status = find_folder(s->config.dataset, data, folder, err);
+    if (status)
+        return status;
+    status = audio_corpus_load(folder, AUDIO_RATE, &s->corpus, &cause);
     if (status)
         return error_set(err, status, "/config/audio_dataset", "%s", cause.message);
     int classes = audio_corpus_classes(s->corpus);
@@ -288,6 +303,7 @@ const struct domain audio_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
+    .resolve = resolve,
     .check = check,
     .open = open_audio,
     .close = close_audio,

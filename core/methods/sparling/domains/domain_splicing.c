@@ -82,6 +82,20 @@ static void check(const struct sparling_config *config, const struct method_faul
                      (double)c->proteins);
 }
 
+static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+{
+    const struct splicing_config *c = &config->splicing;
+    char folder[DATASET_PATH];
+    struct error cause = {0};
+    if (!dataset_name_good(c->dataset) || !dataset_name_good(c->motifs))
+        return STATUS_OK; /* check() reports it */
+    enum status status = planted(c) ? STATUS_OK : dataset_folder(data, c->dataset, folder, &cause);
+    if (status)
+        return error_set(err, status, "/config/splicing_dataset", "%s", cause.message);
+    status = small_models(c) ? STATUS_OK : dataset_folder(data, c->motifs, folder, &cause);
+    return status ? error_set(err, status, "/config/splicing_motifs", "%s", cause.message) : STATUS_OK;
+}
+
 static enum status open_models(struct domain_state *s, const struct splicing_config *c, const char *data,
                                struct error *err)
 {
@@ -335,6 +349,7 @@ const struct domain splicing_domain = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
+    .resolve = resolve,
     .check = check,
     .open = open_splicing,
     .close = close_splicing,

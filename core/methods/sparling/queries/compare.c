@@ -118,7 +118,8 @@ enum status sparling_compare(const struct method_question *question, const struc
     enum status status = agreement_create((int)model->network->config.channels_motif,
                                           (int)with->network->config.channels_motif, &c, err);
     for (int64_t i = 0; !status && i < asked->samples; i++)
-        status = compare_one(model, with, i, &c, err);
+        if (!(status = method_question_stopped(question, err)))
+            status = compare_one(model, with, i, &c, err);
     if (!status)
         status = write_comparison(&c, asked->samples, out, err);
     agreement_close(&c);

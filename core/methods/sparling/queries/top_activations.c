@@ -207,8 +207,10 @@ enum status top_activations_take(const struct method_question *question, struct 
         status = inquiry_ready(model, &inquiry, err);
     for (int64_t i = 0; !status && i < asked->samples; i += TOP_ACTIVATIONS_BATCH) {
         int64_t left = asked->samples - i;
-        status = add_batch(out, &inquiry, inquiry.truth, asked->first + i,
-                           (int)(left < TOP_ACTIVATIONS_BATCH ? left : TOP_ACTIVATIONS_BATCH), err);
+        status = method_question_stopped(question, err);
+        if (!status)
+            status = add_batch(out, &inquiry, inquiry.truth, asked->first + i,
+                               (int)(left < TOP_ACTIVATIONS_BATCH ? left : TOP_ACTIVATIONS_BATCH), err);
     }
     inquiry_close(&inquiry);
     return status;

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Heavy queries leave the daemon usable: others are answered, deadlines and disconnected clients end them, and the daemon stops in time.
+
+usage: wire_queries.py MOTIFD"""
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon, run_checks  # noqa: E402
+
+# One input takes some tenths of a second.
+HEAVY = {"image_size": 300, "width": 32, "units": 4, "total_samples": 1, "batch": 1, "test_samples": 1, "motif_samples": 1, "stage_samples": 1,
+         "validation_samples": 2}
+BATCH = json.dumps({"inputs": [{"sample": {"seed": seed}} for seed in range(256)]}).encode()
+ONE = {"inputs": [{"sample": {"seed": 1}}]}
+END_SECONDS = 10
+
+
+def train(daemon):
+    job = daemon.submit(**HEAVY)
+    for _ in range(1200):
+        state = daemon.ask("GET", f"/v1/jobs/{job}")[2]["state"]
+        if state == "succeeded":
+            return job
+        assert state in ("queued", "running"), state
+        time.sleep(0.05)
+    raise AssertionError(state)
+
+
+def send_batch(daemon, job, source="127.0.0.1"):
+    """Sends a query of 256 inputs and does not read its answer."""
+    client = socket.socket()
+    client.bind((source, 0))
+    client.connect(("127.0.0.1", daemon.port))
+    client.sendall(f"POST /v1/jobs/{job}/motifs HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\nContent-Type: application/json\r\n"
+                   f"Content-Length: {len(BATCH)}\r\n\r\n".encode() + BATCH)
+    client.settimeout(100)
+    return client
+
+
+def answer_status(client):
+    return int(client.recv(65536).split()[1])
+
+
+def others_are_answered(daemon, job):
+    batches = [send_batch(daemon, job) for _ in range(4)]
+    batches[3].settimeout(20)
+    assert answer_status(batches[3]) == 429  # the batches of one address take half of the places
+    begun = time.monotonic()
+    status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)
+    assert status == 200 and time.monotonic() - begun < 20, (status, problem, time.monotonic() - begun)
+    for client in batches:
+        client.close()
+    begun = time.monotonic()
+    for _ in range(3):  # the abandoned batches no longer take turns
+        assert daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)[0] == 200
+    assert time.monotonic() - begun < 20, time.monotonic() - begun
+    again = [send_batch(daemon, job) for _ in range(3)]  # their places are free
+    assert daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)[0] == 200
+    for client in again:
+        client.close()
+
+
+def user_signals_are_ignored(daemon):
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        daemon.process.send_signal(number)
+        assert daemon.ask("GET", "/healthz")[0] == 200
+    assert daemon.process.poll() is None
+
+
+def the_end_is_in_time(daemon, job):
+    batches = [send_batch(daemon, job) for _ in range(3)]
+    daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)
+    begun = time.monotonic()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(60) == 0
+    assert time.monotonic() - begun < END_SECONDS, f"{time.monotonic() - begun:.1f} s"
+    for client in batches:
+        client.close()
+
+
+def queries_have_a_deadline(motifd, database, job):
+    with Daemon(motifd, database, "--query-seconds", "1") as daemon:
+        status, headers, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", BATCH)
+        assert status == 504 and headers["Content-Type"] == "application/problem+json", (status, headers)
+        assert problem["type"] == "urn:motifd:problem:deadline" and "--query-seconds" in problem["detail"], problem
+        assert daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)[0] == 200
+
+
+def a_second_signal_ends_at_once(motifd, database, job):
+    """Over the console's end and the requests' end, not only while jobs drain."""
+    daemon = Daemon(motifd, database, "--drain-ms", "60000")
+    batches = [send_batch(daemon, job) for _ in range(3)]
+    daemon.ask("POST", f"/v1/jobs/{job}/predict", ONE)
+    daemon.process.send_signal(signal.SIGTERM)
+    for _ in range(1000):  # the listener is closed once the daemon ends
+        try:
+            socket.create_connection(("127.0.0.1", daemon.port)).close()
+            time.sleep(0.002)
+        except OSError:
+            break
+    begun = time.monotonic()
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.wait(60)
+    assert time.monotonic() - begun < 0.5 * END_SECONDS
+    daemon.process.stdout.close()
+    for client in batches:
+        client.close()
+
+
+def main(motifd):
+    with tempfile.TemporaryDirectory() as folder:
+        database = os.path.join(folder, "db")
+        daemon = Daemon(motifd, database)
+        job = train(daemon)
+        try:
+            run_checks(("queries: SIGUSR1 and SIGUSR2 do not end the daemon", lambda: user_signals_are_ignored(daemon)),
+                       ("queries: others are answered beside large queries", lambda: others_are_answered(daemon, job)),
+                       ("queries: SIGTERM ends the daemon within its time", lambda: the_end_is_in_time(daemon, job)),
+                       ("queries: a deadline", lambda: queries_have_a_deadline(motifd, database, job)),
+                       ("queries: a second SIGTERM ends the daemon at once", lambda: a_second_signal_ends_at_once(motifd, database, job)))
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
