@@ -1,4 +1,5 @@
-/* Every route there is. */
+/* The table of the daemon's fixed routes: for each, its scope, parameters, media types, answers and handler. Routing,
+ * admission of requests and the OpenAPI document use this table. query_routes.c adds the routes of the methods. */
 #include "api/audit.h"
 #include "api/datasets/datasets.h"
 #include "api/documents/documents.h"
@@ -31,11 +32,11 @@ static const struct api_parameter list_query[] = {
     {PARAMETER_CHOICE, "state", 0, 0, states, "only jobs in this state"},
     {PARAMETER_TEXT, "kind", 0, 40, NULL, "only jobs of this kind"},
     {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "jobs on a page (50)"},
-    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the page before"},
+    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter metrics_query[] = {
-    {PARAMETER_TEXT, "name", 0, 2000, NULL, "names of series with commas between them; all without it"},
+    {PARAMETER_TEXT, "name", 0, 2000, NULL, "names of series, separated by commas (all series)"},
     {PARAMETER_INTEGER, "since", 0, INTEGER_MAX, NULL, "only points after this step"},
     {PARAMETER_INTEGER, "until", 0, INTEGER_MAX, NULL, "only points up to this step"},
     {PARAMETER_INTEGER, "max_points", 3, 100000, NULL,
@@ -44,7 +45,7 @@ static const struct api_parameter metrics_query[] = {
 };
 static const struct api_parameter audit_query[] = {
     {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "entries on a page (100)"},
-    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the page before"},
+    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter events_query[] = {
@@ -70,7 +71,7 @@ static const struct api_parameter bundle_query[] = {
 
 static const struct api_parameter dataset_query[] = {
     {PARAMETER_CHOICE, "format", 0, 0, collection_format_names,
-     "format of the body, if the Content-Type does not tell it"},
+     "format of the body, if the Content-Type does not name it"},
     {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: name of the column with the label (label, labels, class or target)"},
     {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: name of the column with the group for splits (group or split)"},
     {PARAMETER_CHOICE, "layout", 0, 0, layouts,
@@ -113,9 +114,9 @@ static const struct api_parameter piece_query[] = {
 
 static const struct api_answer submit_answers[] = {
     {201, JSON, "Job", "The job is on disk. Location is its address."},
-    {200, JSON, "Estimate", "dry_run: what the job would cost."},
+    {200, JSON, "Estimate", "With dry_run: the estimated cost of the job."},
     PROBLEM(400, "The body is not JSON."),
-    PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(422, "Fields are invalid, or the Idempotency-Key was used for a different request."),
     PROBLEM(403, "The checkpoints and files of the token's jobs have reached the token's limit."),
     PROBLEM(429, "The token has reached its limit of unfinished jobs."),
     PROBLEM(503, "The queue is full or the daemon is shutting down."),
@@ -123,22 +124,23 @@ static const struct api_answer submit_answers[] = {
 static const struct api_answer list_answers[] = {
     {200, JSON, "JobList", "Newest first."}, PROBLEM(400, "A query parameter is wrong."), END};
 static const struct api_answer show_answers[] = {{200, JSON, "Job", "The job, with an ETag."},
-                                                 {304, NULL, NULL, "If-None-Match names the present ETag."},
+                                                 {304, NULL, NULL, "If-None-Match contains the current ETag."},
                                                  PROBLEM(404, "There is no such job."),
                                                  END};
 static const struct api_answer patch_answers[] = {{200, JSON, "Job", "The changed job."},
                                                   PROBLEM(404, "There is no such job."),
-                                                  PROBLEM(412, "If-Match names another version."),
+                                                  PROBLEM(412, "If-Match contains the ETag of another version."),
                                                   PROBLEM(422, "Fields are invalid."),
                                                   END};
-static const struct api_answer action_answers[] = {{202, JSON, "Job", "It will happen at the next step boundary."},
-                                                   PROBLEM(404, "There is no such job."),
-                                                   PROBLEM(409, "The state of the job does not allow it."),
-                                                   END};
-static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Gone."},
+static const struct api_answer action_answers[] = {
+    {202, JSON, "Job", "The daemon accepted the request; a running job acts at its next step boundary."},
+    PROBLEM(404, "There is no such job."),
+    PROBLEM(409, "The state of the job does not allow it."),
+    END};
+static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Deleted."},
                                                    PROBLEM(404, "There is no such job."),
                                                    PROBLEM(409, "The job is not finished."),
-                                                   PROBLEM(412, "If-Match names another version."),
+                                                   PROBLEM(412, "If-Match contains the ETag of another version."),
                                                    END};
 static const struct api_answer metrics_answers[] = {
     {200, JSON, "Metrics", "Series of [step, value]."}, PROBLEM(404, "There is no such job."), END};
@@ -150,7 +152,7 @@ static const struct api_answer metrics_answers[] = {
     PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                                                      \
         PROBLEM(429, "The token or the address has as many open streams as it may have."),                             \
         PROBLEM(503,                                                                                                   \
-                "64 streams are open already, or the daemon is shutting down; Retry-After says when to come back.")
+                "64 streams are open already, or the daemon is shutting down; Retry-After gives the time to wait.")
 static const struct api_answer events_answers[] = {STREAM, STREAM_PROBLEMS, END};
 static const struct api_answer job_events_answers[] = {
     STREAM,
@@ -162,10 +164,10 @@ static const struct api_answer checkpoints_answers[] = {
     {200, JSON, "CheckpointList", "Oldest first."}, PROBLEM(404, "There is no such job."), END};
 static const struct api_answer checkpoint_answers[] = {
     {200, "application/octet-stream", NULL, "The weights as a safetensors file, with a strong ETag."},
-    {206, "application/octet-stream", NULL, "The part that Range names."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    {206, "application/octet-stream", NULL, "The range of bytes that Range requests."},
+    {304, NULL, NULL, "If-None-Match contains the current ETag."},
     PROBLEM(404, "There is no such job or checkpoint."),
-    PROBLEM(416, "The range lies outside the file."),
+    PROBLEM(416, "The range is outside the file."),
     END};
 static const struct api_answer attestation_answers[] = {
     {200, JSON, "Attestation", "Configuration, machine, and the chain of checkpoint hashes."},
@@ -173,32 +175,32 @@ static const struct api_answer attestation_answers[] = {
     END};
 static const struct api_answer onnx_answers[] = {
     {200, "application/octet-stream", NULL, "The model, with a strong ETag."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    {304, NULL, NULL, "If-None-Match contains the current ETag."},
     PROBLEM(400, "The parameter is wrong."),
-    PROBLEM(404, "There is no such job or checkpoint, or its kind has no such model."),
-    PROBLEM(409, "The job has no checkpoint yet, or its model draws noise."),
+    PROBLEM(404, "There is no such job or checkpoint, or models of its kind cannot be exported to ONNX."),
+    PROBLEM(409, "The job has no checkpoint yet, or its model uses random noise."),
     END};
 static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
     PROBLEM(400, "The parameter is wrong."),
     PROBLEM(404, "There is no such job or checkpoint."),
-    PROBLEM(409, "The job has no checkpoint yet, or its checkpoints are too large together."),
+    PROBLEM(409, "The job has no checkpoint yet, or its checkpoints together exceed the size limit."),
     END};
 static const struct api_answer import_answers[] = {
-    {201, JSON, "Job", "A job that has succeeded and holds the model. Location is its address."},
+    {201, JSON, "Job", "A succeeded job that contains the model. Location is its address."},
     PROBLEM(413, "The file is too large."),
     PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
-    PROBLEM(503, "Not enough memory at the moment, or the daemon is shutting down."),
+    PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
     END};
 static const struct api_answer evaluation_answers[] = {
     {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
     PROBLEM(404, "There is no such job, or no evaluation yet."),
     END};
 static const struct api_answer evaluate_answers[] = {
-    {201, JSON, "Job", "The evaluation is a job of its own. Location is its address."},
+    {201, JSON, "Job", "The job of the evaluation. Location is its address."},
     PROBLEM(404, "There is no such job."),
     PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(422, "Fields are invalid, or the Idempotency-Key was used for a different request."),
     PROBLEM(503, "The queue is full."),
     END};
 static const struct api_answer artifacts_answers[] = {
@@ -214,17 +216,16 @@ static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
     {200, JSON, "Dataset", "The same data set existed already."},
     PROBLEM(400, "A query parameter or the name is wrong."),
-    PROBLEM(409, "The name belongs to another data set, or the upload must continue at Upload-Offset."),
+    PROBLEM(409, "Another data set has the name, or the upload must continue at Upload-Offset."),
     PROBLEM(413, "The upload is too large, or all data sets together are."),
     PROBLEM(415, "The media type is not supported."),
-    PROBLEM(
-        422,
-        "The file has a fault, whose row, column or member is named, or its SHA-256 differs from the announced one."),
+    PROBLEM(422, "The file is invalid (the detail names the row, column or member), or its SHA-256 differs from the "
+                 "announced one."),
     PROBLEM(429, "Too many uploads are in progress."),
     END};
-static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Gone."},
+static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Deleted."},
                                                  PROBLEM(404, "There is no such data set."),
-                                                 PROBLEM(409, "A job that is not finished uses it."),
+                                                 PROBLEM(409, "An unfinished job uses the data set."),
                                                  END};
 static const struct api_answer upload_answers[] = {{200, JSON, "Upload", "The number of bytes that have arrived."},
                                                    PROBLEM(404, "No part of such an upload is stored."),
@@ -234,7 +235,7 @@ static const struct api_answer kind_answers[] = {
     {200, JSON, "Kind", "The method."}, PROBLEM(404, "There is no such method."), END};
 static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
 static const struct api_answer audit_answers[] = {
-    {200, JSON, "AuditList", "Newest first; status is null where the process ended before it answered."},
+    {200, JSON, "AuditList", "Newest first; status is null if the process ended before it answered."},
     PROBLEM(400, "A query parameter is wrong."),
     END};
 #define RUN_PROBLEMS                                                                                                   \
@@ -269,18 +270,20 @@ static const struct api_answer end_answers[] = {
     RUN_PROBLEMS};
 static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
 static const struct api_answer ready_answers[] = {
-    {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
+    {200, JSON, "Health", "The daemon accepts jobs."},
+    PROBLEM(503, "The daemon is shutting down, or it cannot write to the database."),
+    END};
 static const struct api_answer prometheus_answers[] = {{200, "text/plain", NULL, "Prometheus text format."}, END};
 static const struct api_answer openapi_answers[] = {{200, JSON, "OpenApi", "This document."}, END};
 static const struct api_answer root_answers[] = {
     {200, "text/html", NULL, "The dashboard."},
-    {200, "text/plain", NULL, "Where to go, for those who ask for text and in a build without the page."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    {200, "text/plain", NULL, "A short description of the API, if Accept prefers text or the build has no dashboard."},
+    {304, NULL, NULL, "If-None-Match contains the current ETag."},
     END};
 static const struct api_answer asset_answers[] = {
-    {200, "text/javascript", NULL, "The page's script; it may be kept for ever."},
+    {200, "text/javascript", NULL, "The page's script; caches may keep it without limit."},
     {200, "text/css", NULL, "The page's style."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    {304, NULL, NULL, "If-None-Match contains the current ETag."},
     PROBLEM(404, "The page has no file of this name."),
     END};
 
@@ -305,35 +308,35 @@ const struct api_route api_routes[] = {
      false, NULL, NULL, NULL, delete_answers, jobs_delete},
     ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
     ACT("pause", jobs_pause, "Pause a job; a running one saves a checkpoint and frees its worker"),
-    ACT("resume", jobs_resume, "Let a paused job go on from where it stopped"),
+    ACT("resume", jobs_resume, "Resume a paused job from its checkpoint"),
     GET("/v1/jobs/{id}/metrics", "readMetrics", API_SCOPE_READ, metrics_query, metrics_answers, metrics_read,
         "Time series of a job"),
     GET("/v1/jobs/{id}/events", "followJob", API_SCOPE_READ, events_query, job_events_answers, events_job,
-        "What happens to a job, as it happens; from its beginning, or behind Last-Event-ID"),
+        "Event stream of a job, from its beginning or after Last-Event-ID"),
     GET("/v1/events", "followAll", API_SCOPE_READ, events_query, events_answers, events_all,
-        "What happens to all jobs; from now on, or behind Last-Event-ID"),
+        "Event stream of all jobs, from now on or after Last-Event-ID"),
     GET("/v1/jobs/{id}/checkpoints", "listCheckpoints", API_SCOPE_READ, NULL, checkpoints_answers, checkpoints_list,
-        "Checkpoints that a job keeps"),
+        "Stored checkpoints of a job"),
     GET("/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers, checkpoints_get,
         "Weights of a checkpoint as safetensors; ranges allowed"),
     GET("/v1/jobs/{id}/attestation", "readAttestation", API_SCOPE_READ, NULL, attestation_answers, attestation_show,
-        "What a job's checkpoints come from, and the chain of their hashes"),
+        "Origin of a job's checkpoints and the chain of their hashes"),
     GET("/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
-        "A job as one file that another daemon takes in"),
+        "Export a job as one file for import by another daemon"),
     GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
-        "What a job's model computes of an input, as an ONNX model"),
-    {"POST", "/v1/imports", "importModel", "Take in a bundle, or a model as safetensors", API_SCOPE_SUBMIT,
+        "Export the model of a job as ONNX"),
+    {"POST", "/v1/imports", "importModel", "Import a bundle, or a model as safetensors", API_SCOPE_SUBMIT,
      API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),
     {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,
      API_JSON_MAX, true, json_types, "NewEvaluation", NULL, evaluate_answers, evaluation_submit},
     GET("/v1/jobs/{id}/artifacts", "listArtifacts", API_SCOPE_READ, NULL, artifacts_answers, artifacts_list,
-        "Pictures and tables that a job made"),
+        "Pictures and tables of a job"),
     GET("/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers, artifacts_get,
         "One picture or table"),
     GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list,
-        "Data sets that were uploaded"),
+        "List uploaded data sets"),
     {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false,
      collection_media_types, NULL, dataset_query, put_answers, datasets_put},
     GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
@@ -343,36 +346,35 @@ const struct api_route api_routes[] = {
     {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN,
      0, false, NULL, NULL, NULL, drop_answers, datasets_delete},
     GET("/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,
-        "How much of an upload that broke off is here"),
+        "Number of bytes received of an interrupted upload"),
     GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
     GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
     GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
-        "What was asked to be changed, and by whom"),
+        "Audit log: requests that change something, and who sent them"),
     {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer registers for the job and receives its description",
      API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL, register_answers, trainer_register},
     {"POST", "/v1/jobs/{id}/run/reports", "reportRun",
-     "Points of series and progress, and the question whether to go on", API_SCOPE_TRAINER, API_JSON_MAX, false,
-     json_types, "RunReport", epoch_query, report_answers, trainer_report},
-    {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "A file that belongs to the result",
-     API_SCOPE_TRAINER, STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers,
-     trainer_artifact},
+     "Receive points of series and progress from a trainer, and answer with the requested state", API_SCOPE_TRAINER,
+     API_JSON_MAX, false, json_types, "RunReport", epoch_query, report_answers, trainer_report},
+    {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "Store a file of the result", API_SCOPE_TRAINER,
+     STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers, trainer_artifact},
     GET("/v1/jobs/{id}/run/checkpoints", "listRunCheckpoints", API_SCOPE_TRAINER, run_of_query, run_list_answers,
         trainer_checkpoints, "Checkpoints that a run may read"),
     GET("/v1/jobs/{id}/run/checkpoints/{seq}", "getRunCheckpoint", API_SCOPE_TRAINER, run_of_query, run_bytes_answers,
-        trainer_checkpoint, "A checkpoint as it was saved"),
-    {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint", "A checkpoint will follow in pieces",
-     API_SCOPE_TRAINER, API_JSON_MAX, false, json_types, "RunAnnouncement", epoch_query, received_answers,
-     trainer_announce},
-    {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "A piece of the announced checkpoint", API_SCOPE_TRAINER,
+        trainer_checkpoint, "Bytes of a stored checkpoint"),
+    {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint",
+     "Announce a checkpoint that the trainer sends in pieces", API_SCOPE_TRAINER, API_JSON_MAX, false, json_types,
+     "RunAnnouncement", epoch_query, received_answers, trainer_announce},
+    {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "Store a piece of the announced checkpoint", API_SCOPE_TRAINER,
      8u << 20, false, import_types, NULL, piece_query, received_answers, trainer_piece},
-    {"POST", "/v1/jobs/{id}/run/end", "endRun", "How the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false, json_types,
-     "RunEnd", epoch_query, end_answers, trainer_end},
-    GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Does the process answer?"),
-    GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
+    {"POST", "/v1/jobs/{id}/run/end", "endRun", "Report how the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false,
+     json_types, "RunEnd", epoch_query, end_answers, trainer_end},
+    GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Whether the process responds"),
+    GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Whether the daemon accepts jobs"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),
-    GET("/openapi.json", "openapi", API_SCOPE_NONE, NULL, openapi_answers, openapi_show, "This description"),
+    GET("/openapi.json", "openapi", API_SCOPE_NONE, NULL, openapi_answers, openapi_show, "The OpenAPI document"),
     GET("/", "root", API_SCOPE_NONE, NULL, root_answers, root_show, "The dashboard"),
-    GET("/assets/{name}", "asset", API_SCOPE_NONE, NULL, asset_answers, asset_show, "What the dashboard is made of"),
+    GET("/assets/{name}", "asset", API_SCOPE_NONE, NULL, asset_answers, asset_show, "Script of the dashboard"),
 };
 const size_t api_route_count = sizeof api_routes / sizeof api_routes[0];

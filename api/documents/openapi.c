@@ -1,5 +1,5 @@
-/* The OpenAPI 3.1 document, made once from the table of routes, the tables of the methods, and the schemas of
- * openapi_schemas.c. */
+/* Builds the OpenAPI 3.1 document, once at startup, from the table of routes, the tables of the methods, and the
+ * schemas in openapi_schemas.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         sink_end_object(out);
     }
     if (strcmp(route->method, "POST") == 0 && answers_with(route, 201)) {
-        header_parameter(out, "Idempotency-Key", "the same key with the same request gives the first answer again");
+        header_parameter(out, "Idempotency-Key",
+                         "a repeated request with the same key gets the first answer again and creates nothing");
     }
     if (answers_with(route, 304)) {
         header_parameter(out, "If-None-Match", "304 when it names the present ETag");
@@ -114,7 +115,7 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
     }
     if (answers_with(route, 206)) {
         header_parameter(out, "Range", "one range of bytes");
-        header_parameter(out, "If-Range", "the range counts only for this ETag");
+        header_parameter(out, "If-Range", "Range applies only if the ETag is this one");
     }
     sink_end_list(out);
 }
@@ -138,7 +139,7 @@ static void write_body(const struct sink *out, const struct api_route *route)
     sink_end_object(out);
 }
 
-/* The rows of one status: a description and a content for each media type. */
+/* Writes the answer for one status: its description, and the content of each media type. */
 static void write_answer(const struct sink *out, const struct api_route *route, const struct api_answer *first)
 {
     char status[8];
@@ -186,7 +187,7 @@ static void write_operation(const struct sink *out, const struct api_route *rout
         }
     }
     sink_begin_object(out, "default");
-    sink_text(out, "description", "Every error is a problem of RFC 9457.");
+    sink_text(out, "description", "All errors are problem documents (RFC 9457).");
     sink_begin_object(out, "content");
     sink_begin_object(out, "application/problem+json");
     reference(out, "schema", "Problem");
@@ -229,8 +230,8 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_end_object(out);
 }
 
-/* The fields of a group as one object, the second way to give them. A field with the name of the group keeps the name.
- */
+/* Writes the fields of a group as one object, which clients may send instead of flat fields. If a field has the name of
+ * the group, the name means the field. */
 static void group_schema(const struct sink *out, const struct config_table *table, enum field_group group,
                          const void *defaults)
 {
@@ -244,7 +245,7 @@ static void group_schema(const struct sink *out, const struct config_table *tabl
     }
     sink_begin_object(out, name);
     sink_text(out, "type", "object");
-    sink_text(out, "description", "Fields of this group. Give a field here or beside the groups, not both.");
+    sink_text(out, "description", "Fields of this group. Send each field either here or at the top level.");
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
     for (size_t i = 0; i < table->count; i++) {
@@ -256,7 +257,7 @@ static void group_schema(const struct sink *out, const struct config_table *tabl
     sink_end_object(out);
 }
 
-/* "Config_KIND": the configuration; "NewJob_KIND": a job of that kind. */
+/* Writes the schemas Config_KIND (a configuration) and NewJob_KIND (a new job) of a method. */
 static enum status method_schemas(const struct sink *out, const struct method *method, struct error *err)
 {
     void *defaults;
@@ -315,8 +316,9 @@ static enum status write_components(const struct api *api, struct json_sink *jso
     sink_begin_object(out, "token");
     sink_text(out, "type", "http");
     sink_text(out, "scheme", "bearer");
-    sink_text(out, "description",
-              "Scopes are read, submit and admin, each including those before. Not needed on loopback.");
+    sink_text(
+        out, "description",
+        "The scopes are read, submit and admin; each includes the previous ones. On loopback no token is needed.");
     sink_end_object(out);
     sink_end_object(out);
     sink_begin_object(out, "schemas");
@@ -361,7 +363,8 @@ enum status openapi_build(const struct api *api, struct buf *text, struct error 
     sink_text(out, "title", "motifd");
     sink_text(out, "version", system.version[0] != '\0' ? system.version : "0");
     sink_text(out, "description",
-              "Trains networks whose motifs can be read, as a service. Additions within /v1 never rename or "
+              "A service that trains networks with interpretable, sparse intermediate layers. Additions within /v1 "
+              "never rename or "
               "remove anything.");
     sink_begin_object(out, "license");
     sink_text(out, "name", "MIT");

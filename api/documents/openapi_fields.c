@@ -1,4 +1,4 @@
-/* A configuration field, or a parameter of a query, as a JSON Schema. */
+/* Writes a configuration field, or a parameter of a query, as a JSON Schema. */
 #include <math.h>
 #include <stdio.h>
 

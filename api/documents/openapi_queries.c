@@ -1,7 +1,7 @@
-/* Schemas of the routes that come from the methods' tables.
+/* Writes the schemas of the routes that come from the methods' tables.
  *
- * A route may be shared by several methods. Its request body then has the members of all of them, and its answer is any
- * of theirs. */
+ * Several methods may share a route. The schema of its request body then has the members of all these methods, and the
+ * answer matches the schema of one of them. */
 #include "api/documents/openapi_queries.h"
 
 #include <stdio.h>
@@ -28,10 +28,10 @@ static void typed(const struct sink *out, const char *key, const char *type)
     sink_end_object(out);
 }
 
-/* ---- walking the rows that share a route ---- */
+/* ---- iteration over the queries that share a route ---- */
 
-/* The next query from (*method, *index) on that shares the route with `query`, or NULL; the position moves behind it.
- */
+/* Returns the next query from (*method, *index) on that shares the route with `query`, or NULL. Moves the position
+ * after that query. */
 static const struct method_query *next_query(const struct api *api, const struct method_query *query, size_t *method,
                                              size_t *index)
 {
@@ -58,7 +58,7 @@ static bool per_input(const struct method_query *query)
     return query->takes != METHOD_TAKES_NOTHING && query->takes != METHOD_TAKES_MODEL;
 }
 
-/* Lists the schemas of all answers, each once. A method that names no schema contributes "object". */
+/* Lists the schema of each answer once. A method that names no schema contributes "object". */
 static void write_any_of(const struct api *api, const struct method_query *query, const struct sink *out)
 {
     const char *seen[16];

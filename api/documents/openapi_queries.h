@@ -1,4 +1,4 @@
-/* The part of the OpenAPI document that comes from the methods' queries and computations. */
+/* Writes the part of the OpenAPI document that describes the methods' queries and computations. */
 #ifndef MOTIF_API_DOCUMENTS_OPENAPI_QUERIES_H
 #define MOTIF_API_DOCUMENTS_OPENAPI_QUERIES_H
 
@@ -11,7 +11,8 @@
  * its answer. STATUS_INTERNAL when the notation of a method's schema is wrong. */
 enum status openapi_query_schemas(const struct api *api, struct json_sink *json, struct error *err);
 
-/* openapi_fields.c: a field as the member `field->name` of "properties". defaults: a struct with all defaults. */
+/* Writes a field (openapi_fields.c) as the member `field->name` of "properties". defaults: a struct with all defaults.
+ */
 void openapi_field_schema(const struct sink *out, const struct config_field *field, const void *defaults);
 
 #endif

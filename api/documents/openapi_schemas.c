@@ -70,13 +70,14 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"JobList", "jobs [Job], next_cursor text?", NULL, false},
     {"Name", NULL, "{'type':'string','maxLength':127}", false},
-    {"Priority", NULL, "{'description':'higher goes first','type':'integer','minimum':-100,'maximum':100}", false},
+    {"Priority", NULL,
+     "{'description':'jobs with a higher priority start first','type':'integer','minimum':-100,'maximum':100}", false},
     {"Threads", NULL, "{'type':'integer','minimum':1}", false},
     {"Ranks", NULL, "{'description':'processes that train together','type':'integer','minimum':1,'maximum':512}",
      false},
     {"Executor", NULL,
-     "{'description':'who trains it; which of them a daemon has is its "
-     "setting','enum':['thread','process','mpirun','slurm']}",
+     "{'description':'process that trains the job; the operator configures which ones are "
+     "available','enum':['thread','process','mpirun','slurm']}",
      false},
     {"NewJobBase",
      "kind text, *preset text?, *config object, *name Name, *priority Priority, *threads Threads, "

@@ -1,4 +1,4 @@
-/* The schemas of the OpenAPI document that no table of the program contains: shapes of answers and of bodies.  A shape
+/* The schemas of answers and bodies that no other table contains. A shape
  * is a list of members, "NAME TYPE", separated by commas; a name with '*' in front may be missing.
  * text integer number flag object time: JSON types; Name: another schema; [T], {T}, T?: a list of T, an object whose
  * members are T, T or null.
@@ -16,7 +16,7 @@ struct openapi_schema {
     const char *name;
     const char *shape;  /* or NULL */
     const char *schema; /* or NULL */
-    bool closed;        /* of a body: further members are refused (answers may get more members) */
+    bool closed;        /* of a body: other members are rejected; answers may get new members */
 };
 extern const struct openapi_schema openapi_schemas[];
 extern const size_t openapi_schema_count;
