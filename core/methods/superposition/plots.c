@@ -20,7 +20,7 @@ struct curves {
     struct arena *arena;
     bool along_p, failed;
     double fixed[PANELS], most_fixed, from,
-        to; /* values of the other parameter and their maximum number; range of the first parameter */
+        to; /* values of the parameter that has a panel for each value; range of the parameter on the x axis */
     int panels;
     const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
     int groups;
