@@ -1,8 +1,8 @@
 /* Opens and closes the store, and reports its state as a whole.
  *
- * Only one process may open the file; a lock file beside it ensures that. Within the process, one connection writes.
- * The flag "clean" in the table `meta` is 0 while the store is open. If it is 0 at the start, the last process did not
- * close the store, and the tables are checked (check.c). */
+ * Only one process may open the file; a lock on a file beside it and a lock on the file itself ensure that. Within the
+ * process, one connection writes. The flag "clean" in the table `meta` is 0 while the store is open. If it is 0 at the
+ * start, the last process did not close the store, and the tables are checked (check.c). */
 #include "storage/storage_int.h"
 
 #include <errno.h>
@@ -76,14 +76,47 @@ static enum status check_file_system(struct storage *storage, struct error *err)
     return STATUS_OK;
 }
 
-/* Creates the file with private permissions before SQLite opens it: the tables contain hashes of tokens. */
-static enum status create_file(const char *path, struct error *err)
+/* Opens the file and creates it with private permissions if necessary, because the tables contain hashes of tokens. The
+ * lock on the file itself refuses a second process that opens the same file under another name, a hard link. The
+ * descriptor stays open until SQLite has closed the file: closing it earlier would release SQLite's own locks. A
+ * network file system may implement flock() with those same locks, so the file is not locked there. */
+static enum status hold_file(struct storage *storage, struct error *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
+    struct stat what;
+    storage->file_fd = open(storage->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (storage->file_fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot open the database file for writing: %s", strerror(errno));
-    descriptor_close(&fd);
+    if (!storage->options.allow_network_fs && flock(storage->file_fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "another process has the database open, perhaps under another name: stop it first");
+    if (fstat(storage->file_fd, &what) != 0)
+        return error_set(err, STATUS_IO, NULL, "cannot read the properties of the database file: %s", strerror(errno));
+    storage->file = (struct file_identity){true, what.st_dev, what.st_ino};
     return STATUS_OK;
+}
+
+static bool still_names(const char *path, const struct file_identity *file)
+{
+    struct stat now;
+    return !file->known || (stat(path, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode);
+}
+
+enum status storage_in_place(const struct storage *storage, struct error *err)
+{
+    if (still_names(storage->path, &storage->file) && still_names(storage->wal_path, &storage->wal))
+        return STATUS_OK;
+    return error_set(
+        err, STATUS_UNAVAILABLE, NULL,
+        "the database file or its log was moved, replaced or deleted while it was in use: move it back, or "
+        "stop the daemon and restore the file");
+}
+
+/* Finds out which file is the write-ahead log. SQLite keeps it while a connection is open. */
+static void identify_log(struct storage *storage)
+{
+    struct stat what;
+    if (stat(storage->wal_path, &what) == 0)
+        storage->wal = (struct file_identity){true, what.st_dev, what.st_ino};
 }
 
 static enum status set_pragmas(struct db *db, struct error *err)
@@ -148,7 +181,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;
     int64_t version = 0;
-    enum status status = create_file(storage->path, err);
+    enum status status = hold_file(storage, err);
     if (status == STATUS_OK)
         status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
     if (status != STATUS_OK)
@@ -196,6 +229,7 @@ static void release(struct storage *storage)
 {
     readers_close(storage);
     db_close(&storage->writer.db);
+    descriptor_close(&storage->file_fd);
     descriptor_close(&storage->lock_fd);
     while (storage->holds.first != NULL) {
         struct hold *hold = storage->holds.first;
@@ -225,6 +259,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
     if (storage == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = -1;
+    storage->file_fd = -1;
     storage->options = *options;
     storage->log = options->log;
     if (storage->options.busy_ms <= 0)
@@ -246,6 +281,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
         status = open_writer(storage, err);
     if (status == STATUS_OK)
         status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
+    identify_log(storage);
     if (status == STATUS_OK)
         status = check_start(storage, err);
     if (status == STATUS_OK)
@@ -298,7 +334,7 @@ enum status storage_writable(struct storage *storage, struct error *err)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the disk is full");
     if (fs.f_flag & ST_RDONLY)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database is read-only");
-    return STATUS_OK;
+    return storage_in_place(storage, err);
 }
 
 static enum status read_tally(struct db *db, struct storage_stats *out, struct error *err)

@@ -83,8 +83,9 @@ void storage_close(struct storage *storage);
 /* Waits until all earlier writes are on disk. */
 enum status storage_flush(struct storage *storage, struct error *err);
 
-/* Reports whether writes are possible now; for readiness probes. Calls only statvfs(). UNAVAILABLE: the disk is full
- * or read-only at the moment. IO: an earlier write failed, and the store refuses writes until it is opened again. */
+/* Reports whether writes are possible now; for readiness probes. Calls only statvfs() and stat(). UNAVAILABLE: the disk
+ * is full or read-only at the moment, or the path no longer names the open file. Submissions fail in the same way then.
+ * IO: an earlier write failed, and the store refuses writes until it is opened again. */
 enum status storage_writable(struct storage *storage, struct error *err);
 
 /* The state of the check that follows an unclean stop. */
@@ -397,13 +398,15 @@ struct storage_import_checkpoint {
 struct storage_import {
     const char *kind, *preset, *name, *config; /* none is NULL */
     const char *progress, *result;             /* NULL: none */
+    const char *owner;                         /* NULL is the same as "" */
+    int64_t owner_bytes; /* upper limit of the bytes of the owner's jobs, this one included; 0: no limit */
     const struct storage_import_checkpoint *checkpoints;
     size_t count;
     const struct storage_series *series; /* the steps of each series must increase */
     size_t series_count;
 };
 /* Stores a finished (succeeded) job with its checkpoints, which become pinned, and its series, in one transaction. All
- * fields are borrowed. */
+ * fields are borrowed. LIMIT: the jobs of the owner would exceed owner_bytes; nothing was stored. */
 enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
                                struct error *err);
 

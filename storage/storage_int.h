@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "storage/database/db.h"
 #include "storage/database/migrate.h"
@@ -178,11 +179,19 @@ struct id_source {      /* source of job ids; only the writing thread uses it */
     uint64_t high, low; /* the last id: 48 bits of milliseconds, 80 random bits */
 };
 
+struct file_identity { /* the file that was opened, whatever its path names later */
+    bool known;
+    dev_t device;
+    ino_t inode;
+};
+
 struct storage {
     struct storage_options options; /* path and vfs are copies */
     struct log_hook log;
     char *path, *wal_path, *vfs;
     int lock_fd;
+    int file_fd; /* the database file; open and locked until SQLite has closed it */
+    struct file_identity file, wal;
     struct id_source ids;
     struct writer writer;
     struct readers readers;
@@ -210,6 +219,10 @@ enum status db_stamp_resume(struct db *db, struct error *err); /* continues afte
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
+/* storage.c, any thread: UNAVAILABLE if the path of the database or of its log no longer names the open file, because
+ * somebody moved, replaced or deleted it. A write would then be lost at the next start. */
+enum status storage_in_place(const struct storage *storage, struct error *err);
+
 /* job_row.c */
 /* Returns `text`, or "" for NULL. */
 const char *or_empty(const char *text);
@@ -223,6 +236,8 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: adds an event of type "progress"; a job keeps the newest PROGRESS_EVENTS of them. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
+/* job_read.c: storage_owner_bytes() on a connection that the caller has taken. */
+enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
 /* job.c: yields every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 

@@ -11,7 +11,9 @@
  * that do so at the same moment can lose commits. It copies in small portions, because callers may be waiting.
  *
  * After a failed write or fsync, the kernel may have dropped the page and marked it clean. A second try would report
- * success for lost data. So the store refuses all further writes. */
+ * success for lost data. So the store refuses all further writes.
+ *
+ * Each commit first checks that the path still names the open file. While it does not, the commits fail. */
 #include "storage/storage_int.h"
 
 #include <string.h>
@@ -275,6 +277,8 @@ static void run_group(struct storage *storage, struct command *list, int synchro
                             c->error.code != STATUS_OK ? c->error.message : "the database cannot be written");
         }
     }
+    if (status == STATUS_OK)
+        status = storage_in_place(storage, &err);
     if (status == STATUS_OK)
         status = db_run(db, &err, commit_sql, "");
     if (status == STATUS_OK)

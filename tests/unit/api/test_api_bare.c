@@ -251,6 +251,23 @@ static void create_survives_every_failed_allocation(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
 
+/* A daemon whose database was deleted would accept jobs that the next start does not find. */
+static void deleted_database_ends_readiness_and_submissions(void **state)
+{
+    struct api_fixture *f = *state;
+    char away[sizeof f->path + 8];
+    (void)snprintf(away, sizeof away, "%s-away", f->path);
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}"), 201);
+    assert_int_equal(rename(f->path, away), 0);
+    assert_int_equal(ask(f, "GET", "/readyz", NULL), 503);
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}"), 503);
+    assert_non_null(strstr(text_at(f, "/detail"), "moved, replaced or deleted"));
+    assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);
+    assert_int_equal(rename(away, f->path), 0);
+    assert_int_equal(ask(f, "GET", "/readyz", NULL), 200);
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}"), 201);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +276,7 @@ int main(void)
         TEST(job_of_an_unknown_kind_has_no_model),
         TEST(missing_functions_of_a_method_are_reported),
         TEST(evaluation_has_no_files),
+        TEST(deleted_database_ends_readiness_and_submissions),
         TEST(requests_before_the_first_checkpoint_conflict),
         TEST(create_survives_every_failed_allocation),
     };

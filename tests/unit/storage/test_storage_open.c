@@ -116,6 +116,64 @@ static void second_process_is_refused(void **state)
     fixture_reopen(f);
 }
 
+/* Two names of one file have two write-ahead logs, which would damage it. */
+static void hard_link_to_an_open_database_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char other[sizeof f->path + 8];
+    fixture_open(f);
+    (void)snprintf(other, sizeof other, "%s-link", f->path);
+    assert_int_equal(link(f->path, other), 0);
+    pid_t child = fork(); /* a second open in this process would release SQLite's locks */
+    if (child == 0) {
+        struct error theirs = {0};
+        struct storage *second = NULL;
+        struct storage_options options = f->options;
+        options.path = other;
+        _exit(storage_open(&options, &second, &theirs) == STATUS_CONFLICT ? 7 : 1);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 7);
+    assert_int_equal(unlink(other), 0);
+    fixture_reopen(f);
+}
+
+/* Whether the store refuses a job and reports that it cannot write. */
+static void refuses_jobs(struct fixture *f)
+{
+    struct storage_submit in = {.kind = "sparling", .config = "{}"};
+    enum storage_submit_outcome outcome;
+    char id[STORAGE_ID];
+    REFUSED(STATUS_UNAVAILABLE, storage_writable(f->storage, &f->err));
+    REFUSED(STATUS_UNAVAILABLE, storage_job_submit(f->storage, &in, id, &outcome, &f->err));
+}
+
+static void missing_database_file_refuses_jobs_until_it_is_back(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID], away[sizeof f->path + 8];
+    static const char *const suffixes[] = {"", "-wal"};
+    fixture_open(f);
+    submit(f, "sparling", 0, id);
+    for (size_t i = 0; i < 2; i++) {
+        char path[sizeof f->path + 8];
+        (void)snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
+        (void)snprintf(away, sizeof away, "%s-away", f->path);
+        assert_int_equal(rename(path, away), 0); /* for the path, this is the same as a deletion */
+        refuses_jobs(f);
+        FILE *other = fopen(path, "w"); /* another file takes the place */
+        assert_non_null(other);
+        assert_int_equal(fclose(other), 0);
+        refuses_jobs(f);
+        assert_int_equal(rename(away, path), 0);
+        OK(storage_writable(f->storage, &f->err));
+        submit(f, "sparling", 0, id);
+    }
+    fixture_reopen(f);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 3);
+}
+
 static void connections_have_the_required_settings(void **state)
 {
     struct fixture *f = *state;
@@ -314,6 +372,8 @@ int main(void)
         TEST_CLOSED(unusable_paths_are_refused),
         TEST_CLOSED(damage_is_found_after_unclean_stop),
         TEST_CLOSED(second_process_is_refused),
+        TEST_CLOSED(hard_link_to_an_open_database_is_refused),
+        TEST_CLOSED(missing_database_file_refuses_jobs_until_it_is_back),
         TEST_CLOSED(connections_have_the_required_settings),
         TEST_CLOSED(restart_puts_running_jobs_back),
         cmocka_unit_test_setup_teardown(failed_sync_ends_all_writes, setup_fault, teardown_fault),
