@@ -39,6 +39,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
     }
     api->options = *options;
+    api->reservations = (struct reservations){.lock = PTHREAD_MUTEX_INITIALIZER};
     if (api->options.model_cache_bytes == 0) {
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
     }
@@ -50,6 +51,9 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     }
     if (api->options.queries_at_once == 0) {
         api->options.queries_at_once = 4;
+    }
+    if (api->options.imports_at_once == 0) {
+        api->options.imports_at_once = 2;
     }
     if (api->options.upload_bytes == 0) {
         api->options.upload_bytes = (int64_t)1 << 30;
@@ -102,6 +106,7 @@ void api_destroy(struct api *api)
     counters_destroy(api->counters);
     query_routes_destroy(api->query_routes);
     buf_close(&api->openapi);
+    (void)pthread_mutex_destroy(&api->reservations.lock);
     free(api);
 }
 

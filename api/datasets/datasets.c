@@ -23,6 +23,11 @@ static const char *root_of(const struct exchange *x)
     return x->api->options.data;
 }
 
+static const char *owner_of(const struct exchange *x)
+{
+    return x->request->who != NULL ? x->request->who : "";
+}
+
 /* ---- before the body arrives --------------------------------------------------------------------------------------
  */
 
@@ -55,6 +60,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
+    (void)snprintf(request->owner, sizeof request->owner, "%s", owner_of(x));
     if (!request->format)
         respond_problem(
             x, PROBLEM_MEDIA_TYPE,
@@ -102,17 +108,44 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
     return false;
 }
 
+static enum status reserve_for(struct exchange *x, struct api_upload *upload, int64_t least, int64_t most,
+                               struct error *err)
+{
+    const struct reservation_limits limits = {root_of(x), x->api->options.datasets_bytes,
+                                              x->api->options.share.dataset_bytes};
+    struct reservation *r = upload_reservation(upload);
+    r->owner = upload_request_of(upload)->owner;
+    return reserve(&x->api->reservations, &limits, r, least, most, err);
+}
+
+/* Reserves the bytes that the client announced (`length`, -1: nothing), or as many as are free. */
+static enum status reserve_arrival(struct exchange *x, struct api_upload *upload, int64_t length, struct error *err)
+{
+    const struct upload_request *request = upload_request_of(upload);
+    int64_t open = request->most - request->offset;
+    struct reservation *r = upload_reservation(upload);
+    r->part = upload_part(upload);
+    enum status status = reserve_for(x, upload, length >= 0 ? length : 1, length >= 0 ? length : open, err);
+    if (status == STATUS_OK)
+        upload_limit(upload, request->offset + (r->bytes - (r->part >= 0 ? request->offset : 0)));
+    else if (request->offset == 0)
+        upload_drop(upload); /* nothing of it has arrived */
+    return status;
+}
+
 bool datasets_begin(struct exchange *x, struct api_upload **upload)
 {
     struct upload_request request;
     struct error err;
-    int64_t there, length = 0;
+    int64_t there, length = -1;
     const char *said = exchange_header(x, "Content-Length");
     error_clear(&err);
     *upload = NULL;
     if (!read_request(x, &request) || !name_free(x, exchange_param(x, "name"), request.hash))
         return false;
-    if (said && text_integer(said, &length) && length > request.most - request.offset) {
+    if (said && !text_integer(said, &length))
+        length = -1;
+    if (length > request.most - request.offset) {
         respond_problem(x, PROBLEM_TOO_LARGE, "An upload may have at most %lld bytes.", (long long)request.most);
         return false;
     }
@@ -121,10 +154,17 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
         respond_problem(x, PROBLEM_TOO_MANY, "%d uploads are in progress already.", x->api->options.uploads_at_once);
         return false;
     }
-    if (upload_begin(root_of(x), &request, upload, &there, &err) == STATUS_OK)
+    dataset_sweep_parts(root_of(x));
+    enum status status = upload_begin(root_of(x), &request, upload, &there, &err);
+    if (status == STATUS_OK && reserve_arrival(x, *upload, length, &err) == STATUS_OK)
         return true;
+    if (status == STATUS_OK)
+        upload_close(*upload);
+    *upload = NULL;
     atomic_fetch_sub(&x->api->uploads, 1);
-    if (err.code == STATUS_CONFLICT) {
+    if (err.code == STATUS_LIMIT) {
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
+    } else if (err.code == STATUS_CONFLICT) {
         respond_problem(x, PROBLEM_CONFLICT, "%s.", err.message);
         if (there >= 0)
             response_header(x->response, "Upload-Offset", "%lld", (long long)there);
@@ -137,6 +177,7 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
 void datasets_end(struct api *api, struct api_upload *upload)
 {
     if (upload != NULL) {
+        reservation_release(&api->reservations, upload_reservation(upload));
         upload_close(upload);
         atomic_fetch_sub(&api->uploads, 1);
     }
@@ -175,18 +216,13 @@ static void write_about(const struct arrived *a, struct buf *out)
         out->failed = true;
 }
 
-static enum status write_preview(const struct collection *c, const char *folder, struct error *err)
+static enum status draw_preview(const struct collection *c, struct buf *png, struct error *err)
 {
     struct picture *picture = NULL;
-    struct buf png;
-    buf_init(&png, PREVIEW_BYTES);
     enum status status = collection_preview(c, &picture, err);
     if (status == STATUS_OK)
-        status = png_encode(picture, &png, err);
-    if (status == STATUS_OK)
-        status = dataset_write(folder, "preview.png", png.data, png.size, err);
+        status = png_encode(picture, png, err);
     picture_destroy(picture);
-    buf_close(&png);
     return status;
 }
 
@@ -207,30 +243,19 @@ static enum status write_set(const struct collection *c, const char *folder, str
     return file ? dataset_close_file(file, status, err) : status;
 }
 
-static enum status keep(struct exchange *x, const struct arrived *a, struct error *err)
+static enum status count_bytes(void *context, const void *bytes, size_t count, struct error *err)
 {
-    char folder[DATASET_FILES];
-    struct buf about;
-    const char *owner = x->request->who != NULL ? x->request->who : "";
-    int64_t quota = x->api->options.datasets_bytes, used;
-    int64_t wanted = a->collection->start[a->collection->count] * a->collection->channels * a->collection->rows *
-                     (int64_t)sizeof(float);
-    enum status status = dataset_bytes(root_of(x), NULL, &used, err);
-    if (status != STATUS_OK)
-        return status;
-    if (wanted > quota - used)
-        return error_set(err, STATUS_LIMIT, NULL, "Data sets use %lld of %lld bytes; this one needs %lld",
-                         (long long)used, (long long)quota, (long long)wanted);
-    status = share_takes_dataset(x, root_of(x), wanted, err);
-    if (status == STATUS_OK)
-        status = dataset_stage(root_of(x), folder, err);
-    if (status != STATUS_OK)
-        return status;
-    buf_init(&about, API_DOCUMENT_MAX);
-    write_about(a, &about);
-    status = about.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document")
-                          : dataset_write(folder, "about.json", about.data, about.size, err);
-    buf_close(&about);
+    (void)bytes;
+    (void)err;
+    *(int64_t *)context += (int64_t)count;
+    return STATUS_OK;
+}
+
+static enum status write_files(const struct arrived *a, const struct buf *about, const struct buf *preview,
+                               const char *folder, struct error *err)
+{
+    const char *owner = a->request->owner;
+    enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
     if (status == STATUS_OK)
         status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
     if (status == STATUS_OK && owner[0] != '\0')
@@ -238,10 +263,41 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
     if (status == STATUS_OK)
         status = write_set(a->collection, folder, err);
     if (status == STATUS_OK)
-        status = write_preview(a->collection, folder, err);
+        status = dataset_write(folder, "preview.png", preview->data, preview->size, err);
+    return status;
+}
+
+/* Stores the data set. The quotas count the bytes of all its files, which are known before the first is written. */
+static enum status keep(struct exchange *x, const struct arrived *a, struct api_upload *upload, struct error *err)
+{
+    char folder[DATASET_FILES];
+    struct buf about, preview;
+    int64_t bytes = (int64_t)(strlen(a->hash) + strlen(a->request->owner));
+    const struct snapshot_writer counter = {&bytes, count_bytes};
+    buf_init(&about, API_DOCUMENT_MAX);
+    buf_init(&preview, PREVIEW_BYTES);
+    write_about(a, &about);
+    enum status status = buf_status(&about, "a document", err);
     if (status == STATUS_OK)
-        return dataset_commit(root_of(x), folder, a->name, err);
-    dataset_abandon(folder);
+        status = draw_preview(a->collection, &preview, err);
+    if (status == STATUS_OK)
+        status = collection_write(a->collection, &counter, err);
+    if (status == STATUS_OK) {
+        bytes += (int64_t)(about.size + preview.size);
+        upload_reservation(upload)->part = -1; /* the part has been removed */
+        status = reserve_for(x, upload, bytes, bytes, err);
+    }
+    if (status == STATUS_OK)
+        status = dataset_stage(root_of(x), folder, err);
+    if (status == STATUS_OK) {
+        status = write_files(a, &about, &preview, folder, err);
+        if (status == STATUS_OK)
+            status = dataset_commit(root_of(x), folder, a->name, err);
+        else
+            dataset_abandon(folder);
+    }
+    buf_close(&about);
+    buf_close(&preview);
     return status;
 }
 
@@ -327,7 +383,10 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
         if (err.code != STATUS_IO) /* after an I/O error the client may resume */
             upload_drop(upload);
-        refuse_upload(x, &err);
+        if (upload_exceeds(upload))
+            respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
+        else
+            refuse_upload(x, &err);
         return;
     }
     if (a.request->hash[0] != '\0' && strcmp(a.request->hash, a.hash) != 0) {
@@ -355,7 +414,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
                             "Another data set is named %s, and data sets never change: choose another name.", a.name);
         return;
     }
-    enum status status = keep(x, &a, &err);
+    enum status status = keep(x, &a, upload, &err);
     if (status == STATUS_OK)
         respond_dataset(x, 201, a.name);
     else if (status == STATUS_LIMIT)
@@ -517,7 +576,7 @@ void uploads_show(struct exchange *x)
     int64_t bytes;
     struct error err;
     error_clear(&err);
-    if (dataset_part_bytes(root_of(x), hash, &bytes, &err) != STATUS_OK) {
+    if (dataset_part_bytes(root_of(x), owner_of(x), hash, &bytes, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
     }

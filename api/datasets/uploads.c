@@ -14,6 +14,7 @@ struct api_upload {
     struct upload_request request;
     int file;
     struct error fault; /* of upload_add() */
+    struct reservation reservation;
     /* shared with the parser */
     pthread_t parser;
     pthread_mutex_t lock;
@@ -80,7 +81,7 @@ static void *parse(void *context)
 static enum status open_part(struct api_upload *u, int64_t *there, struct error *err)
 {
     const char *hash = u->request.hash[0] ? u->request.hash : NULL;
-    enum status status = dataset_part_open(u->root, hash, &u->file, there, err);
+    enum status status = dataset_part_open(u->root, u->request.owner, hash, &u->file, there, err);
     if (status)
         return status;
     if (u->request.offset == 0 && ftruncate(u->file, 0) == 0)
@@ -130,6 +131,12 @@ static void publish(struct api_upload *u, int64_t arrived, bool complete, bool b
 
 void upload_add(struct api_upload *u, const void *bytes, size_t count)
 {
+    if (!u->fault.code && (int64_t)count > u->request.most - u->arrived) {
+        (void)error_set(&u->fault, STATUS_LIMIT, NULL,
+                        "This upload may have at most %lld bytes: the limits of data sets leave no more",
+                        (long long)u->request.most);
+        publish(u, 0, false, true);
+    }
     for (size_t done = 0; !u->fault.code && done < count;) {
         ssize_t now = pwrite(u->file, (const char *)bytes + done, count - done, u->arrived);
         if (now <= 0) {
@@ -164,7 +171,27 @@ enum status upload_finish(struct api_upload *u, const struct collection **collec
 void upload_drop(struct api_upload *u)
 {
     if (u->request.hash[0])
-        dataset_part_remove(u->root, u->request.hash);
+        dataset_part_remove(u->root, u->request.owner, u->request.hash);
+}
+
+void upload_limit(struct api_upload *u, int64_t most)
+{
+    u->request.most = most < u->request.most ? most : u->request.most;
+}
+
+bool upload_exceeds(const struct api_upload *u)
+{
+    return u->fault.code == STATUS_LIMIT;
+}
+
+struct reservation *upload_reservation(struct api_upload *u)
+{
+    return &u->reservation;
+}
+
+int upload_part(const struct api_upload *u)
+{
+    return u->request.hash[0] ? u->file : -1;
 }
 
 const struct upload_request *upload_request_of(const struct api_upload *u)

@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/datasets/reservations.h"
 #include "core/base/hash.h"
 #include "core/data/uploads/collection.h"
 
 struct api_upload;
 
+/* `owner` owns the partial file. An upload that exceeds `most` ends with STATUS_LIMIT. */
 struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
@@ -22,6 +24,7 @@ struct upload_request {
     char hash[HASH_TEXT]; /* SHA-256 of the whole, announced by the client in hex; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the whole, in bytes */
+    char owner[128];      /* name of the token; "": none */
 };
 
 /* root: the folder of data sets; borrowed. STATUS_CONFLICT: the partial file does not have `offset` bytes (*there gets
@@ -38,6 +41,14 @@ enum status upload_finish(struct api_upload *upload, const struct collection **c
  * upload_drop() deleted it. */
 void upload_close(struct api_upload *upload);
 void upload_drop(struct api_upload *upload);
+/* Lowers the upper limit of the whole; before the first upload_add(). */
+void upload_limit(struct api_upload *upload, int64_t most);
+/* Whether more bytes arrived than the upper limit allows. */
+bool upload_exceeds(const struct api_upload *upload);
+/* The bytes that the upload keeps free under the quotas. datasets.c sets and releases them. */
+struct reservation *upload_reservation(struct api_upload *upload);
+/* The descriptor of the partial file if the file has a name, else -1. */
+int upload_part(const struct api_upload *upload);
 /* The request that upload_begin() received; the upload keeps it. */
 const struct upload_request *upload_request_of(const struct api_upload *upload);
 

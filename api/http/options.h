@@ -70,6 +70,7 @@ struct api_options {
     int queries_at_once;    /* queries that compute at the same time; 0: 4 */
     int queries_waiting;    /* queries that wait for one of these; further ones get 429 */
     int64_t query_seconds;  /* upper limit of the time of a query, with its wait; 0: no limit */
+    int imports_at_once;    /* imports at the same time; further ones get 429; 0: 2 */
 };
 
 #endif

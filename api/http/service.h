@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "api/datasets/reservations.h"
 #include "api/http/options.h"
 #include "api/http/route.h"
 #include "core/base/buf.h"
@@ -25,10 +26,12 @@ struct api {
     struct counters *counters;
     struct model_cache *models;
     struct trainers *trainers;
-    struct buf openapi;      /* the OpenAPI document, written once */
-    struct query_gate *gate; /* the order in which queries compute */
-    atomic_bool interrupted; /* api_interrupt() was called: queries stop */
-    atomic_int uploads;      /* uploads of data sets in progress */
+    struct buf openapi;               /* the OpenAPI document, written once */
+    struct query_gate *gate;          /* the order in which queries compute */
+    atomic_bool interrupted;          /* api_interrupt() was called: queries stop */
+    atomic_int uploads;               /* uploads of data sets in progress */
+    atomic_int imports;               /* imports that are being checked and stored */
+    struct reservations reservations; /* bytes that uploads may still write */
 };
 
 /* Facts about the process, from options.daemon.system(); all zero and "" when the process offers none. */

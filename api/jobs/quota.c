@@ -1,8 +1,6 @@
-/* The per-token quota: threads, bytes of checkpoints and bytes of data sets. Storage enforces the limit of jobs in the
- * transaction that stores a job. */
+/* The per-token quota (threads and bytes of checkpoints) and the memory of a job. Storage enforces the limit of jobs in
+ * the transaction that stores a job. */
 #include "api/jobs/quota.h"
-
-#include "storage/files/dataset.h"
 
 static const char *owner_of(const struct exchange *x)
 {
@@ -42,18 +40,15 @@ bool share_has_room(struct exchange *x)
     return true;
 }
 
-enum status share_takes_dataset(const struct exchange *x, const char *root, int64_t bytes, struct error *err)
+enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
+                             struct error *err)
 {
-    int64_t most = x->api->options.share.dataset_bytes, used;
-    if (most <= 0 || owner_of(x)[0] == '\0') {
+    int64_t most = api->options.job_memory;
+    if (most <= 0 || estimate->memory_bytes <= most) {
         return STATUS_OK;
     }
-    enum status status = dataset_bytes(root, owner_of(x), &used, err);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    return bytes <= most - used ? STATUS_OK
-                                : error_set(err, STATUS_LIMIT, NULL,
-                                            "The data sets of this token use %lld of %lld bytes; this one needs %lld",
-                                            (long long)used, (long long)most, (long long)bytes);
+    return error_set(err, STATUS_INVALID, pointer,
+                     "would need %.1f GB of memory; a job may use at most %.1f GB: reduce the batch, the width or the "
+                     "size of pictures",
+                     (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
 }

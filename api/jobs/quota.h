@@ -12,7 +12,9 @@ void share_check_threads(const struct exchange *x, int threads, struct api_fault
 /* Checks, before a job is stored, that the token's checkpoints and files leave room. After a failure it returns false
  * and has responded. */
 bool share_has_room(struct exchange *x);
-/* STATUS_LIMIT: with `bytes` more, the token's data sets in the folder `root` would exceed their limit. */
-enum status share_takes_dataset(const struct exchange *x, const char *root, int64_t bytes, struct error *err);
+/* STATUS_INVALID at `pointer`: the job would exceed the memory that a job may use. It would end the daemon and all
+ * other jobs. */
+enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
+                             struct error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/descriptor.h"
+#include "core/base/hash.h"
 
 #define UPLOADS ".uploads"
 enum { KEEP_SECONDS = 24 * 3600 };
@@ -38,12 +39,46 @@ static void remove_folder(const char *folder)
     (void)rmdir(folder);
 }
 
-static bool is_hash(const char *name)
+/* ---- names of parts: HASH for an upload without an owner, HASH.TAG for one with an owner ---------------------- */
+
+#define TAG ((size_t)17) /* a dot and 16 hexadecimal digits of the SHA-256 of the owner's name */
+enum { PART_NAME = DATASET_HASH + 17 };
+
+static void write_tag(const char *owner, char out[TAG + 1])
 {
-    return strlen(name) == DATASET_HASH - 1 && strspn(name, "0123456789abcdef") == DATASET_HASH - 1;
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(owner, strlen(owner), digest);
+    hash_hex(digest, hex);
+    (void)snprintf(out, TAG + 1, ".%.16s", hex);
 }
 
-void dataset_sweep(const char *root)
+static void write_part_name(const char *owner, const char *hash, char out[PART_NAME])
+{
+    char tag[TAG + 1] = "";
+    if (owner && owner[0])
+        write_tag(owner, tag);
+    (void)snprintf(out, PART_NAME, "%.64s%s", hash, tag);
+}
+
+static bool is_part(const char *name)
+{
+    size_t hash = strspn(name, "0123456789abcdef"), bytes = strlen(name);
+    bool tagged =
+        bytes == DATASET_HASH - 1 + TAG && name[hash] == '.' && strspn(name + hash + 1, "0123456789abcdef") == TAG - 1;
+    return hash == DATASET_HASH - 1 && (bytes == hash || tagged);
+}
+
+/* Removes a part unless an upload writes it, which keeps the part locked. */
+static void remove_unlocked(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlink(path);
+    descriptor_close(&fd);
+}
+
+static void sweep(const char *root, bool starting)
 {
     char path[DATASET_FILES], inner[DATASET_FILES];
     struct stat what;
@@ -53,13 +88,26 @@ void dataset_sweep(const char *root)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.' || path_of(inner, path, entry->d_name, "", NULL) || lstat(inner, &what) != 0)
             continue;
-        if (S_ISDIR(what.st_mode))
+        bool old = is_part(entry->d_name) && time(NULL) - what.st_mtime > KEEP_SECONDS;
+        if (S_ISREG(what.st_mode) && old)
+            remove_unlocked(inner);
+        else if (starting && S_ISDIR(what.st_mode))
             remove_folder(inner);
-        else if (!is_hash(entry->d_name) || time(NULL) - what.st_mtime > KEEP_SECONDS)
+        else if (starting && !is_part(entry->d_name))
             (void)unlink(inner);
     }
     if (dir)
         closedir(dir);
+}
+
+void dataset_sweep(const char *root)
+{
+    sweep(root, true);
+}
+
+void dataset_sweep_parts(const char *root)
+{
+    sweep(root, false);
 }
 
 static enum status unread(struct error *err)
@@ -189,6 +237,31 @@ static enum status folder_bytes(const char *path, const char *owner, int64_t *by
     return status;
 }
 
+/* Adds the bytes of the parts of one owner, or of all parts if `owner` is NULL. */
+static enum status part_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
+{
+    char path[DATASET_FILES], tag[TAG + 1] = "";
+    struct stat what;
+    enum status status = STATUS_OK;
+    if (path_of(path, root, UPLOADS, "", NULL))
+        return STATUS_OK; /* there is no folder of data sets */
+    if (owner)
+        write_tag(owner, tag);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return status_unopened(errno) == STATUS_IO ? unread(err) : STATUS_OK;
+    for (const char *name; !status && (name = next_name(dir, &status, err));) {
+        if (!is_part(name) || (owner && strcmp(name + strlen(name) - TAG, tag) != 0))
+            continue;
+        if (fstatat(dirfd(dir), name, &what, AT_SYMLINK_NOFOLLOW) == 0)
+            *bytes += S_ISREG(what.st_mode) ? what.st_size : 0;
+        else if (status_unopened(errno) == STATUS_IO)
+            status = unread(err);
+    }
+    closedir(dir);
+    return status;
+}
+
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
 {
     char path[DATASET_FILES];
@@ -205,7 +278,7 @@ enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, s
     }
     if (dir)
         closedir(dir);
-    return status;
+    return status ? status : part_bytes(root, owner, bytes, err);
 }
 
 static bool sync_path(const char *path)
@@ -229,14 +302,17 @@ static enum status make_folders(const char *root, char uploads[DATASET_FILES], s
 
 /* ---- parts ------------------------------------------------------------------------------------------------- */
 
-enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err)
+enum status dataset_part_open(const char *root, const char *owner, const char *hash, int *file, int64_t *bytes,
+                              struct error *err)
 {
     *file = -1;
-    char uploads[DATASET_FILES], path[DATASET_FILES];
+    char uploads[DATASET_FILES], path[DATASET_FILES], name[PART_NAME] = "part-XXXXXX";
     struct stat what;
+    if (hash)
+        write_part_name(owner, hash, name);
     enum status status = make_folders(root, uploads, err);
     if (!status)
-        status = path_of(path, uploads, hash ? hash : "part-XXXXXX", "", err);
+        status = path_of(path, uploads, name, "", err);
     if (status)
         return status;
     *file = hash ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : mkostemp(path, O_CLOEXEC);
@@ -263,18 +339,25 @@ void dataset_part_close(int *file)
     descriptor_close(file);
 }
 
-void dataset_part_remove(const char *root, const char *hash)
+static bool part_path(const char *root, const char *owner, const char *hash, char path[DATASET_FILES])
 {
-    char uploads[DATASET_FILES], path[DATASET_FILES];
-    if (hash && !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL))
+    char uploads[DATASET_FILES], name[PART_NAME];
+    write_part_name(owner, hash, name);
+    return !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, name, "", NULL);
+}
+
+void dataset_part_remove(const char *root, const char *owner, const char *hash)
+{
+    char path[DATASET_FILES];
+    if (hash && part_path(root, owner, hash, path))
         (void)unlink(path);
 }
 
-enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes, struct error *err)
+enum status dataset_part_bytes(const char *root, const char *owner, const char *hash, int64_t *bytes, struct error *err)
 {
-    char uploads[DATASET_FILES], path[DATASET_FILES];
+    char path[DATASET_FILES];
     struct stat what;
-    bool named = !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL);
+    bool named = part_path(root, owner, hash, path);
     *bytes = -1;
     if (named && stat(path, &what) == 0)
         *bytes = what.st_size;

@@ -3,12 +3,13 @@
  *
  *   NAME/about.json  describes an upload; the operator created a folder without this file, and nothing here changes it
  *   NAME/...         the data set's other files
- *   .uploads/        parts of uploads, named by the announced SHA-256, and folders that are being filled or removed
+ *   .uploads/        parts of uploads, named by the announced SHA-256 and a hash of the owner's name, and folders that
+ *                    are being filled or removed
  *
  * A data set appears by one rename after its files and folders were synced, and it disappears by one rename. The next
- * start removes what a killed process left behind. It keeps parts less than a day old, because a client can resume
- * their upload. core/data/dataset.h defines the names; no name comes from the content of an upload. Any thread may
- * call these functions. */
+ * start removes what a killed process left behind. Parts stay for a day after their last byte, because a client can
+ * resume their upload. core/data/dataset.h defines the names; no name comes from the content of an upload. Any thread
+ * may call these functions. */
 #ifndef MOTIF_STORAGE_FILES_DATASET_H
 #define MOTIF_STORAGE_FILES_DATASET_H
 
@@ -24,6 +25,8 @@ enum { DATASET_NAME = 64, DATASET_HASH = 65, DATASET_FILES = 4096 };
 
 /* Removes incomplete folders and old parts of an earlier process. The root may be missing. */
 void dataset_sweep(const char *root);
+/* Removes old parts while the daemon runs. Keeps folders and parts that an upload is using. */
+void dataset_sweep_parts(const char *root);
 
 /* Lists the names of the uploads in alphabetical order, in the arena. */
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err);
@@ -40,21 +43,24 @@ enum dataset_kind {
 enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err);
 /* Deletes an upload. NOT_FOUND: there is none of this name. */
 enum status dataset_remove(const char *root, const char *name, struct error *err);
-/* Adds up the bytes of the uploads of one owner, or of all uploads if `owner` is NULL. Parts do not count. The file
- * DATASET_OWNER of an upload contains its owner. */
+/* Adds up the bytes of all files of the uploads of one owner, or of all uploads if `owner` is NULL, and of the named
+ * parts of unfinished uploads. The file DATASET_OWNER of an upload contains its owner. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
 #define DATASET_OWNER "owner" /* the file that contains the owner's name */
 
-/* Opens the part of an upload and locks it until it is closed. `hash` is the announced SHA-256 in hex. If it is NULL,
+/* Opens the part of an upload and locks it until it is closed. Every owner has parts of its own (NULL and "": uploads
+ * without an owner). `hash` is the announced SHA-256 in hex. If it is NULL,
  * the part cannot be resumed and disappears when it is closed. *file is open for reading and writing and contains
  * *bytes bytes. CONFLICT: another upload is writing the same part.
  * After a failure *file is -1. */
-enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err);
+enum status dataset_part_open(const char *root, const char *owner, const char *hash, int *file, int64_t *bytes,
+                              struct error *err);
 /* Sets *file to -1; allows -1. */
 void dataset_part_close(int *file);
-void dataset_part_remove(const char *root, const char *hash); /* NULL is allowed */
-enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes,
-                               struct error *err); /* *bytes is -1 if there is no part */
+void dataset_part_remove(const char *root, const char *owner, const char *hash); /* hash: NULL is allowed */
+/* *bytes is -1 if the owner has no such part. */
+enum status dataset_part_bytes(const char *root, const char *owner, const char *hash, int64_t *bytes,
+                               struct error *err);
 
 /* Creates a folder to be filled and writes its path to `folder`. Then call commit or abandon. */
 enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err);

@@ -174,7 +174,7 @@ static void folders_of_the_operator_are_kept(void **state)
  */
 
 struct piece {
-    const char *target, *length;
+    const char *target, *length, *who;
 };
 
 static const char *header_of_piece(void *context, const char *name)
@@ -185,14 +185,18 @@ static const char *header_of_piece(void *context, const char *name)
 
 static struct api_request request_of(struct piece *p)
 {
-    return (struct api_request){
-        .method = "PUT", .target = p->target, .header = header_of_piece, .header_context = p, .scope = API_SCOPE_ADMIN};
+    return (struct api_request){.method = "PUT",
+                                .target = p->target,
+                                .header = header_of_piece,
+                                .header_context = p,
+                                .scope = API_SCOPE_ADMIN,
+                                .who = p->who};
 }
 
 /* Begins an upload: 0, or the status of the refusal. `offset` gets the value of Upload-Offset, or -1. */
 static int begin(struct sets *s, const char *target, const char *length, struct api_upload **upload, int *offset)
 {
-    struct piece p = {target, length};
+    struct piece p = {target, length, s->f->who};
     struct api_request request = request_of(&p);
     struct api_response response;
     *offset = -1;
@@ -210,7 +214,7 @@ static int begin(struct sets *s, const char *target, const char *length, struct 
 
 static int end(struct sets *s, const char *target, struct api_upload *upload)
 {
-    struct piece p = {target, NULL};
+    struct piece p = {target, NULL, s->f->who};
     struct api_request request = request_of(&p);
     struct api_response response;
     request.upload = upload;
@@ -311,6 +315,111 @@ static void quota_is_per_token(void **state)
     assert_int_equal(folder_entries(s->root, ""), 1);
     assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
+}
+
+static void limit_to(struct sets *s, int64_t bytes)
+{
+    s->f->options.share = (struct api_share){.dataset_bytes = bytes};
+    s->f->options.uploads_at_once = 9;
+    remake(s);
+    s->f->who = "anna";
+}
+
+/* Parts of broken uploads count towards the quota of their token only, and are removed while the daemon runs. */
+static void parts_of_broken_uploads_count_until_they_are_swept(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload;
+    char hex[HASH_TEXT], target[160], command[300];
+    int offset;
+    limit_to(s, 60);
+    hex_of(csv, hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
+    assert_int_equal(begin(s, target, "40", &upload, &offset), 0);
+    api_upload_add(upload, csv, strlen(csv));
+    api_upload_close(s->f->api, upload); /* the connection was lost */
+    assert_int_equal(begin(s, "/v1/datasets/two", "40", &upload, &offset), 413);
+    s->f->who = "bob";
+    assert_int_equal(begin(s, "/v1/datasets/two", "40", &upload, &offset), 0);
+    api_upload_close(s->f->api, upload);
+    (void)snprintf(command, sizeof command, "/v1/uploads/%s", hex);
+    assert_int_equal(ask(s->f, "GET", command, NULL), 404); /* the part belongs to the other token */
+    s->f->who = "anna";
+    assert_int_equal(ask(s->f, "GET", command, NULL), 200);
+    (void)snprintf(command, sizeof command, "touch -d '2 days ago' %s/.uploads/*", s->root);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(begin(s, "/v1/datasets/two", "40", &upload, &offset), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+    api_upload_close(s->f->api, upload);
+}
+
+/* A part that an upload writes is not swept, however old its last byte is. */
+static void part_in_use_is_not_swept(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload, *second;
+    char hex[HASH_TEXT], target[160], command[300];
+    int offset;
+    hex_of(csv, hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
+    assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
+    api_upload_add(upload, csv, 10);
+    (void)snprintf(command, sizeof command, "touch -d '2 days ago' %s/.uploads/*", s->root);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(begin(s, "/v1/datasets/two", "40", &second, &offset), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 1);
+    api_upload_close(s->f->api, second);
+    api_upload_add(upload, csv + 10, strlen(csv) - 10);
+    assert_int_equal(end(s, target, upload), 201);
+}
+
+/* The values of this set need 24 bytes; its document, its labels and its preview need more than a hundred. */
+static void every_file_of_a_set_counts(void **state)
+{
+    struct sets *s = *state;
+    int64_t used;
+    limit_to(s, 100);
+    assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", csv), 413);
+    assert_problem(s->f, 413, "too-large");
+    assert_int_equal(folder_entries(s->root, ""), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+    limit_to(s, 100000);
+    assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", csv), 201);
+    assert_int_equal(dataset_bytes(s->root, "anna", &used, &s->f->err), STATUS_OK);
+    limit_to(s, used + (int64_t)strlen(csv)); /* the next one has as many bytes */
+    assert_int_equal(put(s, "/v1/datasets/two?label=label", "text/csv", csv), 413);
+    limit_to(s, 2 * used);
+    assert_int_equal(put(s, "/v1/datasets/two?label=label", "text/csv", csv), 201);
+}
+
+static void uploads_at_once_share_one_limit(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload, *second, *third;
+    int offset;
+    limit_to(s, 60);
+    assert_int_equal(begin(s, "/v1/datasets/one", "40", &upload, &offset), 0);
+    assert_int_equal(begin(s, "/v1/datasets/two", "40", &second, &offset), 413);
+    assert_int_equal(begin(s, "/v1/datasets/two", "20", &second, &offset), 0);
+    assert_int_equal(begin(s, "/v1/datasets/three", NULL, &third, &offset), 413); /* nothing is left */
+    api_upload_close(s->f->api, upload);
+    api_upload_close(s->f->api, second);
+    assert_int_equal(begin(s, "/v1/datasets/two", "41", &upload, &offset), 0);
+    api_upload_close(s->f->api, upload);
+}
+
+/* An upload that announces no length may use what is left, and not a byte more. */
+static void upload_without_length_ends_at_the_limit(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload, *second;
+    int offset;
+    limit_to(s, 20);
+    assert_int_equal(begin(s, "/v1/datasets/one", NULL, &upload, &offset), 0);
+    assert_int_equal(begin(s, "/v1/datasets/two", "1", &second, &offset), 413);
+    api_upload_add(upload, csv, strlen(csv));
+    assert_int_equal(end(s, "/v1/datasets/one", upload), 413);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
 /* ---- deletion while jobs use a set
@@ -487,6 +596,11 @@ int main(int argc, char **argv)
         TEST(interrupted_upload_resumes_at_its_offset),
         TEST(parallel_uploads_of_one_set_store_it_once),
         TEST(quota_is_per_token),
+        TEST(parts_of_broken_uploads_count_until_they_are_swept),
+        TEST(part_in_use_is_not_swept),
+        TEST(every_file_of_a_set_counts),
+        TEST(uploads_at_once_share_one_limit),
+        TEST(upload_without_length_ends_at_the_limit),
         TEST(set_of_an_unfinished_job_is_not_deleted),
         TEST(unreadable_configuration_prevents_deletion),
         TEST(repeated_request_recovers_from_every_fault),

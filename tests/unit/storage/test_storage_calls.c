@@ -100,18 +100,18 @@ static enum status open_part(struct sets *s)
     int file = 0, unnamed = 0;
     int64_t bytes;
     static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-    enum status status = dataset_part_open(s->root, hash, &file, &bytes, &s->err);
+    enum status status = dataset_part_open(s->root, NULL, hash, &file, &bytes, &s->err);
     if (status != STATUS_OK) {
         if (file != -1)
             complain("the caller would close %d a second time\n", file);
         return status;
     }
-    status = dataset_part_open(s->root, NULL, &unnamed, &bytes, &s->err);
+    status = dataset_part_open(s->root, NULL, NULL, &unnamed, &bytes, &s->err);
     if (status != STATUS_OK && unnamed != -1)
         complain("the caller would close %d a second time\n", unnamed);
     dataset_part_close(&unnamed);
     dataset_part_close(&file);
-    dataset_part_remove(s->root, hash);
+    dataset_part_remove(s->root, NULL, hash);
     return status;
 }
 
@@ -180,7 +180,7 @@ static enum status find_part(struct sets *s)
 {
     static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     int64_t bytes;
-    enum status status = dataset_part_bytes(s->root, hash, &bytes, &s->err);
+    enum status status = dataset_part_bytes(s->root, NULL, hash, &bytes, &s->err);
     if (status == STATUS_OK && bytes != -1)
         complain("a part has %lld bytes\n", (long long)bytes);
     return status;
@@ -237,7 +237,7 @@ static void failed_call_leaves_data_sets_whole(void **state)
 static int64_t part_bytes(struct sets *s, const char *hash)
 {
     int64_t bytes;
-    assert_int_equal(dataset_part_bytes(s->root, hash, &bytes, &s->err), STATUS_OK);
+    assert_int_equal(dataset_part_bytes(s->root, NULL, hash, &bytes, &s->err), STATUS_OK);
     return bytes;
 }
 
@@ -263,10 +263,10 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(dataset_list(path, &s->arena, &names, &count, &s->err), STATUS_OK);
     assert_int_equal(count, 0);
     assert_int_equal(part_bytes(s, hash), -1);
-    assert_int_equal(dataset_part_open(s->root, hash, &file, &bytes, &s->err), STATUS_OK);
+    assert_int_equal(dataset_part_open(s->root, NULL, hash, &file, &bytes, &s->err), STATUS_OK);
     assert_int_equal(write(file, "abc", 3), 3);
     int second;
-    assert_int_equal(dataset_part_open(s->root, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
+    assert_int_equal(dataset_part_open(s->root, NULL, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
     assert_int_equal(second, -1); /* the failed call closed it, so the caller cannot close it again */
     dataset_part_close(&file);
     dataset_sweep(s->root);
@@ -302,6 +302,18 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(bytes, 70 * 6);
     assert_int_equal(dataset_bytes(s->root, "ann", &bytes, &s->err), STATUS_OK);
     assert_int_equal(bytes, 0);
+    assert_int_equal(dataset_part_open(s->root, "ann", hash, &file, &bytes, &s->err), STATUS_OK);
+    assert_int_equal(write(file, "abc", 3), 3);
+    assert_int_equal(dataset_bytes(s->root, "ann", &bytes, &s->err), STATUS_OK);
+    assert_int_equal(bytes, 3);
+    assert_int_equal(dataset_bytes(s->root, "anna", &bytes, &s->err), STATUS_OK);
+    assert_int_equal(bytes, 70 * 6);
+    assert_int_equal(dataset_bytes(s->root, NULL, &bytes, &s->err), STATUS_OK);
+    assert_int_equal(bytes, 70 * 6 + 3);
+    assert_int_equal(part_bytes(s, hash), -1); /* of uploads without an owner */
+    dataset_part_close(&file);
+    dataset_part_remove(s->root, "ann", hash);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
 /* ---- opening a store --------------------------------------------------------------------------------- */

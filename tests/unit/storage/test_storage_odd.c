@@ -508,10 +508,10 @@ static void missing_folder_is_reported(void **state)
         REFUSED(STATUS_NOT_FOUND, dataset_read(at, "a", "b", &f->arena, &bytes, &count, &f->err));
         assert_int_equal(dataset_bytes(at, NULL, &size, &f->err), STATUS_OK);
         assert_int_equal(size, 0);
-        REFUSED(STATUS_NOT_FOUND, dataset_part_open(at, hash, &file, &size, &f->err));
-        assert_int_equal(dataset_part_bytes(at, hash, &size, &f->err), STATUS_OK);
+        REFUSED(STATUS_NOT_FOUND, dataset_part_open(at, NULL, hash, &file, &size, &f->err));
+        assert_int_equal(dataset_part_bytes(at, NULL, hash, &size, &f->err), STATUS_OK);
         assert_int_equal(size, -1);
-        dataset_part_remove(at, hash);
+        dataset_part_remove(at, NULL, hash);
         REFUSED(STATUS_NOT_FOUND, dataset_stage(at, folder, &f->err));
         REFUSED(STATUS_NOT_FOUND, dataset_commit(at, f->folder, "a", &f->err));
         REFUSED(STATUS_NOT_FOUND, dataset_remove(at, "a", &f->err));

@@ -1,0 +1,39 @@
+/* Bytes that uploads and new data sets may still write. An upload reserves what its client announced before the first
+ * byte arrives. A check of the quotas adds the reservations of all uploads to the files on disk, under one lock.
+ * Therefore uploads at the same time cannot exceed a limit together. Any thread may call these functions. */
+#ifndef MOTIF_API_DATASETS_RESERVATIONS_H
+#define MOTIF_API_DATASETS_RESERVATIONS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+struct reservation { /* zeroed: holds nothing */
+    struct reservation *next;
+    const char *owner; /* borrowed; "": none */
+    int64_t bytes;     /* of the whole, with those that have arrived */
+    int part;          /* descriptor of a named part, whose bytes on disk count already; -1: none */
+    bool held;
+};
+
+struct reservations {
+    pthread_mutex_t lock;
+    struct reservation *first;
+};
+
+struct reservation_limits {
+    const char *root;   /* the folder of data sets */
+    int64_t all, owner; /* upper limits of bytes: of all data sets; of those of one owner (0: no limit) */
+};
+
+/* Reserves `least` to `most` bytes and writes the number to r->bytes. If `r` holds bytes already, the new number
+ * replaces them. The caller sets r->owner and r->part. The bytes of the part count as arrived. STATUS_LIMIT: fewer than
+ * `least` bytes are free; `r` holds nothing then. STATUS_IO: the folder cannot be read. */
+enum status reserve(struct reservations *all, const struct reservation_limits *limits, struct reservation *r,
+                    int64_t least, int64_t most, struct error *err);
+/* Releases the bytes; a reservation that holds nothing is fine. */
+void reservation_release(struct reservations *all, struct reservation *r);
+
+#endif
