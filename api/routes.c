@@ -188,8 +188,10 @@ static const struct api_answer bundle_answers[] = {
     END};
 static const struct api_answer import_answers[] = {
     {201, JSON, "Job", "A succeeded job that contains the model. Location is its address."},
+    PROBLEM(403, "The token has reached its limit of checkpoints and files."),
     PROBLEM(413, "The file is too large."),
-    PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
+    PROBLEM(422, "The file is malformed, or its model does not fit its configuration or the memory of a job."),
+    PROBLEM(429, "Too many imports are in progress; Retry-After says when to try again."),
     PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
     END};
 static const struct api_answer evaluation_answers[] = {

@@ -22,11 +22,13 @@
 #include "server/process/deadline.h"
 #include "server/process/signals.h"
 #include "server/tokens.h"
+#include "storage/files/dataset.h"
 
 #define LAST_REQUESTS_MS 1000
 #define END_MS 800      /* maximum time of the rest of the end, after the time of --drain-ms */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
+#define SWEEP_SECONDS 600      /* between two looks for old parts of uploads */
 #define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
@@ -198,6 +200,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
         .queries_waiting = (int)settings->handler_threads / 4,
         .query_seconds = settings->query_seconds,
+        .imports_at_once = settings->handler_threads > 3 ? (int)settings->handler_threads - 2 : 1,
     };
     return api_create(&api, &daemon->api, err);
 }
@@ -433,8 +436,13 @@ static int serve_until_signal(struct daemon *daemon)
 {
     int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
     bool writable = true;
+    time_t swept = time(NULL);
     for (;;) {
         int signal = signals_wait(tick);
+        if (llabs((long long)(time(NULL) - swept)) >= SWEEP_SECONDS) {
+            swept = time(NULL);
+            dataset_sweep_parts(daemon->settings->data);
+        }
         if (signal == SIGHUP && daemon->tls) {
             renew_certificate(daemon);
         } else if (signal != 0) {

@@ -138,18 +138,6 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     return status;
 }
 
-/* A job that exceeds the machine's memory would end the daemon and all other jobs. */
-static void check_memory(const struct api *api, const struct method_estimate *estimate, struct api_faults *faults)
-{
-    int64_t most = api->options.job_memory;
-    if (most > 0 && estimate->memory_bytes > most) {
-        api_faults_add(faults, "/config",
-                       "would need %.1f GB of memory; a job may use at most %.1f GB: reduce the batch, the width or "
-                       "the size of pictures",
-                       (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
-    }
-}
-
 static void dry_run(struct exchange *x, const struct api_job_spec *spec, const struct method_estimate *estimated)
 {
     struct method_estimate estimate = *estimated;
@@ -245,7 +233,10 @@ void jobs_submit(struct exchange *x)
     }
     bool dry = exchange_query_flag(x, "dry_run");
     if (status == STATUS_OK && !dry) {
-        check_memory(x->api, &estimate, faults);
+        struct error refused = {0};
+        if (job_memory_check(x->api, &estimate, "/config", &refused) != STATUS_OK) {
+            api_faults_add(faults, "/config", "%s", refused.message);
+        }
     }
     if (faults != NULL && faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);

@@ -5,6 +5,7 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
+#include "api/jobs/quota.h"
 #include "api/json/config_json.h"
 #include "api/json/faults.h"
 #include "api/transfer/import_int.h"
@@ -63,6 +64,25 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
                                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
 }
 
+/* Refuses a file before its configuration makes the model allocate: every weight has at least one byte in the file, and
+ * the job must fit into the memory that any job of the daemon may use. */
+static enum status check_size(const struct exchange *x, const struct import_model *model, size_t count,
+                              const char *pointer, struct error *err)
+{
+    struct method_estimate estimate;
+    enum status status = method_estimate(model->method, model->config, &estimate, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (estimate.parameters > 0 && (uint64_t)estimate.parameters > count) {
+        return error_set(err, STATUS_INVALID, pointer,
+                         "does not fit its configuration: a model of this configuration has %lld weights, and the "
+                         "checkpoint has only %llu bytes",
+                         (long long)estimate.parameters, (unsigned long long)count);
+    }
+    return job_memory_check(x->api, &estimate, pointer, err);
+}
+
 enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
                                const char *pointer, struct error *err)
 {
@@ -74,8 +94,11 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
     if (model->method->open == NULL) {
         return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
     }
-    enum status status =
-        model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
+    enum status status = check_size(x, model, count, pointer, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
     if (status == STATUS_OK) {
         model->method->close(opened);
         return STATUS_OK;
@@ -100,6 +123,8 @@ void import_respond(struct exchange *x, struct storage_import *import)
     error_clear(&err);
     const char *name = exchange_query(x, "name");
     import->name = name != NULL ? name : import->name;
+    import->owner = x->request->who;
+    import->owner_bytes = x->api->options.share.job_bytes;
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
     } else if (!utf8_printable(import->name, strlen(import->name))) {
@@ -107,7 +132,10 @@ void import_respond(struct exchange *x, struct storage_import *import)
                   "must not contain control characters or characters that change the direction of text; ?name= sets "
                   "another name");
         respond_error(x, &err);
-    } else if (storage_job_import(x->api->options.storage, import, id, &err) != STATUS_OK) {
+    } else if (storage_job_import(x->api->options.storage, import, id, &err) == STATUS_LIMIT) {
+        respond_problem(x, PROBLEM_FORBIDDEN, "%s. Ask a user whose token has the scope admin to delete finished jobs.",
+                        err.message);
+    } else if (err.code != STATUS_OK) {
         respond_error(x, &err);
     } else {
         respond_job(x, 201, id);

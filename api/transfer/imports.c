@@ -158,7 +158,7 @@ static bool arrived_whole(struct exchange *x)
     return false;
 }
 
-void imports_create(struct exchange *x)
+static void import_file(struct exchange *x)
 {
     struct safetensors_content content = {.head = NULL};
     struct error err;
@@ -174,4 +174,16 @@ void imports_create(struct exchange *x)
         import_weights(x, &content);
     }
     safetensors_content_close(&content);
+}
+
+/* An import takes seconds. The limit keeps handler threads free for other requests. */
+void imports_create(struct exchange *x)
+{
+    int most = x->api->options.imports_at_once;
+    if (atomic_fetch_add(&x->api->imports, 1) < most) {
+        import_file(x);
+    } else {
+        respond_problem(x, PROBLEM_TOO_MANY, "%d imports are in progress already.", most);
+    }
+    atomic_fetch_sub(&x->api->imports, 1);
 }

@@ -57,6 +57,7 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
         .kind = in->kind,
         .preset = in->preset,
         .name = in->name,
+        .owner = in->owner,
         .task = JOB_TRAIN,
         .state = JOB_SUCCEEDED,
         .ranks = 1,
@@ -70,12 +71,32 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
     return status == STATUS_OK ? job_insert(db, import->id, &row, last, job, err) : status;
 }
 
+/* Compares in the transaction that stores the job, so that imports at the same time cannot exceed the limit together.
+ */
+static enum status check_limit(struct db *db, const struct storage_import *in, struct error *err)
+{
+    int64_t used, bytes = 0;
+    if (in->owner_bytes <= 0 || or_empty(in->owner)[0] == '\0')
+        return STATUS_OK;
+    for (size_t i = 0; i < in->count; i++)
+        bytes += (int64_t)in->checkpoints[i].count;
+    enum status status = owner_bytes(db, in->owner, &used, err);
+    if (status == STATUS_OK && bytes > in->owner_bytes - used)
+        status = error_set(err, STATUS_LIMIT, NULL,
+                           "The jobs of this token keep %lld bytes of checkpoints and files, and the import has %lld "
+                           "more; the limit is %lld",
+                           (long long)used, (long long)bytes, (long long)in->owner_bytes);
+    return status;
+}
+
 static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     const struct import *import = (struct import *)command;
     const struct storage_import *in = import->in;
     int64_t now = db_stamp(db), job;
-    enum status status = put_job(storage, db, import, now, &job, err);
+    enum status status = check_limit(db, in, err);
+    if (status == STATUS_OK)
+        status = put_job(storage, db, import, now, &job, err);
     for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
         status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);
     for (size_t i = 0; status == STATUS_OK && i < in->series_count; i++)

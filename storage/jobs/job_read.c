@@ -75,15 +75,20 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
     return status;
 }
 
+enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err)
+{
+    return db_integer(db, bytes, 0, err,
+                      "SELECT (SELECT coalesce(sum(c.bytes), 0) FROM job AS j JOIN checkpoint AS c ON "
+                      "c.job = j.num WHERE j.owner = ?1)"
+                      " + (SELECT coalesce(sum(length(a.data)), 0) FROM job AS j JOIN artifact AS a ON "
+                      "a.job = j.num WHERE j.owner = ?1)",
+                      "t", owner);
+}
+
 enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err)
 {
     struct db *db = reader_take(storage);
-    enum status status = db_integer(db, bytes, 0, err,
-                                    "SELECT (SELECT coalesce(sum(c.bytes), 0) FROM job AS j JOIN checkpoint AS c ON "
-                                    "c.job = j.num WHERE j.owner = ?1)"
-                                    " + (SELECT coalesce(sum(length(a.data)), 0) FROM job AS j JOIN artifact AS a ON "
-                                    "a.job = j.num WHERE j.owner = ?1)",
-                                    "t", owner);
+    enum status status = owner_bytes(db, owner, bytes, err);
     reader_give(storage, db);
     return status;
 }

@@ -45,7 +45,8 @@ test runs every example again. Answers are shortened (`...`). Numbers, ids and t
        "errors": [{"pointer": "/config/width", "detail": "must be an integer in [1, 1024]; got 0"}]}
 
   Each route below lists its own errors. [Limits](limits.md) lists those that any route can give.
-- **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job.
+- **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job. Keys
+  belong to a token: another token with the same key gets its own job.
 - **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group (`{"model": {"width": 32}}`). Boolean fields accept
   true, false, "yes" and "no". An answer contains the fields that apply to the job as flat names, changed and basic ones first.
 - **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.

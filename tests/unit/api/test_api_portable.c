@@ -1,6 +1,9 @@
 /* Export and import of models as safetensors files. */
 #include "tests/unit/api/api_fixture.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include "api/formats/safetensors.h"
 
 struct file {
@@ -67,6 +70,157 @@ static void exported_weights_import_to_the_same_model(void **state)
     assert_true(number_at(f, "/answers/0/weight") == 1);
     free(out.bytes);
     free(back.bytes);
+}
+
+static enum status huge_estimate(const void *config, struct method_estimate *out, struct error *err)
+{
+    (void)config;
+    (void)err;
+    *out = (struct method_estimate){.parameters = 1750000000, .memory_bytes = 4096};
+    return STATUS_OK;
+}
+
+static void use_method(struct api_fixture *f, const struct method *const *methods)
+{
+    f->options.methods = methods;
+    f->options.method_count = 1;
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+}
+
+/* The model of a huge configuration is not allocated before its size is compared with the file. */
+static void small_file_of_a_huge_configuration_is_refused_unopened(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    struct method huge = echo_method;
+    huge.estimate = huge_estimate;
+    const struct method *const methods[] = {&huge};
+    use_method(f, methods);
+    int opened = atomic_load(&echo_opened);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 422);
+    assert_non_null(strstr(f->body, "1750000000 weights"));
+    assert_int_equal(atomic_load(&echo_opened), opened);
+    free(out.bytes);
+}
+
+static void import_beyond_the_memory_of_a_job_is_refused(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    f->options.job_memory = 4095; /* the method estimates one byte more */
+    use_method(f, f->options.methods);
+    int opened = atomic_load(&echo_opened);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 422);
+    assert_non_null(strstr(f->body, "a job may use at most"));
+    assert_int_equal(atomic_load(&echo_opened), opened);
+    f->options.job_memory = 4096;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    free(out.bytes);
+}
+
+/* The token that imports a model owns it, and the quota counts it. */
+static void imports_count_towards_the_quota_of_their_token(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    f->who = "anna";
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    assert_string_equal(text_at(f, "/owner"), "anna");
+    int64_t used;
+    assert_int_equal(storage_owner_bytes(f->storage, "anna", &used, &f->err), STATUS_OK);
+    assert_true(used > 0);
+    f->options.share.job_bytes = 2 * used - 1;
+    use_method(f, f->options.methods);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 403);
+    f->who = "bob";
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    f->who = NULL;
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    free(out.bytes);
+}
+
+struct parallel_import {
+    struct api *api;
+    const struct file *file;
+    int status;
+};
+
+static const char *octets(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "Content-Type") == 0 ? "application/octet-stream" : NULL;
+}
+
+static void *import_in_parallel(void *context)
+{
+    struct parallel_import *p = context;
+    struct api_response response;
+    struct api_request request = {.method = "POST",
+                                  .target = "/v1/imports",
+                                  .header = octets,
+                                  .body = p->file->bytes,
+                                  .body_bytes = p->file->count,
+                                  .scope = API_SCOPE_ADMIN};
+    api_handle(p->api, &request, &response);
+    p->status = response.status;
+    api_response_close(&response);
+    return NULL;
+}
+
+static atomic_bool gate_reached, gate_open;
+
+static enum status gated_estimate(const void *config, struct method_estimate *out, struct error *err)
+{
+    atomic_store(&gate_reached, true);
+    while (!atomic_load(&gate_open))
+        (void)sched_yield();
+    return echo_method.estimate(config, out, err);
+}
+
+static enum status gated_open(const void *config, const struct kernels *kernels, const char *data,
+                              const struct snapshot_reader *from, struct method_model **out, struct error *err)
+{
+    atomic_store(&gate_reached, true);
+    while (!atomic_load(&gate_open))
+        (void)sched_yield();
+    return echo_method.open(config, kernels, data, from, out, err);
+}
+
+static void imports_beyond_the_limit_are_refused(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    pthread_t thread;
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    struct method gated = echo_method;
+    gated.estimate = gated_estimate;
+    gated.open = gated_open;
+    const struct method *const methods[] = {&gated};
+    f->options.imports_at_once = 1;
+    use_method(f, methods);
+    atomic_store(&gate_reached, false);
+    atomic_store(&gate_open, false);
+    struct parallel_import first = {f->api, &out, 0};
+    assert_int_equal(pthread_create(&thread, NULL, import_in_parallel, &first), 0);
+    while (!atomic_load(&gate_reached))
+        (void)sched_yield();
+    int status = send(f, "/v1/imports", out.bytes, out.count);
+    atomic_store(&gate_open, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(status, 429);
+    assert_non_null(answer_header(f, "Retry-After"));
+    assert_int_equal(first.status, 201);
+    assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 201);
+    free(out.bytes);
 }
 
 /* Sends a file with this table and this many bytes of data, and expects a fault at `pointer`. */
@@ -171,6 +325,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exported_weights_import_to_the_same_model, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(small_file_of_a_huge_configuration_is_refused_unopened, api_setup,
+                                        api_teardown),
+        cmocka_unit_test_setup_teardown(import_beyond_the_memory_of_a_job_is_refused, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(imports_count_towards_the_quota_of_their_token, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(imports_beyond_the_limit_are_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(faulty_files_are_refused_where_they_are_wrong, api_setup, api_teardown),
     };
     return cmocka_run_group_tests_name("api_portable", tests, NULL, NULL);
