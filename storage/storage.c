@@ -76,49 +76,6 @@ static enum status check_file_system(struct storage *storage, struct error *err)
     return STATUS_OK;
 }
 
-/* Opens the file and creates it with private permissions if necessary, because the tables contain hashes of tokens. The
- * lock on the file itself refuses a second process that opens the same file under another name, a hard link. The
- * descriptor stays open until SQLite has closed the file: closing it earlier would release SQLite's own locks. A
- * network file system may implement flock() with those same locks, so the file is not locked there. */
-static enum status hold_file(struct storage *storage, struct error *err)
-{
-    struct stat what;
-    storage->file_fd = open(storage->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (storage->file_fd < 0)
-        return error_set(err, STATUS_IO, NULL, "cannot open the database file for writing: %s", strerror(errno));
-    if (!storage->options.allow_network_fs && flock(storage->file_fd, LOCK_EX | LOCK_NB) != 0)
-        return error_set(err, STATUS_CONFLICT, NULL,
-                         "another process has the database open, perhaps under another name: stop it first");
-    if (fstat(storage->file_fd, &what) != 0)
-        return error_set(err, STATUS_IO, NULL, "cannot read the properties of the database file: %s", strerror(errno));
-    storage->file = (struct file_identity){true, what.st_dev, what.st_ino};
-    return STATUS_OK;
-}
-
-static bool still_names(const char *path, const struct file_identity *file)
-{
-    struct stat now;
-    return !file->known || (stat(path, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode);
-}
-
-enum status storage_in_place(const struct storage *storage, struct error *err)
-{
-    if (still_names(storage->path, &storage->file) && still_names(storage->wal_path, &storage->wal))
-        return STATUS_OK;
-    return error_set(
-        err, STATUS_UNAVAILABLE, NULL,
-        "the database file or its log was moved, replaced or deleted while it was in use: move it back, or "
-        "stop the daemon and restore the file");
-}
-
-/* Finds out which file is the write-ahead log. SQLite keeps it while a connection is open. */
-static void identify_log(struct storage *storage)
-{
-    struct stat what;
-    if (stat(storage->wal_path, &what) == 0)
-        storage->wal = (struct file_identity){true, what.st_dev, what.st_ino};
-}
-
 static enum status set_pragmas(struct db *db, struct error *err)
 {
     /* The first two have an effect only while the file is empty. With secure_delete, SQLite would write zeros over
@@ -181,7 +138,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;
     int64_t version = 0;
-    enum status status = hold_file(storage, err);
+    enum status status = file_hold(storage, err);
     if (status == STATUS_OK)
         status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
     if (status != STATUS_OK)
@@ -281,7 +238,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
         status = open_writer(storage, err);
     if (status == STATUS_OK)
         status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
-    identify_log(storage);
+    file_identify_log(storage);
     if (status == STATUS_OK)
         status = check_start(storage, err);
     if (status == STATUS_OK)
@@ -334,7 +291,7 @@ enum status storage_writable(struct storage *storage, struct error *err)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the disk is full");
     if (fs.f_flag & ST_RDONLY)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database is read-only");
-    return storage_in_place(storage, err);
+    return file_in_place(storage, err);
 }
 
 static enum status read_tally(struct db *db, struct storage_stats *out, struct error *err)

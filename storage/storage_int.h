@@ -219,9 +219,14 @@ enum status db_stamp_resume(struct db *db, struct error *err); /* continues afte
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
-/* storage.c, any thread: UNAVAILABLE if the path of the database or of its log no longer names the open file, because
- * somebody moved, replaced or deleted it. A write would then be lost at the next start. */
-enum status storage_in_place(const struct storage *storage, struct error *err);
+/* file.c: opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
+ * perhaps under another name. release() of the store closes the descriptor. */
+enum status file_hold(struct storage *storage, struct error *err);
+/* Records which file is the write-ahead log, which SQLite keeps while a connection is open. */
+void file_identify_log(struct storage *storage);
+/* Any thread: UNAVAILABLE if the path of the database or of its log no longer names the open file, because somebody
+ * moved, replaced or deleted it. A write would be lost at the next start. */
+enum status file_in_place(const struct storage *storage, struct error *err);
 
 /* job_row.c */
 /* Returns `text`, or "" for NULL. */

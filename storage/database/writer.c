@@ -278,7 +278,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         }
     }
     if (status == STATUS_OK)
-        status = storage_in_place(storage, &err);
+        status = file_in_place(storage, &err);
     if (status == STATUS_OK)
         status = db_run(db, &err, commit_sql, "");
     if (status == STATUS_OK)

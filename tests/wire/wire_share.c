@@ -161,8 +161,8 @@ static void stored_bytes_of_jobs_count_against_the_token(void **state)
 
 static void data_set_bytes_of_a_token_are_limited(void **state)
 {
-    const char *args[] = {"--data", root, "--dataset-bytes-per-token", "2000", NULL};
-    char rows[4000] = "a,b,label\n";
+    char rows[4000] = "a,b,label\n", most[32] = "1000000";
+    const char *args[] = {"--data", root, "--dataset-bytes-per-token", most, NULL};
     struct reply reply;
     for (int i = 0; i < 100; i++)
         (void)snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%d,%d,%s\n", i, i * i, i % 2 == 0 ? "x" : "y");
@@ -170,6 +170,11 @@ static void data_set_bytes_of_a_token_are_limited(void **state)
     ask(guest, "PUT", "/v1/datasets/one", "text/csv", rows, &reply);
     assert_int_equal(reply.status, 201);
     reply_close(&reply);
+    ask(guest, "GET", "/v1/datasets", NULL, NULL, &reply);
+    (void)snprintf(most, sizeof most, "%.0f", 1.9 * json_number(reply.json, "bytes")); /* less than two of them */
+    reply_close(&reply);
+    assert_int_equal(daemon_stop(&served), 0);
+    assert_true(daemon_start(&served, args, NULL));
     ask(guest, "PUT", "/v1/datasets/two", "text/csv", rows, &reply);
     assert_problem(&reply, 413);
     assert_non_null(strstr(json_text(reply.json, "detail"), "of this token"));

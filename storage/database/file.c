@@ -1,0 +1,51 @@
+/* The database file as the file system sees it: which file is open, and whether its path still names it. A daemon that
+ * goes on after the file was moved or replaced acknowledges jobs that the next start does not find. */
+#include "storage/storage_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* Opens the file and creates it with private permissions if necessary, because the tables contain hashes of tokens. The
+ * lock on the file itself refuses a second process that opens the same file under another name, a hard link. The
+ * descriptor stays open until SQLite has closed the file: closing it earlier would release SQLite's own locks. A
+ * network file system may implement flock() with those same locks, so the file is not locked there. */
+enum status file_hold(struct storage *storage, struct error *err)
+{
+    struct stat what;
+    storage->file_fd = open(storage->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (storage->file_fd < 0)
+        return error_set(err, STATUS_IO, NULL, "cannot open the database file for writing: %s", strerror(errno));
+    if (!storage->options.allow_network_fs && flock(storage->file_fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "another process has the database open, perhaps under another name: stop it first");
+    if (fstat(storage->file_fd, &what) != 0)
+        return error_set(err, STATUS_IO, NULL, "cannot read the properties of the database file: %s", strerror(errno));
+    storage->file = (struct file_identity){true, what.st_dev, what.st_ino};
+    return STATUS_OK;
+}
+
+static bool still_names(const char *path, const struct file_identity *file)
+{
+    struct stat now;
+    return !file->known || (stat(path, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode);
+}
+
+enum status file_in_place(const struct storage *storage, struct error *err)
+{
+    if (still_names(storage->path, &storage->file) && still_names(storage->wal_path, &storage->wal))
+        return STATUS_OK;
+    return error_set(
+        err, STATUS_UNAVAILABLE, NULL,
+        "the database file or its log was moved, replaced or deleted while it was in use: move it back, or "
+        "stop the daemon and restore the file");
+}
+
+void file_identify_log(struct storage *storage)
+{
+    struct stat what;
+    if (stat(storage->wal_path, &what) == 0)
+        storage->wal = (struct file_identity){true, what.st_dev, what.st_ino};
+}
