@@ -238,7 +238,8 @@ enum status storage_open(const struct storage_options *options, struct storage *
         status = open_writer(storage, err);
     if (status == STATUS_OK)
         status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
-    file_identify_log(storage);
+    if (status == STATUS_OK)
+        status = file_identify_log(storage, err);
     if (status == STATUS_OK)
         status = check_start(storage, err);
     if (status == STATUS_OK)

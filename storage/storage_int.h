@@ -223,7 +223,7 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
  * perhaps under another name. release() of the store closes the descriptor. */
 enum status file_hold(struct storage *storage, struct error *err);
 /* Records which file is the write-ahead log, which SQLite keeps while a connection is open. */
-void file_identify_log(struct storage *storage);
+enum status file_identify_log(struct storage *storage, struct error *err);
 /* Any thread: UNAVAILABLE if the path of the database or of its log no longer names the open file, because somebody
  * moved, replaced or deleted it. A write would be lost at the next start. */
 enum status file_in_place(const struct storage *storage, struct error *err);

@@ -43,9 +43,13 @@ enum status file_in_place(const struct storage *storage, struct error *err)
         "stop the daemon and restore the file");
 }
 
-void file_identify_log(struct storage *storage)
+enum status file_identify_log(struct storage *storage, struct error *err)
 {
     struct stat what;
     if (stat(storage->wal_path, &what) == 0)
         storage->wal = (struct file_identity){true, what.st_dev, what.st_ino};
+    else if (status_unopened(errno) != STATUS_NOT_FOUND) /* a test's VFS has no such file */
+        return error_set(err, STATUS_IO, NULL, "cannot read the properties of the write-ahead log: %s",
+                         strerror(errno));
+    return STATUS_OK;
 }
