@@ -19,8 +19,8 @@ struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
-    double fixed[PANELS], most_fixed, from,
-        to; /* values of the parameter that has a panel for each value; range of the parameter on the x axis */
+    double fixed[PANELS], most_fixed; /* values of the parameter that has a panel for each value; their maximum */
+    double from, to;                  /* range of the parameter on the x axis */
     int panels;
     const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
     int groups;
