@@ -126,7 +126,7 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
   const matches = (f: Field) => `${f.name} ${f.meaning}`.toLowerCase().includes(search.toLowerCase());
   const at = (level: string) => fields.filter((f) => f.level === level && matches(f));
   const input = (f: Field) => <Input key={f.name} field={f} text={texts[f.name]} set={set(f.name)} usual={preset.config[f.name] ?? f.default} fault={faultOf(checked.faults, `/config/${f.name}`)} />;
-  const loose = checked.faults.filter((f) => !f.pointer?.startsWith("/config/") || !kind.fields.some((field) => f.pointer === `/config/${field.name}`));
+  const loose = checked.faults.filter((f) => !f.pointer?.startsWith("/config/") || !fields.some((field) => f.pointer === `/config/${field.name}`));
   return (
     <form class="submit" onSubmit={(e) => void submit(e)}>
       <div class="main">

@@ -1,0 +1,37 @@
+/* A request for one query of a job: which query, with which inputs, parameters and checkpoints. */
+#ifndef MOTIF_API_QUERIES_QUERY_REQUEST_H
+#define MOTIF_API_QUERIES_QUERY_REQUEST_H
+
+#include "api/http/exchange.h"
+#include "api/json/faults.h"
+#include "api/queries/inputs.h"
+#include "core/methods/method.h"
+#include "storage/storage.h"
+
+/* The representation of the answer. */
+enum query_form { FORM_DOCUMENT, FORM_PICTURE, FORM_ARRAY };
+
+/* A request for one query while it is read and answered. */
+struct query_request {
+    struct storage_job job, with;
+    const struct method *method;
+    const struct method_query *query;
+    struct storage_checkpoint_pick pick;
+    struct storage_checkpoint checkpoint, with_checkpoint;
+    struct inputs *inputs; /* inputs of a query that takes samples or inputs; else NULL */
+    void *parameters;      /* a struct of query->parameters, or NULL */
+    struct api_faults *faults;
+    int64_t item;
+    enum query_form form;
+    struct query_run *run; /* while it computes */
+};
+
+/* Reads the request of a route from a method's table into `a`, which the caller zeroes. Returns false after it has sent
+ * an error. The caller must call query_request_close() in both cases. */
+bool query_request_read(struct exchange *x, struct query_request *a);
+void query_request_close(struct query_request *a);
+
+/* Whether the body is JSON; otherwise it is a file. */
+bool query_request_is_json(const struct exchange *x);
+
+#endif
