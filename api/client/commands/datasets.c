@@ -6,7 +6,6 @@
 
 #include "api/client/ctl.h"
 #include "core/base/hash.h"
-#include "core/data/uploads/collection.h"
 
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
@@ -17,14 +16,24 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* The upload format of a file, from the ending of its name; NULL: unknown. */
-static const char *format_of(const char *file)
+/* Finds the upload format of a file from the ending of its name and the server's list of endings. Sets `format` to ""
+ * if the list does not contain the ending. Returns an exit code. */
+static int find_format(struct ctl *ctl, const char *file, char format[32])
 {
     const char *dot = strrchr(file, '.');
-    for (const struct collection_ending *e = collection_endings; dot && dot > file && e->ending; e++)
-        if (strcmp(dot + 1, e->ending) == 0)
-            return e->format;
-    return NULL;
+    const cJSON *row;
+    cJSON *json = NULL;
+    struct http_answer answer;
+    int code = ctl_call(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, &answer, &json);
+    format[0] = '\0';
+    cJSON_ArrayForEach (row, json_member(json, "endings")) {
+        const char *ending = json_string(row, "ending"), *name = json_string(row, "format");
+        if (dot && ending && name && strcmp(dot + 1, ending) == 0)
+            snprintf(format, 32, "%s", name);
+    }
+    cJSON_Delete(json);
+    http_answer_close(&answer);
+    return code;
 }
 
 static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HASH_TEXT], int64_t *bytes)
@@ -121,14 +130,19 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
 
 static int put(struct ctl *ctl, const struct options *args)
 {
-    const char *name = args->positional[1], *path = args->positional[2];
-    const char *format = options_value(args, "format") ? options_value(args, "format") : format_of(path);
-    if (!format)
-        return ctl_usage(ctl, "the ending of %s is not that of an upload format; name the format with --format", path);
+    const char *name = args->positional[1], *path = args->positional[2], *format = options_value(args, "format");
+    char found[32];
+    int code = CTL_SUCCESS;
     FILE *file = fopen(path, "rb");
     if (!file)
         return ctl_usage(ctl, "%s cannot be read", path);
-    int code = send(ctl, args, name, file, format);
+    if (!format) {
+        code = find_format(ctl, path, found);
+        format = found;
+    }
+    if (code == CTL_SUCCESS)
+        code = format[0] ? send(ctl, args, name, file, format)
+                         : ctl_usage(ctl, "the ending of %s names no upload format; name it with --format", path);
     fclose(file);
     return code;
 }
