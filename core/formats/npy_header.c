@@ -141,7 +141,8 @@ static bool take_dictionary(struct reader *r, struct fields *f)
     return r->at == r->end && f->has_type && f->has_order && f->has_shape;
 }
 
-/* Parses "<f4": byte order, class, and bytes of an element (of U: characters). */
+/* Parses an element type such as "<f4": the byte order, the class, and the size of an element in bytes (for class U in
+ * characters). */
 static bool understand_type(const char *type, struct npy_header *h)
 {
     static const struct {
