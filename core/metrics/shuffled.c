@@ -7,7 +7,7 @@
 
 #include "core/base/mt19937.h"
 
-struct shuffler {
+struct shuffling {
     const struct shuffled_sequence *sequences;
     int count, first, length, channels, folded;
     int64_t motifs;
@@ -16,10 +16,12 @@ struct shuffler {
     int32_t *positions;         /* [count * length], a permutation */
     int64_t *begin;             /* [count + 1] first of each sequence in `placed` */
     struct motif_errors errors;
+    double *values; /* [4][shuffles] */
+    int shuffles, done;
 };
 
 /* Collects all active motifs, sorted by channel. */
-static enum status gather(struct shuffler *s, struct error *err)
+static enum status gather(struct shuffling *s, struct error *err)
 {
     int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
     if (at == NULL)
@@ -46,7 +48,7 @@ static enum status gather(struct shuffler *s, struct error *err)
 }
 
 /* Draws positions for all motifs, channel by channel. */
-static void draw(struct shuffler *s, int shuffle)
+static void draw(struct shuffling *s, int shuffle)
 {
     int64_t n = (int64_t)s->count * s->length, at = 0;
     struct mt19937 rng;
@@ -62,7 +64,7 @@ static void draw(struct shuffler *s, int shuffle)
 }
 
 /* Sorts the moved motifs by sequence. */
-static void place(struct shuffler *s)
+static void place(struct shuffling *s)
 {
     for (int i = 0; i <= s->count; i++)
         s->begin[i] = 0;
@@ -81,7 +83,7 @@ static void place(struct shuffler *s)
     s->begin[s->count] = s->motifs;
 }
 
-static enum status count_errors(struct shuffler *s, struct motif_report *report, struct error *err)
+static enum status count_errors(struct shuffling *s, struct motif_report *report, struct error *err)
 {
     enum status status = STATUS_OK;
     motif_errors_clear(&s->errors);
@@ -93,7 +95,7 @@ static enum status count_errors(struct shuffler *s, struct motif_report *report,
     return status ? status : motif_errors_report(&s->errors, MOTIF_BOXES, report, err);
 }
 
-static enum status prepare(struct shuffler *s, int symbols, struct error *err)
+static enum status prepare(struct shuffling *s, int symbols, struct error *err)
 {
     int64_t n = (int64_t)s->count * s->length;
     for (int i = 0; i < s->count; i++)
@@ -117,46 +119,82 @@ static enum status prepare(struct shuffler *s, int symbols, struct error *err)
     return status ? status : gather(s, err);
 }
 
-static void close_shuffler(struct shuffler *s)
+void shuffling_destroy(struct shuffling *s)
 {
+    if (s == NULL)
+        return;
     free(s->all);
     free(s->placed);
     free(s->place);
     free(s->positions);
     free(s->begin);
+    free(s->values);
     motif_errors_close(&s->errors);
+    free(s);
+}
+
+enum status shuffling_create(const struct shuffled_sequence *sequences, int count, int first, int length, int symbols,
+                             int folded, int channels, int shuffles, struct shuffling **out, struct error *err)
+{
+    struct shuffling *s = shuffles > 0 ? calloc(1, sizeof *s) : NULL;
+    *out = NULL;
+    if (s == NULL)
+        return error_set(err, shuffles > 0 ? STATUS_NO_MEMORY : STATUS_INVALID, NULL, "%d shuffles", shuffles);
+    s->sequences = sequences;
+    s->count = count;
+    s->first = first;
+    s->length = length;
+    s->channels = channels;
+    s->folded = folded;
+    s->shuffles = shuffles;
+    s->values = malloc(4 * (size_t)shuffles * sizeof *s->values);
+    enum status status = s->values != NULL
+                             ? prepare(s, symbols, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d shuffles", shuffles);
+    if (status) {
+        shuffling_destroy(s);
+        return status;
+    }
+    *out = s;
+    return STATUS_OK;
+}
+
+enum status shuffling_next(struct shuffling *s, bool *done, struct error *err)
+{
+    struct motif_report report = {0};
+    draw(s, s->done);
+    place(s);
+    enum status status = count_errors(s, &report, err);
+    double *at = s->values + s->done++;
+    at[0] = report.fpe;
+    at[s->shuffles] = report.fne;
+    at[2 * s->shuffles] = report.ce_assignment;
+    at[3 * s->shuffles] = report.ce_majority;
+    *done = s->done == s->shuffles;
+    return status;
+}
+
+enum status shuffling_finish(const struct shuffling *s, struct shuffled_errors *out, struct error *err)
+{
+    struct bootstrap *into[4] = {&out->fpe, &out->fne, &out->ce, &out->ce_majority};
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < 4; i++)
+        status = bootstrap_mean(s->values + i * s->shuffles, s->shuffles, into[i], err);
+    return status;
 }
 
 enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
                                   int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
                                   struct error *err)
 {
-    struct shuffler s = {.sequences = sequences,
-                         .count = count,
-                         .first = first,
-                         .length = length,
-                         .channels = channels,
-                         .folded = folded};
-    double *values = shuffles > 0 ? malloc(4 * (size_t)shuffles * sizeof *values) : NULL;
-    enum status status = STATUS_OK;
-    if (values == NULL)
-        status = error_set(err, shuffles > 0 ? STATUS_NO_MEMORY : STATUS_INVALID, NULL, "%d shuffles", shuffles);
+    struct shuffling *s;
+    bool done = false;
+    enum status status =
+        shuffling_create(sequences, count, first, length, symbols, folded, channels, shuffles, &s, err);
+    while (!status && !done)
+        status = shuffling_next(s, &done, err);
     if (!status)
-        status = prepare(&s, symbols, err);
-    for (int i = 0; !status && i < shuffles; i++) {
-        struct motif_report report = {0};
-        draw(&s, i);
-        place(&s);
-        status = count_errors(&s, &report, err);
-        values[i] = report.fpe;
-        values[shuffles + i] = report.fne;
-        values[2 * shuffles + i] = report.ce_assignment;
-        values[3 * shuffles + i] = report.ce_majority;
-    }
-    struct bootstrap *into[4] = {&out->fpe, &out->fne, &out->ce, &out->ce_majority};
-    for (int i = 0; !status && i < 4; i++)
-        status = bootstrap_mean(values + i * shuffles, shuffles, into[i], err);
-    close_shuffler(&s);
-    free(values);
+        status = shuffling_finish(s, out, err);
+    shuffling_destroy(s);
     return status;
 }

@@ -6,6 +6,8 @@
 #ifndef MOTIF_CORE_METRICS_SHUFFLED_H
 #define MOTIF_CORE_METRICS_SHUFFLED_H
 
+#include <stdbool.h>
+
 #include "core/metrics/bootstrap.h"
 #include "core/metrics/motif_errors.h"
 
@@ -25,5 +27,14 @@ struct shuffled_errors {
 enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
                                   int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
                                   struct error *err);
+
+/* The same in pieces of one shuffle each, with the same result. The sequences must outlive the shuffling.
+ * shuffling_next() sets *done after the last shuffle; shuffling_finish() then computes the means. One caller. */
+struct shuffling;
+enum status shuffling_create(const struct shuffled_sequence *sequences, int count, int first, int length, int symbols,
+                             int folded, int channels, int shuffles, struct shuffling **out, struct error *err);
+enum status shuffling_next(struct shuffling *shuffling, bool *done, struct error *err);
+enum status shuffling_finish(const struct shuffling *shuffling, struct shuffled_errors *out, struct error *err);
+void shuffling_destroy(struct shuffling *shuffling); /* NULL is fine */
 
 #endif

@@ -227,6 +227,10 @@ enum status environments_plots(struct method_run *run, struct error *err)
 {
     if (!run->sweep.env.artifact)
         return STATUS_OK;
-    enum status status = run->edges.shape == EDGES_TREE && run->edges.count > 0 ? tree_picture(run, err) : STATUS_OK;
-    return !status && !run->sweep.alone ? curve_chart(run, err) : status;
+    if (run->edges.shape == EDGES_TREE && run->edges.count > 0) {
+        struct error cause = {0};
+        enum status status = tree_picture(run, &cause);
+        publish_attempted(&run->sweep.findings, &run->sweep.env, "tree", status, &cause);
+    }
+    return run->sweep.alone ? STATUS_OK : curve_chart(run, err);
 }

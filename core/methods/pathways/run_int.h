@@ -2,6 +2,7 @@
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
 
+#include "core/methods/shared/publish.h"
 #include "core/methods/pathways/config.h"
 #include "core/methods/pathways/run.h"
 #include "core/methods/pathways/trial.h"
@@ -46,6 +47,7 @@ struct method_run {
     int64_t batches, trials, drawn;    /* drawn: including the pilot's */
     int64_t draw_seed;                 /* seed of everything but filters */
     struct curve_point pilot;
+    struct artifact_findings findings;
 };
 
 /* Codes of a point of the current case. */

@@ -105,8 +105,13 @@ void case_sweep_metric(struct method_run *run, const char *name, double value)
 
 static enum status finish(struct method_run *run, struct error *err)
 {
-    case_sweep_of(run)->phase = CASE_SWEEP_DONE;
-    return case_sweep_of(run)->table->finish(run, err);
+    struct case_sweep *w = case_sweep_of(run);
+    struct error cause = {0};
+    (void)err;
+    w->phase = CASE_SWEEP_DONE;
+    enum status status = w->table->finish(run, &cause);
+    publish_attempted(&w->findings, &w->env, "charts", status, &cause);
+    return STATUS_OK;
 }
 
 static enum status evaluate(struct method_run *run, struct error *err)

@@ -12,6 +12,7 @@
 #define MOTIF_CORE_METHODS_SHARED_CASE_SWEEP_H
 
 #include "core/base/hash.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/shared/work_distribution.h"
 #include "core/methods/method.h"
 
@@ -51,9 +52,10 @@ struct case_sweep_table {
     enum status (*update)(struct method_run *run, struct error *err); /* one update */
     /* Computes the case's row of figures, or a piece of the work for it, and then sets *done (true before) to false. */
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
-    enum status (*finish)(struct method_run *run, struct error *err); /* writes artifacts after the last case */
-    void (*begin_evaluation)(struct method_run *run);                 /* NULL: nothing to do */
-    double (*part)(const struct method_run *run);                     /* share of the open case that is done */
+    /* Makes artifacts after the last case. A failure becomes a finding of the result. */
+    enum status (*finish)(struct method_run *run, struct error *err);
+    void (*begin_evaluation)(struct method_run *run); /* NULL: nothing to do */
+    double (*part)(const struct method_run *run);     /* share of the open case that is done */
     /* Share of a case in all the work, in any unit. NULL: all cases take the same. */
     double (*weight)(const struct method_run *run, int at);
 
@@ -74,6 +76,7 @@ struct case_sweep {
     void *cases, *outcomes;                /* [count] structs of the method; an outcome is a row of `columns` doubles */
     int count, columns;
     int opened; /* the open case; -1: none */
+    struct artifact_findings findings;
     /* Saved. */
     int64_t phase, at;
     int64_t seen, work;                                 /* progress of the current case: samples and updates */

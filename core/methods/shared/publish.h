@@ -1,4 +1,4 @@
-/* Artifacts that several methods make in the same way. */
+/* Artifacts that several methods make in the same way, and the findings about those that could not be made. */
 #ifndef MOTIF_CORE_METHODS_SHARED_PUBLISH_H
 #define MOTIF_CORE_METHODS_SHARED_PUBLISH_H
 
@@ -13,5 +13,23 @@ enum status publish_chart(const struct method_env *env, const char *name, const 
 /* Publishes a picture as the artifact NAME.png. env->artifact must be set. STATUS_NO_MEMORY. */
 enum status publish_picture(const struct method_env *env, const char *name, const struct picture *picture,
                             struct error *err);
+
+enum { ARTIFACT_FINDINGS = 8 };
+
+/* Artifacts of a run that could not be made. A run has one, zero at first; its checkpoints do not contain it. */
+struct artifact_findings {
+    int count;
+    struct artifact_finding {
+        char name[32], reason[256];
+    } list[ARTIFACT_FINDINGS];
+};
+
+/* Processes the status of an attempt to make artifacts. A failure costs the run only these artifacts: it is logged as
+ * a warning and becomes a finding. name: of the artifact, or of the group that was attempted. err: of the attempt. */
+void publish_attempted(struct artifact_findings *findings, const struct method_env *env, const char *name,
+                       enum status status, const struct error *err);
+
+/* Writes the findings as the member "findings" of a result; nothing if every artifact was made. */
+void publish_findings(const struct artifact_findings *findings, const struct sink *out);
 
 #endif

@@ -162,7 +162,9 @@ static bool sound_evaluation(const struct method_run *run)
     for (int64_t i = 0; i < e->rows; i++)
         if (!sound_row(&e->row[i]))
             return false;
-    return e->position >= 0 && e->position < evaluation_part_samples(run, e->part);
+    int64_t samples = evaluation_part_samples(run, e->part);
+    /* The errors of chance shuffle after their last sample. */
+    return e->position >= 0 && (e->position < samples || (e->part == PART_CHANCE && e->position == samples));
 }
 
 static bool sound_counts(const double *counts, int64_t count)

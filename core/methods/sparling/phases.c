@@ -131,9 +131,10 @@ static enum status settle(struct method_run *run, struct error *err)
 
 enum status run_finish(struct method_run *run, struct error *err)
 {
+    (void)err;
     run->phase = PHASE_DONE;
-    enum status status = run_artifacts(run, err);
-    return status ? status : study_artifacts(run, err);
+    run_artifacts(run);
+    return STATUS_OK;
 }
 
 /* Called at the end of an evaluation. */

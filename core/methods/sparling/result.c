@@ -200,5 +200,6 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);
     write_confusion(&run->domain, &e->errors, out);
+    publish_findings(&run->findings, out);
     return study_result(run, out, err);
 }

@@ -14,6 +14,7 @@
 #include "core/methods/sparling/training/annealer.h"
 #include "core/methods/sparling/training/batch.h"
 #include "core/methods/sparling/model/decode.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/sparling/model/network.h"
 #include "core/methods/sparling/evaluation/study.h"
 #include "core/metrics/binning.h"
@@ -151,6 +152,7 @@ struct method_run {
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;
+    struct artifact_findings findings; /* not saved */
 
     /* Not saved: speed only. */
     double busy_seconds;
@@ -233,11 +235,12 @@ double evaluation_accuracy(const struct method_run *run);
 /* Forgets the class probabilities added so far. */
 void evaluation_clear_classes(struct method_run *run);
 
-/* chance.c: motif errors of chance. chance_add() collects a batch of examples, chance_finish()
- * shuffles them and stores the errors, chance_drop() frees what was collected. STATUS_NO_MEMORY. */
+/* chance.c: motif errors of chance. chance_add() collects a batch of examples. Each chance_shuffle() shuffles them once
+ * or does another piece of the work, and sets *done when the errors are stored. chance_drop() frees what was collected.
+ * STATUS_NO_MEMORY. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                        struct error *err);
-enum status chance_finish(struct method_run *run, struct error *err);
+enum status chance_shuffle(struct method_run *run, bool *done, struct error *err);
 void chance_drop(struct evaluation *evaluation);
 
 /* theorem.c: writes the constants of the Motif Identifiability Theorem for the domain and the windows of g. */
@@ -258,8 +261,8 @@ enum status perturb_move(struct method_run *run, const int *symbol_of, int from,
 void analysis_finish(struct method_run *run);
 void analysis_clear(struct method_run *run);
 
-/* artifacts.c: publishes pictures and tables of a finished evaluation. */
-enum status run_artifacts(struct method_run *run, struct error *err);
+/* artifacts.c: publishes pictures and tables of a finished evaluation. What cannot be made becomes a finding. */
+void run_artifacts(struct method_run *run);
 enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
 enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */
 enum status run_plot_binning(struct method_run *run, struct error *err);

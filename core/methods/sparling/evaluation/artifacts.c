@@ -41,16 +41,21 @@ static enum status examples(struct method_run *run, struct error *err)
     return status;
 }
 
-enum status run_artifacts(struct method_run *run, struct error *err)
+void run_artifacts(struct method_run *run)
 {
+    static const struct {
+        const char *name;
+        enum status (*make)(struct method_run *run, struct error *err);
+    } artifacts[] = {{"motifs", examples},
+                     {"confusion", run_confusion},
+                     {"error-by-density", run_plot_densities},
+                     {"binning", run_plot_binning},
+                     {"study", study_artifacts}};
     if (!run->env.artifact || run->direct)
-        return STATUS_OK;
-    enum status status = examples(run, err);
-    if (!status)
-        status = run_confusion(run, err);
-    if (!status)
-        status = run_plot_densities(run, err);
-    if (!status)
-        status = run_plot_binning(run, err);
-    return status;
+        return;
+    for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {
+        struct error cause = {0};
+        enum status status = artifacts[i].make(run, &cause);
+        publish_attempted(&run->findings, &run->env, artifacts[i].name, status, &cause);
+    }
 }

@@ -10,6 +10,9 @@
 struct chance_samples {
     int count, room;
     struct shuffled_sequence *sequence; /* owns its motifs and boxes */
+    struct shuffling *shuffling;        /* in progress; NULL: none */
+    int shuffled;                       /* of `errors` that are ready */
+    struct shuffled_errors errors[2];   /* of all symbols, without the trivial ones */
 };
 
 void chance_drop(struct evaluation *e)
@@ -19,8 +22,10 @@ void chance_drop(struct evaluation *e)
         free((void *)c->sequence[i].motifs);
         free((void *)c->sequence[i].boxes);
     }
-    if (c)
+    if (c) {
+        shuffling_destroy(c->shuffling);
         free(c->sequence);
+    }
     free(c);
     e->collected = NULL;
 }
@@ -123,32 +128,45 @@ static enum status count_errors(const struct method_run *run, int folded, bool p
     return status;
 }
 
-enum status chance_finish(struct method_run *run, struct error *err)
+/* Counts the errors that need no shuffles, and stores everything. */
+static enum status finish(struct method_run *run, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    const struct chance_samples *c = run->evaluation.collected;
+    struct motif_report own, perfect;
+    enum status status = count_errors(run, shape->symbols - shape->trivial, false, &own, err);
+    if (!status)
+        status = count_errors(run, shape->symbols, true, &perfect, err);
+    if (!status)
+        run->evaluation.chance = (struct chance){.all = row_of(&c->errors[0]),
+                                                 .without = row_of(&c->errors[1]),
+                                                 .fpe = own.fpe,
+                                                 .fne = own.fne,
+                                                 .ce = own.ce_assignment,
+                                                 .perfect = {perfect.fpe, perfect.fne, perfect.ce_assignment},
+                                                 .samples = c->count};
+    chance_drop(&run->evaluation);
+    return status;
+}
+
+enum status chance_shuffle(struct method_run *run, bool *done, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
     struct chance_samples *c = run->evaluation.collected;
-    struct chance *chance = &run->evaluation.chance;
-    int inner = shape->cols - 2 * shape->margin, symbols = shape->symbols, folded = symbols - shape->trivial;
-    int channels = (int)run->config.channels_motif, shuffles = (int)run->config.chance_shuffles;
-    struct shuffled_errors all, without;
-    struct motif_report own, perfect;
-    enum status status = shuffled_motif_errors(c->sequence, c->count, shape->margin, inner, symbols, symbols, channels,
-                                               shuffles, &all, err);
-    if (!status)
-        status = shuffled_motif_errors(c->sequence, c->count, shape->margin, inner, symbols, folded, channels, shuffles,
-                                       &without, err);
-    if (!status)
-        status = count_errors(run, folded, false, &own, err);
-    if (!status)
-        status = count_errors(run, symbols, true, &perfect, err);
-    if (!status)
-        *chance = (struct chance){.all = row_of(&all),
-                                  .without = row_of(&without),
-                                  .fpe = own.fpe,
-                                  .fne = own.fne,
-                                  .ce = own.ce_assignment,
-                                  .perfect = {perfect.fpe, perfect.fne, perfect.ce_assignment},
-                                  .samples = c->count};
-    chance_drop(&run->evaluation);
+    int folded = c->shuffled == 0 ? shape->symbols : shape->symbols - shape->trivial;
+    bool last = false;
+    *done = c->shuffled == 2;
+    if (*done)
+        return finish(run, err);
+    if (!c->shuffling)
+        return shuffling_create(c->sequence, c->count, shape->margin, shape->cols - 2 * shape->margin, shape->symbols,
+                                folded, (int)run->config.channels_motif, (int)run->config.chance_shuffles,
+                                &c->shuffling, err);
+    enum status status = shuffling_next(c->shuffling, &last, err);
+    if (status || !last)
+        return status;
+    status = shuffling_finish(c->shuffling, &c->errors[c->shuffled++], err);
+    shuffling_destroy(c->shuffling);
+    c->shuffling = NULL;
     return status;
 }

@@ -353,9 +353,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
         status = finish_motifs(run, err);
     else if (e->part == PART_TEST)
         status = finish_test(run);
-    else if (e->part == PART_CHANCE)
-        status = chance_finish(run, err);
-    else
+    else if (e->part != PART_CHANCE)
         analysis_finish(run);
     if (status)
         return status;
@@ -398,6 +396,11 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     enum status status = pick_network(run, &network, err);
     if (status)
         return status;
+    if (e->part == PART_CHANCE && e->position == evaluation_part_samples(run, e->part)) {
+        bool shuffled;
+        status = chance_shuffle(run, &shuffled, err);
+        return !status && shuffled ? finish_part(run, done, err) : status;
+    }
     struct batch_request now = request_at(run, e->position);
     int64_t after = e->position + now.count;
     bool last = after >= evaluation_part_samples(run, e->part);
@@ -416,7 +419,7 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     if (status)
         return status;
     e->position = after;
-    return last ? finish_part(run, done, err) : STATUS_OK;
+    return last && e->part != PART_CHANCE ? finish_part(run, done, err) : STATUS_OK;
 }
 
 /* Samples of the row in progress before a part. */
