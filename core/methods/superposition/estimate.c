@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/methods/superposition/batch.h"
+#include "core/methods/superposition/statistics.h"
 
 /* Counts operations in units of a large dense product, because a prediction divides by the speed of such a product. A
  * sparse product reaches about a sixth of this speed. Drawing, comparing and finding non-zeros cost about a hundred
@@ -34,6 +35,13 @@ static double case_samples(const struct superposition_config *config, const stru
                                      : test;
 }
 
+/* Operations of a case that do not depend on its samples: drawing the samples of the statistics' test for normality. */
+static double case_statistics(const struct superposition_case *c)
+{
+    enum { DRAWN_FEATURE = 1200 };
+    return (double)DRAWN_FEATURE * statistics_samples(c->n_s) * c->n_s;
+}
+
 static int64_t case_bytes(const struct superposition_config *config, const struct superposition_case *c)
 {
     int64_t n = c->n_s, threads = config->threads > 0 ? config->threads : 2;
@@ -60,7 +68,7 @@ enum status superposition_estimate(const void *config, struct method_estimate *o
         int64_t own =
             cases[i].model == MODEL_TRAINED ? ((int64_t)cases[i].n_d * (c->tied ? 1 : 2) + 1) * cases[i].n_s : 2;
         samples += case_samples(c, &cases[i]);
-        flops += case_samples(c, &cases[i]) * superposition_flops(c, &cases[i]);
+        flops += case_samples(c, &cases[i]) * superposition_flops(c, &cases[i]) + case_statistics(&cases[i]);
         most = bytes > most ? bytes : most;
         parameters = own > parameters ? own : parameters;
     }

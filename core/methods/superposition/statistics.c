@@ -174,29 +174,52 @@ static double distance_from_normal(double *nu, int count)
     return most;
 }
 
-/* Tests the interference at feature 0, whose row of W is `w`, for normality. Very wide models take fewer samples,
- * because a step must end soon. */
-static enum status test_normality(const float *w, int n, double p, uint64_t seed, struct statistics *s,
-                                  struct error *err)
+struct normality {
+    const float *w;
+    int n;
+    double p;
+    uint64_t seed;
+    double *nu; /* [samples] */
+    float *x;   /* [threads][n] */
+};
+
+static void interference_task(void *context, int chunk, int worker)
+{
+    const struct normality *t = context;
+    float *x = t->x + (size_t)worker * (size_t)t->n;
+    sample_draw(t->seed, STREAM_QUERY, chunk, t->p, t->n, x);
+    for (int j = 1; j < t->n; j++)
+        t->nu[chunk] += (double)t->w[j] * (double)x[j];
+}
+
+int statistics_samples(int n)
 {
     int count = n > NORMALITY_WORK / NORMALITY_SAMPLES ? NORMALITY_WORK / n : NORMALITY_SAMPLES;
-    double *nu = calloc(NORMALITY_SAMPLES, sizeof *nu);
-    float *x = malloc((size_t)n * sizeof *x);
+    return count > 50 ? count : 50;
+}
+
+/* Tests the interference at feature 0, whose row of W is `w`, for normality. Very wide models take fewer samples,
+ * because a step must end soon. Each sample is a chunk of its own, so the result does not depend on the threads. */
+static enum status test_normality(const float *w, int n, struct thread_pool *pool, double p, uint64_t seed,
+                                  struct statistics *s, struct error *err)
+{
+    int count = statistics_samples(n);
+    struct normality t = {w,
+                          n,
+                          p,
+                          seed,
+                          calloc(NORMALITY_SAMPLES, sizeof *t.nu),
+                          malloc((size_t)thread_pool_threads(pool) * (size_t)n * sizeof *t.x)};
     enum status status = STATUS_OK;
-    if (!nu || !x)
+    if (!t.nu || !t.x)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for samples of the interference");
-    count = count > 50 ? count : 50;
-    for (int k = 0; !status && k < count; k++) {
-        sample_draw(seed, STREAM_QUERY, k, p, n, x);
-        for (int j = 1; j < n; j++)
-            nu[k] += (double)w[j] * (double)x[j];
-    }
     if (!status) {
-        s->kolmogorov = distance_from_normal(nu, count);
+        thread_pool_run(pool, interference_task, &t, count);
+        s->kolmogorov = distance_from_normal(t.nu, count);
         s->kolmogorov_p = theory_kolmogorov(s->kolmogorov, count);
     }
-    free(nu);
-    free(x);
+    free(t.nu);
+    free(t.x);
     return status;
 }
 
@@ -304,7 +327,7 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
         summarise(w.rows, bias, kept, n, d, p, scratch, out);
         symmetry(&w, out);
         make_rows(&w, 0, 1, w.blocks);
-        status = test_normality(w.blocks, n, p, seed, out, err);
+        status = test_normality(w.blocks, n, pool, p, seed, out, err);
     }
     free(w.rows);
     free(w.blocks);
@@ -348,7 +371,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
         out->saturation = bound > 0 ? out->noise / bound : NAN;
         out->symmetric = sqrt((double)n * (rows[0].squares + rows[0].diagonal * rows[0].diagonal));
         out->antisymmetric = 0;
-        status = test_normality(w, n, p, seed, out, err);
+        status = test_normality(w, n, pool, p, seed, out, err);
     }
     free(w);
     return status;
