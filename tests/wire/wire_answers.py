@@ -221,7 +221,7 @@ def command_lines():
                                  ("metrics x --since -1", 2, "", "--since"), ("plot x --height 5", 2, "", "--height"), ("motifs x --count 0", 2, "", "--count"),
                                  ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 80, 2, "", "a job is an id"),
                                  ("submit --config /no/such", 2, "", "/no/such"), ("submit --set a", 2, "", ""), ("submit --threads many", 2, "", "--threads"),
-                                 ("import /no/such", 2, "", "/no/such"), ("datasets put name file", 2, "", "--format"), ("datasets put name file.npz", 2, "", "cannot be read"),
+                                 ("import /no/such", 2, "", "/no/such"), ("datasets put name /dev/null", 2, "", "--format"), ("datasets put name file.npz", 2, "", "cannot be read"),
                                  ("datasets put name /tmp --format csv", 2, "", "cannot be read"), 
                                  ("intervene x --seed 1e9 1=delete", 2, "", "--seed"), ("verify /no/such/bundle", 2, "", "")):
         ran = Ran(MOTIFCTL, line.split(), "http://127.0.0.1:1", "/")

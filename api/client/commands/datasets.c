@@ -24,11 +24,13 @@ static int find_format(struct ctl *ctl, const char *file, char format[32])
     const cJSON *row;
     cJSON *json = NULL;
     struct http_answer answer;
-    int code = ctl_call(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, &answer, &json);
     format[0] = '\0';
+    if (!dot)
+        return CTL_SUCCESS;
+    int code = ctl_call(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, &answer, &json);
     cJSON_ArrayForEach (row, json_member(json, "endings")) {
         const char *ending = json_string(row, "ending"), *name = json_string(row, "format");
-        if (dot && ending && name && strcmp(dot + 1, ending) == 0)
+        if (ending && name && strcmp(dot + 1, ending) == 0)
             snprintf(format, 32, "%s", name);
     }
     cJSON_Delete(json);

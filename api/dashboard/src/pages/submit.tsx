@@ -54,7 +54,7 @@ function Folded({ title, fields, changed, wrong, search, input }: { title: strin
   );
 }
 
-const LEVELS = [["advanced", "Advanced (tuning)"], ["research", "Research (to repeat experiments of papers)"]];
+const LEVELS = [["advanced", "Advanced (tuning)"], ["research", "Research (experiments of papers)"]];
 
 const faultOf = (faults: FieldFault[], pointer: string) => faults.find((f) => f.pointer === pointer)?.detail;
 
