@@ -1,8 +1,9 @@
 /* Mel spectrograms in decibels, as the authors' code of SPARLING's audio domain computes them (section 5.1).
  *
- * Frames of `window` samples are centred on multiples of `hop`, with reflected ends; periodic Hann window; power
- * spectrum; `mels` triangular filters, evenly spaced on the HTK mel scale from 0 Hz to half the rate, without area
- * normalisation; 10 log10, limited to 80 dB below the clip's largest value. The filters place bin k at rate/2 * k /
+ * A frame has `window` samples, weighted by a periodic Hann window, and is centred on a multiple of `hop`. The
+ * recording is continued by reflection at its ends. The power spectrum of a frame passes `mels` triangular filters,
+ * which are evenly spaced on the HTK mel scale from 0 Hz to half the rate and not normalised by area. The result is 10
+ * log10 of each filter's output, at least the clip's largest value minus 80 dB. The filters place bin k at rate/2 * k /
  * (bins - 1) instead of its true frequency rate * k / window, because the published data were made so. */
 #ifndef MOTIF_CORE_DATA_AUDIO_AUDIO_SPECTRUM_H
 #define MOTIF_CORE_DATA_AUDIO_AUDIO_SPECTRUM_H
