@@ -83,7 +83,7 @@ static enum status get_job(struct fixture *f)
 /* The key was used before, so the call returns the existing job. */
 static enum status submit_again(struct fixture *f)
 {
-    struct storage_submit in = {.kind = "sparling", .config = "{}", .key = "first"};
+    struct storage_submit in = {.kind = "sparling", .config = "{}", .owner = "anna", .key = "first"};
     char id[STORAGE_ID];
     enum storage_submit_outcome outcome = STORAGE_CREATED;
     enum status status = storage_job_submit(f->storage, &in, id, &outcome, &f->err);
@@ -416,6 +416,8 @@ static enum status import_job(struct fixture *f)
     const struct storage_import_checkpoint checkpoint = {
         .what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1}, .seq = 3, .bytes = large, .count = 5000};
     struct storage_import in = {.kind = "sparling",
+                                .owner = "anna",
+                                .owner_bytes = INT64_MAX,
                                 .preset = "",
                                 .name = "from elsewhere",
                                 .config = "{}",
