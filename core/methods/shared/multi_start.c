@@ -86,7 +86,7 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
     return STATUS_OK;
 }
 
-/* Replaces all fits by a copy of the best one that uses the pool. */
+/* Keeps only the best fit, as a copy that computes on the thread pool. */
 static enum status keep(struct method_run *run, struct multi_start *multi_start, int best, struct error *err)
 {
     void *kept = NULL;
