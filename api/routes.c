@@ -24,6 +24,8 @@ static const char *const import_types[] = {"application/octet-stream", NULL};
 static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
+static const char *const list_fields[] = {"config", NULL};
+
 static const struct api_parameter submit_query[] = {
     {PARAMETER_FLAG, "dry_run", 0, 0, NULL, "1: validate and estimate only; nothing is stored"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
@@ -31,6 +33,8 @@ static const struct api_parameter submit_query[] = {
 static const struct api_parameter list_query[] = {
     {PARAMETER_CHOICE, "state", 0, 0, states, "only jobs in this state"},
     {PARAMETER_TEXT, "kind", 0, 40, NULL, "only jobs of this kind"},
+    {PARAMETER_CHOICE, "fields", 0, 0, list_fields,
+     "config: with the configuration of each job, which the list otherwise leaves out"},
     {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "jobs on a page (50)"},
     {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},

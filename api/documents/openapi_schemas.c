@@ -64,7 +64,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"Job",
      "id text, kind text, preset text?, name text?, owner text?, task Task, state State, requested_state "
      "RequestedState?, priority integer, "
-     "threads integer, executor text?, ranks integer, config object, from From?, evaluation object?, progress "
+     "threads integer, executor text?, ranks integer, *config object, from From?, evaluation object?, progress "
      "Progress, result object?, "
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
      NULL, false},

@@ -138,7 +138,7 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     free(config);
 }
 
-void job_document(struct exchange *x, const char *key, const struct storage_job *job)
+static void write_document(struct exchange *x, const char *key, const struct storage_job *job, bool config)
 {
     static const char *const requested[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
     const struct sink *out = x->out;
@@ -155,7 +155,8 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_integer(out, "threads", job->threads);
     sink_text(out, "executor", job->executor[0] != '\0' ? job->executor : NULL);
     sink_integer(out, "ranks", job->ranks);
-    config_document(x, job);
+    if (config)
+        config_document(x, job);
     source(out, "from", job);
     stored_json(&x->json, "evaluation", job->params);
     progress_document(&x->json, job->progress);
@@ -166,6 +167,16 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_time(out, "finished_at", job->finished_at);
     links(x, job);
     sink_end_object(out);
+}
+
+void job_document(struct exchange *x, const char *key, const struct storage_job *job)
+{
+    write_document(x, key, job, true);
+}
+
+void job_list_item(struct exchange *x, const struct storage_job *job, bool config)
+{
+    write_document(x, NULL, job, config);
 }
 
 /* Both numbers identify the representation. If-Match compares only VERSION, because progress of the job is no reason to

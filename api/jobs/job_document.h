@@ -14,6 +14,9 @@ bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, stru
 
 /* Writes the job document under `key` (NULL: as the root or an item of a list). */
 void job_document(struct exchange *x, const char *key, const struct storage_job *job);
+/* Writes a job of a list as a value, without its configuration unless `config`: reading the stored configuration costs
+ * more than the rest of the document. */
+void job_list_item(struct exchange *x, const struct storage_job *job, bool config);
 /* Loads the job and responds with its document and its ETag. */
 void respond_job(struct exchange *x, int status, const char *id);
 /* The entity tag of a job: "VERSION.PROGRESS". */

@@ -282,7 +282,7 @@ void jobs_list(struct exchange *x)
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "jobs");
     for (size_t i = 0; i < count; i++) {
-        job_document(x, NULL, &jobs[i]);
+        job_list_item(x, &jobs[i], exchange_query(x, "fields") != NULL);
     }
     sink_end_list(x->out);
     if (more && count > 0) {

@@ -48,7 +48,7 @@ function useJobs(query: string) {
 
   const load = (cursor?: string) => {
     const turn = ++latestLoad.current;
-    return get<List>(`/v1/jobs?limit=50${query}${cursor ? `&cursor=${cursor}` : ""}`).then(
+    return get<List>(`/v1/jobs?limit=50&fields=config${query}${cursor ? `&cursor=${cursor}` : ""}`).then(
       (page) => {
         if (turn !== latestLoad.current) return;
         setFault(null);
