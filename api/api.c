@@ -35,35 +35,26 @@ enum status api_create(const struct api_options *options, struct api **out, stru
 {
     *out = NULL;
     struct api *api = calloc(1, sizeof *api);
-    if (api == NULL) {
+    if (api == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
-    }
     api->options = *options;
     api->reservations = (struct reservations){.lock = PTHREAD_MUTEX_INITIALIZER};
-    if (api->options.model_cache_bytes == 0) {
+    if (api->options.model_cache_bytes == 0)
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
-    }
-    if (api->options.executors == NULL) {
+    if (api->options.executors == NULL)
         api->options.executors = executors_default;
-    }
-    if (api->options.threads_max == 0) {
+    if (api->options.threads_max == 0)
         api->options.threads_max = 256;
-    }
-    if (api->options.queries_at_once == 0) {
+    if (api->options.queries_at_once == 0)
         api->options.queries_at_once = 4;
-    }
-    if (api->options.imports_at_once == 0) {
+    if (api->options.imports_at_once == 0)
         api->options.imports_at_once = 2;
-    }
-    if (api->options.upload_bytes == 0) {
+    if (api->options.upload_bytes == 0)
         api->options.upload_bytes = (int64_t)1 << 30;
-    }
-    if (api->options.datasets_bytes == 0) {
+    if (api->options.datasets_bytes == 0)
         api->options.datasets_bytes = (int64_t)16 << 30;
-    }
-    if (api->options.uploads_at_once == 0) {
+    if (api->options.uploads_at_once == 0)
         api->options.uploads_at_once = 2;
-    }
     dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
     const struct route_table fixed = {api_routes, api_route_count};
@@ -78,15 +69,12 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
                                     api->options.model_cache_bytes, &api->models, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = query_gate_create(api->options.queries_at_once, api->options.queries_waiting, &api->gate, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = trainers_create(&api->trainers, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = openapi_build(api, &api->openapi, err);
-    }
     if (status != STATUS_OK) {
         api_destroy(api);
         return status;
@@ -97,9 +85,8 @@ enum status api_create(const struct api_options *options, struct api **out, stru
 
 void api_destroy(struct api *api)
 {
-    if (api == NULL) {
+    if (api == NULL)
         return;
-    }
     trainers_destroy(api->trainers);
     query_gate_destroy(api->gate);
     model_cache_destroy(api->models);
@@ -132,9 +119,8 @@ static void begin(struct exchange *x, struct api *api, const struct api_request 
     if (response->id[0] == '\0') {
         unsigned char random[12];
         randombytes_buf(random, sizeof random);
-        for (size_t i = 0; i < sizeof random; i++) {
+        for (size_t i = 0; i < sizeof random; i++)
             (void)snprintf(response->id + 2 * i, 3, "%02x", random[i]);
-        }
     }
     arena_init(&x->arena, REQUEST_ARENA_BYTES, REQUEST_ARENA_LIMIT);
     json_sink_init(&x->json, &response->body);
@@ -149,9 +135,8 @@ static void tag_body(struct exchange *x)
 {
     struct api_response *response = x->response;
     if (response->status != 200 || response->read != NULL || strcmp(x->match.route->method, "GET") != 0 ||
-        api_response_header(response, "ETag") != NULL || api_response_header(response, "Cache-Control") != NULL) {
+        api_response_header(response, "ETag") != NULL || api_response_header(response, "Cache-Control") != NULL)
         return;
-    }
     unsigned char digest[HASH_BYTES];
     char hex[HASH_TEXT], etag[40];
     hash_bytes(response->body.data != NULL ? response->body.data : "", response->body.size, digest);
@@ -163,16 +148,14 @@ static void tag_body(struct exchange *x)
 static void finish(struct exchange *x, const struct timespec *start)
 {
     struct api_response *response = x->response;
-    if (x->match.route != NULL) {
+    if (x->match.route != NULL)
         tag_body(x);
-    }
     response_header(response, "X-Request-Id", "%s", response->id);
     response_header(response, "X-Content-Type-Options", "nosniff");
     response_header(response, "Referrer-Policy", "no-referrer");
     response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    if (api_response_header(response, "Content-Security-Policy") == NULL) {
+    if (api_response_header(response, "Content-Security-Policy") == NULL)
         response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-    }
     if (api_response_header(response, "Cache-Control") == NULL) {
         response_header(response, "Cache-Control", "%s",
                         api_response_header(response, "ETag") != NULL ? "no-cache" : "no-store");
@@ -188,15 +171,12 @@ static bool admit_scope(struct exchange *x)
     static const char *const names[] = {"", "read", "submit", "admin"};
     const struct api_route *route = x->match.route;
     enum api_scope scope = x->request->scope;
-    if (route->scope == API_SCOPE_TRAINER) {
+    if (route->scope == API_SCOPE_TRAINER)
         return trainer_admit(x);
-    }
-    if (route->scope != API_SCOPE_NONE && trainer_token(exchange_header(x, "Authorization"))) {
+    if (route->scope != API_SCOPE_NONE && trainer_token(exchange_header(x, "Authorization")))
         scope = API_SCOPE_NONE; /* a trainer's token opens no other routes, even when the daemon needs no tokens */
-    }
-    if (scope >= route->scope) {
+    if (scope >= route->scope)
         return true;
-    }
     if (scope == API_SCOPE_NONE) {
         bool shown = exchange_header(x, "Authorization") != NULL;
         respond_problem(x, PROBLEM_UNAUTHORISED, "%s",
@@ -231,9 +211,8 @@ static bool admit_body(struct exchange *x)
         return false;
     }
     bool has_body = bytes > 0 || exchange_header(x, "Transfer-Encoding") != NULL;
-    if (!has_body || route->body_limit == 0) {
+    if (!has_body || route->body_limit == 0)
         return true;
-    }
     if (coding != NULL && strcasecmp(coding, "identity") != 0) {
         respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not supported; send the body without it.");
         return false;
@@ -284,22 +263,18 @@ static void check_parameter(const struct api_parameter *p, const char *value, st
         break;
     case PARAMETER_FLAG:
         if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0 && strcmp(value, "true") != 0 &&
-            strcmp(value, "false") != 0) {
+            strcmp(value, "false") != 0)
             api_faults_add(faults, p->name, "must be 0 or 1; got '%.40s'", value);
-        }
         break;
     case PARAMETER_CHOICE:
-        for (const char *const *choice = p->choices; *choice != NULL; choice++) {
-            if (strcmp(*choice, value) == 0) {
+        for (const char *const *choice = p->choices; *choice != NULL; choice++)
+            if (strcmp(*choice, value) == 0)
                 return;
-            }
-        }
         api_faults_add(faults, p->name, "is not an allowed value; got '%.40s'", value);
         break;
     default:
-        if (value[0] == '\0' || strlen(value) > (size_t)p->max) {
+        if (value[0] == '\0' || strlen(value) > (size_t)p->max)
             api_faults_add(faults, p->name, "must be 1 to %lld bytes of text", (long long)p->max);
-        }
         break;
     }
 }
@@ -312,9 +287,8 @@ static bool check_query(struct exchange *x)
         respond_problem(x, PROBLEM_BAD_QUERY, "%s.", err.message);
         return false;
     }
-    if (x->query.count == 0) {
+    if (x->query.count == 0)
         return true;
-    }
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     if (faults == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
@@ -322,14 +296,12 @@ static bool check_query(struct exchange *x)
     }
     for (size_t i = 0; i < x->query.count; i++) {
         const struct api_parameter *p = x->match.route->query;
-        while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, x->query.pairs[i].name) != 0) {
+        while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, x->query.pairs[i].name) != 0)
             p++;
-        }
-        if (p == NULL || p->type == PARAMETER_END) {
+        if (p == NULL || p->type == PARAMETER_END)
             api_faults_add(faults, x->query.pairs[i].name, "is not a parameter of this path");
-        } else {
+        else
             check_parameter(p, x->query.pairs[i].value, faults);
-        }
     }
     if (faults->count > 0) {
         respond_faults(x, PROBLEM_BAD_QUERY, "parameter", faults);
@@ -350,9 +322,8 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
         return false;
     }
     *body_limit = x.match.route->body_limit;
-    if (route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes) {
+    if (route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes)
         *body_limit = (size_t)api->options.upload_bytes;
-    }
     arena_close(&x.arena);
     api_response_close(response);
     return true;
@@ -397,12 +368,10 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
         } else {
             bool noted;
-            if (audit_begin(&x, &noted)) {
+            if (audit_begin(&x, &noted))
                 x.match.route->handle(&x);
-            }
-            if (noted) {
+            if (noted)
                 audit_end(&x);
-            }
         }
     }
     finish(&x, &start);
@@ -418,9 +387,8 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
     problem_write(&response->body, problem_of_status(status), status, title, detail, response->id, "", NULL);
     response->status = status;
     response_header(response, "Content-Type", "application/problem+json");
-    if (retry_after > 0) {
+    if (retry_after > 0)
         response_header(response, "Retry-After", "%d", retry_after);
-    }
     finish(&x, &start);
 }
 

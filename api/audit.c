@@ -25,9 +25,8 @@ bool audit_begin(struct exchange *x, bool *noted)
     struct error err;
     *noted = false;
     if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
-        strcmp(x->match.route->method, "GET") == 0) { /* reads, and trainers, which report twice a second */
+        strcmp(x->match.route->method, "GET") == 0) /* reads, and trainers, which report twice a second */
         return true;
-    }
     error_clear(&err);
     copy_text(entry.who, sizeof entry.who, x->request->who);
     copy_text(entry.peer, sizeof entry.peer, x->request->peer);
@@ -46,9 +45,8 @@ bool audit_begin(struct exchange *x, bool *noted)
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";
-    if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1) {
+    if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1)
         made = location + 9;
-    }
     (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, NULL);
 }
 
@@ -61,16 +59,14 @@ static void entry_document(const struct sink *out, const struct storage_audit *e
     sink_text(out, "request", entry->request);
     sink_text(out, "method", entry->method);
     sink_text(out, "target", entry->target);
-    if (entry->status != 0) {
+    if (entry->status != 0)
         sink_integer(out, "status", entry->status);
-    } else {
+    else
         sink_null(out, "status");
-    }
-    if (entry->made[0] != '\0') {
+    if (entry->made[0] != '\0')
         sink_text(out, "job", entry->made);
-    } else {
+    else
         sink_null(out, "job");
-    }
     sink_end_object(out);
 }
 
@@ -94,9 +90,8 @@ void audit_list(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "changes");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         entry_document(x->out, &entries[i]);
-    }
     sink_end_list(x->out);
     if (count == (size_t)limit && entries[count - 1].id > 1) {
         (void)snprintf(text, sizeof text, "%026lld", (long long)entries[count - 1].id);

@@ -7,17 +7,15 @@
 static void jobs_waiting(void *context)
 {
     struct daemon *daemon = context;
-    if (daemon->scheduler != NULL) {
+    if (daemon->scheduler != NULL)
         scheduler_wake(daemon->scheduler);
-    }
 }
 
 static void job_requested(void *context, const char *job)
 {
     struct daemon *daemon = context;
-    if (daemon->scheduler != NULL) {
+    if (daemon->scheduler != NULL)
         scheduler_poke(daemon->scheduler, job);
-    }
 }
 
 static bool is_draining(void *context)
@@ -88,9 +86,8 @@ static void process_metrics(void *context, struct buf *out)
            (double)streams.cut);
     family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
     struct http *http = daemon->http;
-    if (http == NULL) {
+    if (http == NULL)
         return;
-    }
     struct http_stats stats;
     http_stats_read(http, &stats);
     family(out, "motifd_http_connections", "gauge", "Open connections.", (double)stats.connections.open);

@@ -78,12 +78,10 @@ static const char *find_mpirun(struct daemon *daemon)
 {
     char path[SETTINGS_TEXT];
     (void)snprintf(daemon->mpirun_text, sizeof daemon->mpirun_text, "%s", daemon->settings->mpirun);
-    if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi)) {
+    if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi))
         return "motif-train-mpi is not in the folder of this program";
-    }
-    if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS)) {
+    if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS))
         return "--mpirun has no word, or too many";
-    }
     return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun program";
 }
 
@@ -98,9 +96,8 @@ static const char *find_slurm(struct daemon *daemon)
     (void)snprintf(daemon->slurm_options_text, sizeof daemon->slurm_options_text, "%s", settings->slurm_options);
     (void)snprintf(daemon->srun_text, sizeof daemon->srun_text, "%s", settings->srun);
     (void)program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi);
-    if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin)) {
+    if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin))
         return "there is no sbatch in the folder of --slurm-bin, or in PATH";
-    }
     *strrchr(daemon->slurm_bin, '/') = '\0';
     (void)program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS);
     return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL : "--srun has no word, or too many";
@@ -111,20 +108,16 @@ static const char *find_slurm(struct daemon *daemon)
 static bool find_executor(struct daemon *daemon, const char *name, struct error *err)
 {
     const char *fault = NULL;
-    if (strcmp(name, "thread") == 0) {
+    if (strcmp(name, "thread") == 0)
         return true;
-    }
-    if (!program_beside("motif-train", daemon->trainer, sizeof daemon->trainer)) {
+    if (!program_beside("motif-train", daemon->trainer, sizeof daemon->trainer))
         return false;
-    }
-    if (strcmp(name, "mpirun") == 0) {
+    if (strcmp(name, "mpirun") == 0)
         fault = find_mpirun(daemon);
-    } else if (strcmp(name, "slurm") == 0) {
+    else if (strcmp(name, "slurm") == 0)
         fault = find_slurm(daemon);
-    }
-    if (fault != NULL) {
+    if (fault != NULL)
         (void)error_set(err, STATUS_INVALID, NULL, "--executors %.40s: %s", daemon->settings->executors, fault);
-    }
     return fault == NULL;
 }
 
@@ -134,11 +127,9 @@ static enum status find_executors(struct daemon *daemon, struct error *err)
     size_t count = 0;
     char *rest = daemon->executors_text, *name;
     (void)snprintf(daemon->executors_text, sizeof daemon->executors_text, "%s", daemon->settings->executors);
-    while ((name = strsep(&rest, ",")) != NULL && count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
-        if (find_executor(daemon, name, err)) {
+    while ((name = strsep(&rest, ",")) != NULL && count + 1 < sizeof daemon->executors / sizeof daemon->executors[0])
+        if (find_executor(daemon, name, err))
             daemon->executors[count++] = name;
-        }
-    }
     if (count == 0) {
         (void)error_set(err, STATUS_INVALID, NULL,
                         "--executors %.40s: motif-train is not in the folder of this program",
@@ -153,9 +144,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
-    if (find_executors(daemon, err) != STATUS_OK) {
+    if (find_executors(daemon, err) != STATUS_OK)
         return err->code;
-    }
     struct executor_options executor = {
         .executor = daemon->executors[0],
         .trainer = daemon->trainer,
@@ -215,9 +205,8 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
     struct streams_options streams = {.heartbeat_ms = daemon->settings->event_heartbeat_ms,
                                       .stall_ms = daemon->settings->event_stall_ms,
                                       .per_caller = (int)daemon->settings->streams_per_token};
-    if (streams_create(&streams, &daemon->streams, err) != STATUS_OK) {
+    if (streams_create(&streams, &daemon->streams, err) != STATUS_OK)
         return err->code;
-    }
     struct storage_options options = {
         .path = daemon->settings->db,
         .maker = daemon->maker,
@@ -229,9 +218,8 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .events_context = daemon->streams,
     };
     enum status status = storage_open(&options, &daemon->storage, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = streams_start(daemon->streams, daemon->storage, err);
-    }
     return status != STATUS_OK
                ? status
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
@@ -243,16 +231,13 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     const struct settings *settings = daemon->settings;
     struct stat facts;
     int64_t expires;
-    if ((settings->tls_cert[0] == '\0') != (settings->tls_key[0] == '\0')) {
+    if ((settings->tls_cert[0] == '\0') != (settings->tls_key[0] == '\0'))
         return error_set(err, STATUS_INVALID, NULL, "--tls-cert and --tls-key go together; set both or neither");
-    }
-    if (settings->tls_cert[0] == '\0') {
+    if (settings->tls_cert[0] == '\0')
         return STATUS_OK;
-    }
     enum status status = certificate_load(settings->tls_cert, settings->tls_key, &expires, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     daemon->tls = true;
     char until[32];
     struct tm utc;
@@ -271,9 +256,8 @@ static enum status start_http(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     enum status status = read_certificate(daemon, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     struct http_options options = {
         .host = daemon->host,
         .port = daemon->port,
@@ -306,9 +290,8 @@ static enum status answer_console(void *context, const char *const *words, size_
 {
     struct daemon *daemon = context;
     enum status status = tokens_do(daemon->storage, words, count, out, err);
-    if (status == STATUS_OK && strcmp(words[TOKEN_VERB], "create") == 0) {
+    if (status == STATUS_OK && strcmp(words[TOKEN_VERB], "create") == 0)
         auth_demand(&daemon->auth);
-    }
     return status;
 }
 
@@ -342,21 +325,16 @@ static enum status start(struct daemon *daemon, struct error *err)
         status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
                                   &daemon->loopback, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start_kernels(daemon, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = deal_threads(daemon, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start_storage(daemon, err);
-    }
-    if (status == STATUS_OK) { /* after the database is open, because the report is a file beside it */
+    if (status == STATUS_OK) /* after the database is open, because the report is a file beside it */
         status = crash_prepare(daemon->settings->db, daemon->facts.build, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start_core(daemon, err);
-    }
     if (status == STATUS_OK) {
         struct scheduler_options options = {
             .storage = daemon->storage,
@@ -369,12 +347,10 @@ static enum status start(struct daemon *daemon, struct error *err)
         };
         status = scheduler_start(&options, &daemon->scheduler, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start_http(daemon, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         start_console(daemon);
-    }
     return status;
 }
 
@@ -455,9 +431,8 @@ static int serve_until_signal(struct daemon *daemon)
                          "the daemon ends, because only a restart can find out what is on disk");
             return EXIT_FAULT;
         }
-        if (watchdog_ms > 0) {
+        if (watchdog_ms > 0)
             notify_manager("WATCHDOG=1");
-        }
     }
 }
 
@@ -505,9 +480,8 @@ int daemon_serve(const struct settings *settings)
     struct error err = {0};
     enum status status = signals_catch(&err);
     priority_answer(); /* applies to every thread that starts from now on, except the workers */
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start(&daemon, &err);
-    }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd: %s\n", err.message);
         stop(&daemon);

@@ -60,25 +60,20 @@ int main(int argc, char **argv)
         facts_choose_blas(argv);
         return command_bench(argc - 1, argv + 1);
     }
-    if (strcmp(command, "check-config") == 0) {
+    if (strcmp(command, "check-config") == 0)
         return command_check_config(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "dataset") == 0) {
+    if (strcmp(command, "dataset") == 0)
         return command_dataset(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "token") == 0) {
+    if (strcmp(command, "token") == 0)
         return command_token(argc - 1, argv + 1);
-    }
     if (strcmp(command, "verify") == 0) {
         facts_choose_blas(argv);
         return command_verify(argc - 1, argv + 1);
     }
-    if (strcmp(command, "backup") == 0) {
+    if (strcmp(command, "backup") == 0)
         return command_backup(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "restore") == 0) {
+    if (strcmp(command, "restore") == 0)
         return command_restore(argc - 1, argv + 1);
-    }
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0) {
         (void)printf("motifd %s (%s)\n", BUILD_VERSION, BUILD_TYPE);
         return EXIT_OK;

@@ -95,9 +95,8 @@ static void *work(void *context)
                          "cannot claim a job: %s", err.message);
         }
         struct timespec until = after_ms(status == STATUS_NOT_FOUND ? LOOK_SECONDS * 1000 : PAUSE_SECONDS * 1000);
-        if (!scheduler->draining && (wakes == scheduler->wakes || status != STATUS_NOT_FOUND)) {
+        if (!scheduler->draining && (wakes == scheduler->wakes || status != STATUS_NOT_FOUND))
             (void)pthread_cond_timedwait(&scheduler->woken, &scheduler->lock, &until);
-        }
     }
     (void)pthread_mutex_unlock(&scheduler->lock);
     return NULL;
@@ -108,9 +107,8 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
     size_t workers = (size_t)options->workers + (size_t)options->evaluators;
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
     pthread_condattr_t monotonic;
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the scheduler");
-    }
     made->options = *options;
     made->count = (int)workers;
     (void)pthread_mutex_init(&made->lock, NULL);
@@ -144,11 +142,9 @@ void scheduler_wake(struct scheduler *scheduler)
 void scheduler_poke(struct scheduler *scheduler, const char *job)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
-    for (int i = 0; i < scheduler->count; i++) {
-        if (strcmp(scheduler->workers[i].job, job) == 0) {
+    for (int i = 0; i < scheduler->count; i++)
+        if (strcmp(scheduler->workers[i].job, job) == 0)
             atomic_store(&scheduler->workers[i].control.look, true);
-        }
-    }
     (void)pthread_mutex_unlock(&scheduler->lock);
 }
 
@@ -156,9 +152,8 @@ int scheduler_busy(struct scheduler *scheduler)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
     int busy = 0;
-    for (int i = 0; i < scheduler->options.workers; i++) {
+    for (int i = 0; i < scheduler->options.workers; i++)
         busy += scheduler->workers[i].job[0] != '\0';
-    }
     (void)pthread_mutex_unlock(&scheduler->lock);
     return busy;
 }
@@ -167,9 +162,8 @@ void scheduler_drain(struct scheduler *scheduler)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
     scheduler->draining = true;
-    for (int i = 0; i < scheduler->count; i++) {
+    for (int i = 0; i < scheduler->count; i++)
         atomic_store(&scheduler->workers[i].control.drain, true);
-    }
     (void)pthread_cond_broadcast(&scheduler->woken);
     (void)pthread_mutex_unlock(&scheduler->lock);
 }
@@ -187,15 +181,12 @@ bool scheduler_drained(struct scheduler *scheduler, int wait_ms)
 
 void scheduler_stop(struct scheduler *scheduler)
 {
-    if (scheduler == NULL) {
+    if (scheduler == NULL)
         return;
-    }
     scheduler_drain(scheduler);
-    for (int i = 0; i < scheduler->count; i++) {
-        if (scheduler->workers[i].started) {
+    for (int i = 0; i < scheduler->count; i++)
+        if (scheduler->workers[i].started)
             (void)pthread_join(scheduler->workers[i].thread, NULL);
-        }
-    }
     (void)pthread_cond_destroy(&scheduler->woken);
     (void)pthread_cond_destroy(&scheduler->left);
     (void)pthread_mutex_destroy(&scheduler->lock);

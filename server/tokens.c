@@ -40,9 +40,8 @@ static int64_t expiry(const char *days)
 {
     char *end;
     long count = strtol(days, &end, 10);
-    if (days[0] == '\0') {
+    if (days[0] == '\0')
         return 0;
-    }
     return *end == '\0' && count >= 1 && count <= TOKEN_DAYS_MAX ? ((int64_t)time(NULL) + count * INT64_C(86400)) * 1000
                                                                  : -1;
 }
@@ -58,9 +57,8 @@ static enum status create(struct storage *storage, const char *const *words, str
                          "the scope must be read, submit or admin, and days an integer in [1, %d]", TOKEN_DAYS_MAX);
     }
     enum status status = begin_note(storage, &entry, "token+", words[TOKEN_NAME], err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = auth_create(storage, words[TOKEN_NAME], scope, expires, secret, err);
-    }
     if (status == STATUS_OK) {
         buf_format(out, "%s\n", secret);
         sodium_memzero(secret, sizeof secret);
@@ -72,9 +70,8 @@ static enum status revoke(struct storage *storage, const char *name, struct erro
 {
     struct storage_audit entry;
     enum status status = begin_note(storage, &entry, "token-", name, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = storage_token_revoke(storage, name, err);
-    }
     return end_note(storage, &entry, status, 204);
 }
 
@@ -119,12 +116,10 @@ enum status tokens_do(struct storage *storage, const char *const *words, size_t 
                       struct error *err)
 {
     const char *verb = count == TOKEN_WORDS ? words[TOKEN_VERB] : "";
-    if (strcmp(verb, "create") == 0) {
+    if (strcmp(verb, "create") == 0)
         return create(storage, words, out, err);
-    }
-    if (strcmp(verb, "revoke") == 0) {
+    if (strcmp(verb, "revoke") == 0)
         return revoke(storage, words[TOKEN_NAME], err);
-    }
     return strcmp(verb, "list") == 0
                ? list(storage, out, err)
                : error_set(err, STATUS_INVALID, NULL, "unknown request; use create, list or revoke");

@@ -22,9 +22,8 @@ static enum status save_once(struct job_run *run, const struct storage_checkpoin
     int64_t seq = 0;
     double begun = run_now();
     enum status status = coordinator->save_begin(coordinator->context, what, &to, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     status = run->method->save(run->run, &to, &bytes, err);
     if (status != STATUS_OK) {
         coordinator->save_abandon(coordinator->context, err);
@@ -54,13 +53,11 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
         struct error failure = {0};
         status = save_once(run, &what, &failure);
         /* Tries again only after failures that may be temporary: a full disk or a full queue. */
-        if (status != STATUS_IO && status != STATUS_UNAVAILABLE) {
+        if (status != STATUS_IO && status != STATUS_UNAVAILABLE)
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
-        }
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
-        if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context)) {
+        if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context))
             return error_set(err, status, failure.pointer, "the checkpoint cannot be saved: %s", failure.message);
-        }
         (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);
     }
     return status;
@@ -94,9 +91,8 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     struct storage_checkpoint info = {0};
     struct error none = {0};
     bool evaluate = run->job->task == JOB_EVALUATE;
-    if (evaluate) {
+    if (evaluate)
         return load_from(run, RUN_OF_SOURCE, source_pick(run), false, &info, err);
-    }
     enum status status =
         load_from(run, RUN_OF_JOB, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, false, &info, &none);
     if (status == STATUS_OK) {
@@ -105,15 +101,13 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
         run->reported_samples = info.samples;
         return run->coordinator->rewind(run->coordinator->context, info.samples, err);
     }
-    if (status != STATUS_NOT_FOUND) {
+    if (status != STATUS_NOT_FOUND)
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
-    }
     /* Begins at the start: an earlier attempt without a checkpoint may have stored points that this run measures
      * again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
-    if (status == STATUS_OK && run->job->source_job[0] != '\0') {
+    if (status == STATUS_OK && run->job->source_job[0] != '\0')
         status = load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
-    }
     return status;
 }
 
@@ -144,9 +138,8 @@ static enum status table_entry(struct job_run *run, size_t index, struct error *
 {
     size_t count = 0;
     enum status status = run->list_valid ? STATUS_OK : table_count(run, &count, err);
-    if (status == STATUS_OK && index >= run->list_count) {
+    if (status == STATUS_OK && index >= run->list_count)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
-    }
     return status;
 }
 
@@ -169,9 +162,8 @@ static enum status table_open(void *context, size_t index, struct snapshot_reade
     enum status status = table_entry(run, index, err);
     coordinator->close(coordinator->context, run->reader);
     run->reader = NULL;
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = run->list[index].seq};
     return coordinator->open(coordinator->context, table_of(run), pick, &run->reader, reader, NULL, err);
 }
@@ -229,13 +221,11 @@ enum status checkpoint_weights(struct job_run *run, char text[65], struct error 
     struct storage_checkpoint_pick pick =
         run->job->task == JOB_EVALUATE ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
     enum status status = coordinator->open(coordinator->context, table_of(run), pick, &reader, &from, NULL, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     status = hash_weights(&from, digest, err);
     coordinator->close(coordinator->context, reader);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         hash_hex(digest, text);
-    }
     return status;
 }

@@ -23,9 +23,8 @@ struct answer {
 static enum status spread(struct comm *comm, struct answer *answer, struct error *err)
 {
     enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
-    if (status == STATUS_OK && answer->status != STATUS_OK) {
+    if (status == STATUS_OK && answer->status != STATUS_OK)
         status = error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
-    }
     return status;
 }
 
@@ -34,9 +33,8 @@ static enum status all_have(struct comm *comm, bool mine, struct error *err)
 {
     double missing = mine ? 0 : 1;
     enum status status = comm_most(comm, &missing, 1, err);
-    if (status == STATUS_OK && missing > 0) {
+    if (status == STATUS_OK && missing > 0)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank has not enough memory for the data that rank 0 read");
-    }
     return status;
 }
 
@@ -76,9 +74,8 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
     struct distributed_run *distributed = context;
     struct answer answer = {0};
     *to = (struct snapshot_writer){.context = NULL, .write = drop_bytes};
-    if (outside(distributed)) {
+    if (outside(distributed))
         answer.status = distributed->outside.save_begin(distributed->outside.context, what, to, &answer.error);
-    }
     return spread(distributed->comm, &answer, err);
 }
 
@@ -91,9 +88,8 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
     enum status status = comm_agree(distributed->comm, STATUS_OK, err);
     *seq = 0;
     if (status != STATUS_OK) {
-        if (outside(distributed)) {
+        if (outside(distributed))
             distributed->outside.save_abandon(distributed->outside.context, err);
-        }
         return status;
     }
     if (outside(distributed)) {
@@ -110,25 +106,22 @@ static void save_abandon(void *context, const struct error *why)
     struct distributed_run *distributed = context;
     struct error failure = *why;
     (void)comm_agree(distributed->comm, why->code, &failure);
-    if (outside(distributed)) {
+    if (outside(distributed))
         distributed->outside.save_abandon(distributed->outside.context, why);
-    }
 }
 
 static void stepped(void *context, int64_t samples, double seconds, double gflops)
 {
     struct distributed_run *distributed = context;
-    if (outside(distributed)) {
+    if (outside(distributed))
         distributed->outside.stepped(distributed->outside.context, samples, seconds, gflops);
-    }
 }
 
 static void line(void *context, enum log_level level, const char *text)
 {
     struct distributed_run *distributed = context;
-    if (outside(distributed)) {
+    if (outside(distributed))
         distributed->outside.line(distributed->outside.context, level, text);
-    }
 }
 
 /* ---- what a run reads -------------------------------------------------------------------------------- */
@@ -147,9 +140,8 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
         *count = (size_t)answer.count;
         *out = arena_zalloc(arena, *count + 1, sizeof **out);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = all_have(distributed->comm, *count == 0 || *out != NULL, err);
-    }
     return status == STATUS_OK ? comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err) : status;
 }
 
@@ -161,9 +153,8 @@ struct received { /* the reader of a rank other than 0, which holds all the byte
 static enum status read_received(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     const struct received *from = context;
-    if (offset > from->bytes || count > from->bytes - offset) {
+    if (offset > from->bytes || count > from->bytes - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint ends early");
-    }
     memcpy(bytes, from->data + offset, count);
     return STATUS_OK;
 }
@@ -178,13 +169,11 @@ static enum status send_bytes(struct comm *comm, const struct snapshot_reader *f
     for (uint64_t at = 0; status == STATUS_OK && at < bytes; at += BLOCK) {
         size_t count = bytes - at < BLOCK ? (size_t)(bytes - at) : BLOCK;
         struct answer answer = {0};
-        if (first) {
+        if (first)
             answer.status = from->read(from->context, at, to, count, &answer.error);
-        }
         status = spread(comm, &answer, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = comm_broadcast(comm, first ? to : to + at, count, 0, err);
-        }
     }
     return status;
 }
@@ -192,11 +181,10 @@ static enum status send_bytes(struct comm *comm, const struct snapshot_reader *f
 static void close_checkpoint(void *context, void *reader)
 {
     struct distributed_run *distributed = context;
-    if (outside(distributed)) {
+    if (outside(distributed))
         distributed->outside.close(distributed->outside.context, reader);
-    } else {
+    else
         free(reader);
-    }
 }
 
 static enum status open_checkpoint(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
@@ -213,21 +201,17 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
         answer.count = answer.status == STATUS_OK ? from->total_bytes : 0;
     }
     enum status status = spread(distributed->comm, &answer, err);
-    if (info != NULL) {
+    if (info != NULL)
         *info = answer.info;
-    }
-    if (status != STATUS_OK || comm_size(distributed->comm) == 1) {
+    if (status != STATUS_OK || comm_size(distributed->comm) == 1)
         return status;
-    }
-    if (outside(distributed)) {
+    if (outside(distributed))
         block = malloc(BLOCK);
-    } else {
+    else
         *reader = received = malloc(sizeof *received + (size_t)answer.count);
-    }
     status = all_have(distributed->comm, block != NULL || received != NULL, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = send_bytes(distributed->comm, from, received != NULL ? received->data : block, answer.count, err);
-    }
     if (status == STATUS_OK && received != NULL) {
         received->bytes = answer.count;
         *from = (struct snapshot_reader){.context = received, .total_bytes = answer.count, .read = read_received};
@@ -244,9 +228,8 @@ static enum status rewind_points(void *context, int64_t last_samples, struct err
 {
     struct distributed_run *distributed = context;
     struct answer answer = {0};
-    if (outside(distributed)) {
+    if (outside(distributed))
         answer.status = distributed->outside.rewind(distributed->outside.context, last_samples, &answer.error);
-    }
     return spread(distributed->comm, &answer, err);
 }
 
@@ -257,9 +240,8 @@ static bool must_yield(void *context)
     struct distributed_run *distributed = context;
     struct error err = {0};
     double requested = atomic_load(distributed->stop_requested) ? 1 : 0;
-    if (outside(distributed) && distributed->outside.must_yield(distributed->outside.context)) {
+    if (outside(distributed) && distributed->outside.must_yield(distributed->outside.context))
         requested = 1;
-    }
     return comm_most(distributed->comm, &requested, 1, &err) != STATUS_OK || requested > 0;
 }
 
@@ -278,9 +260,8 @@ static void leave(void *context, enum job_event event, const char *result, const
     struct distributed_run *distributed = context;
     distributed->end = event;
     (void)snprintf(distributed->failure, sizeof distributed->failure, "%s", error != NULL ? error : "");
-    if (outside(distributed) && !comm_broken(distributed->comm)) {
+    if (outside(distributed) && !comm_broken(distributed->comm))
         distributed->outside.leave(distributed->outside.context, event, result, error, seconds);
-    }
 }
 
 struct coordinator distributed_coordinator(struct distributed_run *distributed)
@@ -325,24 +306,20 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
     const char **texts[TEXTS];
     struct storage_job head = *job; /* the pointers are valid on rank 0 only and are replaced below */
     uint64_t bytes[TEXTS] = {0};    /* length of each text with its NUL; 0: NULL */
-    if (comm_size(comm) == 1) {
+    if (comm_size(comm) == 1)
         return status;
-    }
     if (status != STATUS_OK) {
         answer.error = *err;
         error_clear(err);
     }
     texts_of(job, texts);
-    for (size_t i = 0; status == STATUS_OK && comm_rank(comm) == 0 && i < TEXTS; i++) {
+    for (size_t i = 0; status == STATUS_OK && comm_rank(comm) == 0 && i < TEXTS; i++)
         bytes[i] = *texts[i] != NULL ? strlen(*texts[i]) + 1 : 0;
-    }
     status = spread(comm, &answer, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = comm_broadcast(comm, bytes, sizeof bytes, 0, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = comm_broadcast(comm, &head, sizeof head, 0, err);
-    }
     if (status == STATUS_OK && comm_rank(comm) != 0) {
         *job = head;
         job->preset = job->name = job->owner = job->executor = "";
@@ -350,15 +327,13 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
     }
     for (size_t i = 0; status == STATUS_OK && i < TEXTS; i++) {
         char *text = NULL;
-        if (comm_rank(comm) != 0) {
+        if (comm_rank(comm) != 0)
             *texts[i] = text = bytes[i] > 0 ? arena_zalloc(arena, (size_t)bytes[i], 1) : NULL;
-        } else {
+        else
             text = (char *)(uintptr_t)*texts[i]; /* the sender's text, which is only read */
-        }
         status = all_have(comm, bytes[i] == 0 || text != NULL, err);
-        if (status == STATUS_OK && bytes[i] > 0) {
+        if (status == STATUS_OK && bytes[i] > 0)
             status = comm_broadcast(comm, text, (size_t)bytes[i], 0, err);
-        }
     }
     return status;
 }

@@ -21,18 +21,15 @@ static void read_cpu(char *out, size_t out_bytes)
 {
     unsigned brand[12] = {0}, a = 0, b = 0, c = 0, d = 0;
     (void)snprintf(out, out_bytes, "unknown");
-    if (__get_cpuid(0x80000000U, &a, &b, &c, &d) == 0 || a < 0x80000004U) {
+    if (__get_cpuid(0x80000000U, &a, &b, &c, &d) == 0 || a < 0x80000004U)
         return;
-    }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         (void)__get_cpuid(0x80000002U + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2], &brand[4 * i + 3]);
-    }
     char text[sizeof brand + 1] = {0};
     memcpy(text, brand, sizeof brand);
     size_t length = strlen(text);
-    while (length > 0 && text[length - 1] == ' ') {
+    while (length > 0 && text[length - 1] == ' ')
         text[--length] = '\0';
-    }
     (void)snprintf(out, out_bytes, "%s", text + strspn(text, " "));
 }
 
@@ -50,11 +47,9 @@ static void read_features(char *out, size_t out_bytes)
         {"avx512f", __builtin_cpu_supports("avx512f")},   {"avx512dq", __builtin_cpu_supports("avx512dq")},
         {"avx512bw", __builtin_cpu_supports("avx512bw")}, {"avx512vl", __builtin_cpu_supports("avx512vl")},
     };
-    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-        if (features[i].present && used < out_bytes) {
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
+        if (features[i].present && used < out_bytes)
             used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", used > 0 ? " " : "", features[i].name);
-        }
-    }
 }
 
 void facts_fill(struct facts *facts, const struct kernels *kernels)
@@ -87,9 +82,8 @@ uint64_t facts_memory(void)
     char text[128] = "", *resident; /* in pages: total, resident, ... */
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        if (fgets(text, sizeof text, file) == NULL) {
+        if (fgets(text, sizeof text, file) == NULL)
             text[0] = '\0';
-        }
         (void)fclose(file);
     }
     (void)strtoull(text, &resident, 10);
@@ -101,9 +95,8 @@ static int64_t number_in(const char *path)
 {
     char text[64];
     FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    if (file == NULL)
         return 0;
-    }
     int64_t number = fgets(text, sizeof text, file) != NULL ? strtoll(text, NULL, 10) : 0;
     (void)fclose(file);
     return number > 0 ? number : 0;
@@ -115,14 +108,12 @@ int64_t facts_memory_most(void)
     char group[200], path[300];
     FILE *file = fopen("/proc/self/cgroup", "re");
     bool named = file != NULL && fscanf(file, "0::%199s", group) == 1;
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
     (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", named ? group : "");
     int64_t limit = number_in(path);
-    if (limit == 0) { /* inside a container, the file of its own control group is at the root */
+    if (limit == 0) /* inside a container, the file of its own control group is at the root */
         limit = number_in("/sys/fs/cgroup/memory.max");
-    }
     return limit > 0 && (most <= 0 || limit < most) ? limit : most > 0 ? most : 0;
 }
 
@@ -137,12 +128,10 @@ int facts_descriptors(void)
 {
     int count = 0;
     DIR *folder = opendir("/proc/self/fd");
-    if (folder == NULL) {
+    if (folder == NULL)
         return -1;
-    }
-    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
         count += entry->d_name[0] != '.';
-    }
     (void)closedir(folder);
     return count - 1; /* without the descriptor that reads this folder */
 }
@@ -151,9 +140,8 @@ void facts_choose_blas(char **argv)
 {
     const char *best = blas_best_core();
     if (best == NULL || strcasecmp(best, blas_core()) == 0 || getenv("OPENBLAS_CORETYPE") != NULL ||
-        getenv(REEXEC_GUARD) != NULL) {
+        getenv(REEXEC_GUARD) != NULL)
         return;
-    }
     (void)setenv("OPENBLAS_NUM_THREADS", "1",
                  0); /* OpenBLAS's own threads would be unused, because the program has its own pool */
     if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {

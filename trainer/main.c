@@ -93,9 +93,8 @@ static enum status read_arguments(const struct options *given, struct arguments 
                               .kernels = options_has(given, "kernels") ? options_value(given, "kernels") : "best",
                               .token_input = options_has(given, "token-input"),
                               .requeued = options_has(given, "requeued")};
-    if (given->positional_count > 0) {
+    if (given->positional_count > 0)
         return error_set(err, STATUS_INVALID, NULL, "unexpected argument: %.80s", given->positional[0]);
-    }
     if (out->server == NULL || out->job == NULL || strlen(out->job) != STORAGE_ID - 1) {
         return error_set(err, STATUS_INVALID, NULL, "--server and --job are required, and a job id has %d characters",
                          STORAGE_ID - 1);
@@ -152,9 +151,8 @@ static void catch_signals(void)
                                   SIGUSR1}; /* mpirun forwards SIGUSR1; clusters send SIGTERM before they kill */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         (void)sigaction(numbers[i], &action, NULL);
-    }
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
@@ -166,9 +164,8 @@ static bool read_line(int fd, char token[TOKEN_BYTES])
     size_t size = 0;
     ssize_t got = 0;
     while (size < TOKEN_BYTES - 1 && (size == 0 || memchr(token, '\n', size) == NULL) &&
-           ((got = read(fd, token + size, TOKEN_BYTES - 1 - size)) > 0 || (got < 0 && errno == EINTR))) {
+           ((got = read(fd, token + size, TOKEN_BYTES - 1 - size)) > 0 || (got < 0 && errno == EINTR)))
         size += got > 0 ? (size_t)got : 0;
-    }
     token[size] = '\0';
     token[strcspn(token, "\n")] = '\0';
     return token[0] != '\0';
@@ -184,9 +181,8 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
         explicit_bzero(given, strlen(given)); /* so that neither child processes nor /proc show the token */
         (void)unsetenv(TOKEN);
     }
-    if (arguments->token_input && rank == 0) {
+    if (arguments->token_input && rank == 0)
         return read_line(STDIN_FILENO, token);
-    }
     return given != NULL || rank != 0;
 }
 
@@ -208,23 +204,20 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
                               .blas_core = facts.blas_core,
                               .comm = comm};
     setup.methods = methods_all(&setup.method_count);
-    if (remote != NULL) {
+    if (remote != NULL)
         distributed.outside = remote_coordinator(remote);
-    }
     struct coordinator coordinator = distributed_coordinator(&distributed);
     (void)run_job(&setup, &coordinator, job);
     bool ended = remote != NULL ? remote_ended(remote) : !comm_broken(comm);
     if (comm_size(comm) > 1 &&
         (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* other ranks may wait for this one */
-        if (remote == NULL) {
+        if (remote == NULL)
             (void)sleep(ALONE_SECONDS);
-        }
         (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), distributed.failure);
         ranks_abort(comm, EXIT_LOST);
     }
-    if (!ended && comm_rank(comm) == 0) {
+    if (!ended && comm_rank(comm) == 0)
         (void)fprintf(stderr, "%s: the daemon has not recorded how the run ended\n", ranks_program);
-    }
     return ended;
 }
 
@@ -253,11 +246,10 @@ static int train(const struct arguments *arguments, const char *token, struct co
     arena_init(&arena, 16384, 0);
     enum status status = comm_rank(comm) == 0 ? remote_open(&options, &arena, &remote, &job, &err) : STATUS_OK;
     status = distributed_job(comm, status, &arena, &job, &err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         ended = run(arguments, kernels, &job, remote, comm);
-    } else if (comm_rank(comm) == 0) {
+    else if (comm_rank(comm) == 0)
         (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
-    }
     remote_close(remote);
     arena_close(&arena);
     return ended ? EXIT_ENDED : EXIT_LOST;
@@ -274,9 +266,8 @@ int main(int argc, char **argv)
         (void)printf("%s %s (%s)\n", ranks_program, BUILD_VERSION, BUILD_TYPE);
         return EXIT_ENDED;
     }
-    if (argc > 3 && strcmp(argv[1], "--under") == 0) {
+    if (argc > 3 && strcmp(argv[1], "--under") == 0)
         return run_under(argv);
-    }
     enum status status = options_parse(option_table, NULL, argc - 1, argv + 1, &given, &err);
     if (status == STATUS_OK && options_has(&given, "help")) {
         print_usage(stdout);

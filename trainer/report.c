@@ -49,9 +49,8 @@ void report_metric(void *context, const char *name, int64_t step, double value)
                         length);
         return;
     }
-    if (run->metric_count == RUN_METRICS) {
+    if (run->metric_count == RUN_METRICS)
         (void)report_flush(run, &run->fault);
-    }
     size_t at = run->metric_count++;
     memcpy(run->metric_names[at], name, length + 1);
     run->metrics[at] = (struct storage_metric){.name = run->metric_names[at], .point = {.step = step, .value = value}};
@@ -70,9 +69,8 @@ void report_artifact(void *context, const char *name, const char *media_type, co
 static void update_rate(struct job_run *run, int64_t samples, double elapsed)
 {
     int64_t seen = samples - run->reported_samples;
-    if (seen <= 0 || elapsed <= 0.0) {
+    if (seen <= 0 || elapsed <= 0.0)
         return;
-    }
     double rate = (double)seen / elapsed;
     run->rate = run->rate > 0.0 ? run->rate + (1.0 - exp(-elapsed / RATE_SECONDS)) * (rate - run->rate) : rate;
 }
@@ -101,9 +99,8 @@ static void write_progress(struct job_run *run, struct buf *out)
 enum status report_progress(struct job_run *run, bool now, struct error *err)
 {
     double time = run_now(), elapsed = time - run->reported;
-    if (!now && elapsed < REPORT_SECONDS) {
+    if (!now && elapsed < REPORT_SECONDS)
         return STATUS_OK;
-    }
     struct buf out;
     buf_init(&out, DOCUMENT_BYTES);
     update_rate(run, run->progress.samples, elapsed);
@@ -148,9 +145,8 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
     char weights[HASH_TEXT];
     cJSON *written = NULL;
     enum status status = json_parse(out->data, out->size, &written, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = checkpoint_weights(run, weights, err);
-    }
     if (status == STATUS_OK) {
         bool empty = written->child == NULL;
         out->data[--out->size] = '\0'; /* the closing brace */
@@ -160,9 +156,8 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
         add_number(out, written, "samples", (double)run->progress.samples);
         add_number(out, written, "seconds", report_seconds(run));
         add_number(out, written, "threads", run->threads);
-        if (comm_size(setup->comm) > 1) {
+        if (comm_size(setup->comm) > 1)
             add_number(out, written, "ranks", comm_size(setup->comm));
-        }
         add_text(out, written, "build", setup->build);
         add_text(out, written, "cpu", setup->cpu);
         add_text(out, written, "blas_core", setup->blas_core);
@@ -184,12 +179,10 @@ char *report_result(struct job_run *run, struct error *err)
     sink_begin_object(&json.sink, NULL);
     enum status status = method_result(run->method, run->run, &json.sink, err);
     sink_end_object(&json.sink);
-    if (status == STATUS_OK && !json_sink_done(&json)) {
+    if (status == STATUS_OK && !json_sink_done(&json))
         status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is not valid JSON");
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = add_common(run, &out, err);
-    }
     if (status != STATUS_OK) {
         buf_close(&out);
         return NULL;
@@ -204,27 +197,24 @@ char *report_error(const struct job_run *run, const struct error *failure)
     char code[32];
     size_t bytes = 0;
     (void)snprintf(code, sizeof code, "%s", status_name(failure->code));
-    for (char *at = strchr(code, ' '); at != NULL; at = strchr(at, ' ')) {
+    for (char *at = strchr(code, ' '); at != NULL; at = strchr(at, ' '))
         *at = '-';
-    }
     buf_init(&out, DOCUMENT_BYTES);
     json_sink_init(&json, &out);
     const struct sink *to = &json.sink;
     sink_begin_object(to, NULL);
     sink_text(to, "code", code);
     sink_text(to, "detail", failure->message);
-    if (failure->pointer[0] != '\0') {
+    if (failure->pointer[0] != '\0')
         sink_text(to, "pointer", failure->pointer);
-    }
     if (run != NULL && run->run != NULL) {
         sink_integer(to, "step", run->progress.step);
         sink_integer(to, "samples", run->progress.samples);
     }
-    if (run != NULL && run->last_checkpoint > 0) {
+    if (run != NULL && run->last_checkpoint > 0)
         sink_integer(to, "checkpoint", run->last_checkpoint);
-    } else {
+    else
         sink_null(to, "checkpoint");
-    }
     sink_end_object(to);
     if (!json_sink_done(&json)) {
         buf_close(&out);

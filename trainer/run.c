@@ -32,9 +32,8 @@ static enum status find_method(struct job_run *run, struct error *err)
 static enum status parse_config(struct job_run *run, struct error *err)
 {
     struct api_faults *faults = calloc(1, sizeof *faults);
-    if (faults == NULL) {
+    if (faults == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the configuration");
-    }
     enum status status = api_config_parse(run->method, NULL, run->job->config, strlen(run->job->config), "/config",
                                           &run->config, faults, err);
     if (status != STATUS_OK && faults->count > 0) {
@@ -51,9 +50,8 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     cJSON *params = NULL;
     const char *text = run->job->params != NULL ? run->job->params : "{}";
     enum status status = json_parse(text, strlen(text), &params, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(params, "samples");
     const cJSON *seed = cJSON_GetObjectItemCaseSensitive(params, "seed");
     if (!cJSON_IsNumber(samples) || !cJSON_IsNumber(seed)) {
@@ -72,9 +70,8 @@ static int threads_of(const struct job_run *run)
     const struct run_setup *setup = run->setup;
     const struct config_field *field = config_find(&run->method->config, "threads");
     int threads = run->job->threads;
-    if (threads <= 0 && field != NULL) {
+    if (threads <= 0 && field != NULL)
         threads = (int)config_number(field, run->config);
-    }
     threads = threads > 0 ? threads : setup->threads_default;
     return threads > setup->threads_max ? setup->threads_max : threads;
 }
@@ -83,16 +80,14 @@ static enum status open_run(struct job_run *run, struct error *err)
 {
     struct method_estimate estimate = {0};
     enum status status = find_method(run, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = parse_config(run, err);
-    }
     if (status == STATUS_OK) {
         run->threads = threads_of(run);
         status = thread_pool_create(run->threads, &run->pool, err);
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (method_estimate(run->method, run->config, &estimate, NULL) == STATUS_OK) {
         run->flops_per_sample =
             estimate.gflops > 0
@@ -112,15 +107,12 @@ static enum status open_run(struct job_run *run, struct error *err)
     };
     run->seconds_before = report_seconds_before(run->job->progress);
     status = run->method->create(run->config, &run->env, &run->run, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = checkpoint_restore(run, err);
-    }
-    if (status == STATUS_OK && run->job->task == JOB_EVALUATE) {
+    if (status == STATUS_OK && run->job->task == JOB_EVALUATE)
         status = begin_evaluation(run, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         method_progress(run->method, run->run, &run->progress);
-    }
     return status;
 }
 
@@ -166,21 +158,17 @@ static enum outcome run_steps(struct job_run *run, struct error *err)
     enum method_request requested = METHOD_CONTINUE;
     bool stepped = false;
     while (!run->coordinator->must_yield(run->coordinator->context)) {
-        if (one_step(run, &requested, err) != STATUS_OK) {
+        if (one_step(run, &requested, err) != STATUS_OK)
             return OUTCOME_FAILED;
-        }
         stepped = true;
         bool save = requested != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
-        if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err) != STATUS_OK) {
+        if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err) != STATUS_OK)
             return OUTCOME_FAILED;
-        }
-        if (requested == METHOD_DONE) {
+        if (requested == METHOD_DONE)
             return OUTCOME_DONE;
-        }
     }
-    if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK) {
+    if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK)
         return OUTCOME_FAILED;
-    }
     return OUTCOME_YIELD;
 }
 
@@ -216,9 +204,8 @@ static enum job_event succeed(struct job_run *run)
 static void close_run(struct job_run *run)
 {
     checkpoint_table_close(run);
-    if (run->method != NULL) {
+    if (run->method != NULL)
         run->method->destroy(run->run);
-    }
     thread_pool_destroy(run->pool);
     free(run->config);
     arena_close(&run->list_arena);

@@ -302,9 +302,8 @@ static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *jo
         path = NULL;
         if (code != CTL_SUCCESS)
             return code;
-        cJSON_ArrayForEach (job, json_member(page, "jobs")) {
+        cJSON_ArrayForEach (job, json_member(page, "jobs"))
             more = more && seen(context, job);
-        }
         const char *cursor = json_string(page, "next_cursor");
         if (more && cursor && cursor[0]) {
             struct buf next;

@@ -116,9 +116,8 @@ static int run(struct ctl *ctl, int count, char **words)
     struct error err = {0};
     if (options_parse(ctl->command->options, common_options, count, words, &args, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
-    if (options_has(&args, "help")) {
+    if (options_has(&args, "help"))
         return help(ctl->command);
-    }
     ctl->json = options_has(&args, "json");
     if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
         return ctl_usage(ctl, "usage: motifctl %s %s", ctl->command->name, ctl->command->arguments);
@@ -163,9 +162,8 @@ int main(int argc, char **argv)
         }
         return overview(asked ? stdout : stderr, asked ? CTL_SUCCESS : CTL_USAGE);
     }
-    if (strcmp(argv[at], "help") == 0 && at + 1 == argc) {
+    if (strcmp(argv[at], "help") == 0 && at + 1 == argc)
         return overview(stdout, CTL_SUCCESS);
-    }
     if (strcmp(argv[at], "help") == 0) {
         argv[at] = argv[at + 1];
         argv[at + 1] = asks_help;

@@ -555,19 +555,18 @@ void datasets_delete(struct exchange *x)
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
-    if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK) {
+    if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK)
         respond_error(x, &err);
-    } else if (kind != DATASET_OURS) {
+    else if (kind != DATASET_OURS)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
-    } else if (find_user(x, name, id, &err) != STATUS_OK) {
+    else if (find_user(x, name, id, &err) != STATUS_OK)
         respond_error(x, &err);
-    } else if (id[0] != '\0') {
+    else if (id[0] != '\0')
         respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
-    } else if (dataset_remove(root_of(x), name, &err) != STATUS_OK) {
+    else if (dataset_remove(root_of(x), name, &err) != STATUS_OK)
         respond_error(x, &err);
-    } else {
+    else
         respond_empty(x, 204);
-    }
 }
 
 void uploads_show(struct exchange *x)

@@ -24,9 +24,8 @@ static bool takes_gzip(const char *accepted)
         size_t length = strcspn(accepted, ",");
         size_t name = strcspn(accepted, " \t;,");
         const char *weight = memchr(accepted, '=', length);
-        if ((name == 4 && strncmp(accepted, "gzip", 4) == 0) || (name == 1 && *accepted == '*')) {
+        if ((name == 4 && strncmp(accepted, "gzip", 4) == 0) || (name == 1 && *accepted == '*'))
             return weight == NULL || strspn(weight + 1, "0.") < strcspn(weight + 1, " \t,");
-        }
         accepted += length;
     }
     return false;
@@ -36,9 +35,8 @@ static bool unpack(const struct dashboard_file *file, struct arena *arena, struc
 {
     z_stream stream = {.next_in = file->bytes, .avail_in = (uInt)file->size};
     unsigned char *plain = arena_alloc(arena, file->plain_size);
-    if (plain == NULL || inflateInit2(&stream, 15 + 16) != Z_OK) {
+    if (plain == NULL || inflateInit2(&stream, 15 + 16) != Z_OK)
         return false;
-    }
     stream.next_out = plain;
     stream.avail_out = (uInt)file->plain_size;
     int result = inflate(&stream, Z_FINISH);
@@ -54,12 +52,10 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
     (void)snprintf(etag, sizeof etag, "\"%s%s\"", file->tag, packed ? "-gzip" : "");
     response_header(x->response, "Vary", "Accept-Encoding%s", page ? ", Accept" : "");
     response_header(x->response, "Cache-Control", "%s", page ? "no-cache" : "public, max-age=31536000, immutable");
-    if (page) {
+    if (page)
         response_header(x->response, "Content-Security-Policy", PAGE_POLICY, dashboard_boot_hash, dashboard_style_hash);
-    }
-    if (respond_not_modified(x, etag)) {
+    if (respond_not_modified(x, etag))
         return;
-    }
     if (packed) {
         response_header(x->response, "Content-Encoding", "gzip");
         buf_append(&x->response->body, file->bytes, file->size);
@@ -96,11 +92,10 @@ static void respond_directory(struct exchange *x)
 void root_show(struct exchange *x)
 {
     static const char *const offers[] = {"text/html", "text/plain"};
-    if (dashboard_file_count == 0 || media_pick(exchange_header(x, "Accept"), offers, 2) == 1) {
+    if (dashboard_file_count == 0 || media_pick(exchange_header(x, "Accept"), offers, 2) == 1)
         respond_directory(x);
-    } else {
+    else
         respond_file(x, &dashboard_files[0]);
-    }
 }
 
 void asset_show(struct exchange *x)

@@ -11,13 +11,11 @@ static enum status write_parameters(const struct sink *out, const struct config_
         void *defaults = calloc(1, table->struct_bytes);
         enum status status = defaults != NULL ? config_defaults(table, defaults, err)
                                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for parameters");
-        for (size_t i = 0; status == STATUS_OK && i < table->count; i++) {
+        for (size_t i = 0; status == STATUS_OK && i < table->count; i++)
             write_field(out, &table->fields[i], defaults);
-        }
         free(defaults);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
     }
     sink_end_list(out);
     return STATUS_OK;
@@ -33,11 +31,10 @@ static enum status write_query(const struct sink *out, const struct method_query
                                         [METHOD_TAKES_MODEL] = "model"};
     sink_begin_object(out, NULL);
     sink_text(out, "name", query->name);
-    if (query->item != NULL) {
+    if (query->item != NULL)
         sink_text(out, "item", query->item);
-    } else {
+    else
         sink_null(out, "item");
-    }
     sink_text(out, "meaning", query->meaning);
     sink_text(out, "method", query->verb == METHOD_GET ? "GET" : "POST");
     sink_text(out, "takes", takes[query->takes]);
@@ -53,9 +50,8 @@ enum status kind_queries_write(const struct sink *out, const struct method *meth
 {
     enum status status = STATUS_OK;
     sink_begin_list(out, "queries");
-    for (size_t i = 0; i < method->query_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < method->query_count && status == STATUS_OK; i++)
         status = write_query(out, &method->queries[i], write_field, err);
-    }
     sink_end_list(out);
     sink_begin_list(out, "computations");
     for (size_t i = 0; i < method->computation_count; i++) {
@@ -73,14 +69,12 @@ static void write_chart(const struct sink *out, const struct method_chart *chart
     sink_begin_object(out, NULL);
     sink_text(out, "title", chart->title);
     sink_begin_list(out, "metrics");
-    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->metrics[i] != NULL; i++) {
+    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->metrics[i] != NULL; i++)
         sink_text(out, NULL, chart->metrics[i]);
-    }
     sink_end_list(out);
     sink_begin_list(out, "targets");
-    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->targets[i] != NULL; i++) {
+    for (size_t i = 0; i < METHOD_CHART_METRICS && chart->targets[i] != NULL; i++)
         sink_text(out, NULL, chart->targets[i]);
-    }
     sink_end_list(out);
     sink_text(out, "format", chart->format != NULL ? chart->format : "number");
     sink_boolean(out, "log", chart->log);
@@ -92,9 +86,8 @@ void kind_page_write(const struct sink *out, const struct method *method)
 {
     sink_boolean(out, "comparable", method->open != NULL && method_comparison(method) != NULL);
     sink_begin_list(out, "charts");
-    for (size_t i = 0; i < method->chart_count; i++) {
+    for (size_t i = 0; i < method->chart_count; i++)
         write_chart(out, &method->charts[i]);
-    }
     sink_end_list(out);
     sink_begin_list(out, "panels");
     for (size_t i = 0; i < method->panel_count; i++) {

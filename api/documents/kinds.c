@@ -51,9 +51,8 @@ static void write_field(const struct sink *out, const struct config_field *field
     }
     if (field->type == FIELD_CHOICE) {
         sink_begin_list(out, "choices");
-        for (const char *const *choice = field->choices; *choice != NULL; choice++) {
+        for (const char *const *choice = field->choices; *choice != NULL; choice++)
             sink_text(out, NULL, *choice);
-        }
         sink_end_list(out);
     }
     config_describe(field, allowed, sizeof allowed);
@@ -72,18 +71,16 @@ static enum status write_preset(const struct sink *out, const struct method *met
 {
     void *config;
     enum status status = config_start(method, preset, &config, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     sink_begin_object(out, NULL);
     sink_text(out, "name", preset->name);
     sink_text(out, "meaning", preset->meaning);
     sink_begin_object(out, "settings"); /* the fields that the preset sets */
     for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
         const struct config_field *field = config_find(&method->config, s->field);
-        if (field != NULL) {
+        if (field != NULL)
             config_field_sink(field, config, field->name, out);
-        }
     }
     sink_end_object(out);
     config_sink(&method->config, config, "config", out);
@@ -96,24 +93,21 @@ static enum status write_kind(const struct sink *out, const struct method *metho
 {
     void *defaults;
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     sink_begin_object(out, NULL);
     sink_text(out, "kind", method->kind);
     sink_text(out, "title", method->title);
     sink_text(out, "summary", method->summary);
     sink_text(out, "paper", method->paper);
     sink_begin_list(out, "fields");
-    for (size_t i = 0; i < method->config.count; i++) {
+    for (size_t i = 0; i < method->config.count; i++)
         write_field(out, &method->config.fields[i], defaults);
-    }
     sink_end_list(out);
     free(defaults);
     sink_begin_list(out, "presets");
-    for (size_t i = 0; i < method->preset_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < method->preset_count && status == STATUS_OK; i++)
         status = write_preset(out, method, &method->presets[i], err);
-    }
     sink_end_list(out);
     sink_begin_list(out, "metrics");
     for (size_t i = 0; i < method->metric_count; i++) {
@@ -124,9 +118,8 @@ static enum status write_kind(const struct sink *out, const struct method *metho
         sink_end_object(out);
     }
     sink_end_list(out);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = kind_queries_write(out, method, write_field, err);
-    }
     kind_page_write(out, method);
     sink_end_object(out);
     return status;

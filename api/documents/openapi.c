@@ -36,12 +36,10 @@ static void parameter_schema(const struct sink *out, const struct api_parameter 
     case PARAMETER_FLAG:
         sink_text(out, "type", "string");
         sink_begin_list(out, "enum");
-        for (const char *const *choice = p->choices; choice != NULL && *choice != NULL; choice++) {
+        for (const char *const *choice = p->choices; choice != NULL && *choice != NULL; choice++)
             sink_text(out, NULL, *choice);
-        }
-        for (size_t i = 0; p->type == PARAMETER_FLAG && i < 4; i++) {
+        for (size_t i = 0; p->type == PARAMETER_FLAG && i < 4; i++)
             sink_text(out, NULL, ((const char *const[]){"0", "1", "false", "true"})[i]);
-        }
         sink_end_list(out);
         break;
     default:
@@ -67,11 +65,9 @@ static void header_parameter(const struct sink *out, const char *name, const cha
 
 static bool answers_with(const struct api_route *route, int status)
 {
-    for (const struct api_answer *a = route->answers; a->status != 0; a++) {
-        if (a->status == status) {
+    for (const struct api_answer *a = route->answers; a->status != 0; a++)
+        if (a->status == status)
             return true;
-        }
-    }
     return false;
 }
 
@@ -107,12 +103,10 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         header_parameter(out, "Idempotency-Key",
                          "a repeated request with the same key gets the first answer again and creates nothing");
     }
-    if (answers_with(route, 304)) {
+    if (answers_with(route, 304))
         header_parameter(out, "If-None-Match", "304 when it names the present ETag");
-    }
-    if (answers_with(route, 412)) {
+    if (answers_with(route, 412))
         header_parameter(out, "If-Match", "412 unless it names the present version");
-    }
     if (answers_with(route, 206)) {
         header_parameter(out, "Range", "one range of bytes");
         header_parameter(out, "If-Range", "Range applies only if the ETag is this one");
@@ -122,17 +116,15 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
 
 static void write_body(const struct sink *out, const struct api_route *route)
 {
-    if (route->body_limit == 0) {
+    if (route->body_limit == 0)
         return;
-    }
     sink_begin_object(out, "requestBody");
     sink_boolean(out, "required", !route->body_optional);
     sink_begin_object(out, "content");
     for (const char *const *type = route->media_types; *type != NULL; type++) {
         sink_begin_object(out, *type);
-        if (strstr(*type, "json") != NULL) {
+        if (strstr(*type, "json") != NULL)
             reference(out, "schema", route->request_schema);
-        }
         sink_end_object(out);
     }
     sink_end_object(out);
@@ -151,9 +143,8 @@ static void write_answer(const struct sink *out, const struct api_route *route, 
         for (const struct api_answer *a = first; a->status != 0; a++) {
             if (a->status == first->status) {
                 sink_begin_object(out, a->media_type);
-                if (a->schema != NULL) {
+                if (a->schema != NULL)
                     reference(out, "schema", a->schema);
-                }
                 sink_end_object(out);
             }
         }
@@ -179,12 +170,10 @@ static void write_operation(const struct sink *out, const struct api_route *rout
     sink_begin_object(out, "responses");
     for (const struct api_answer *a = route->answers; a->status != 0; a++) {
         bool first = true;
-        for (const struct api_answer *before = route->answers; before != a; before++) {
+        for (const struct api_answer *before = route->answers; before != a; before++)
             first = first && before->status != a->status;
-        }
-        if (first) {
+        if (first)
             write_answer(out, route, a);
-        }
     }
     sink_begin_object(out, "default");
     sink_text(out, "description", "All errors are problem documents (RFC 9457).");
@@ -213,18 +202,14 @@ static void write_paths(const struct route_table *table, const struct sink *out)
     sink_begin_object(out, "paths");
     for (size_t i = 0; i < table->count; i++) {
         bool first = true;
-        for (size_t before = 0; before < i; before++) {
+        for (size_t before = 0; before < i; before++)
             first = first && strcmp(routes[before].pattern, routes[i].pattern) != 0;
-        }
-        if (!first) {
+        if (!first)
             continue;
-        }
         sink_begin_object(out, routes[i].pattern);
-        for (size_t j = i; j < table->count; j++) {
-            if (strcmp(routes[j].pattern, routes[i].pattern) == 0) {
+        for (size_t j = i; j < table->count; j++)
+            if (strcmp(routes[j].pattern, routes[i].pattern) == 0)
                 write_operation(out, &routes[j]);
-            }
-        }
         sink_end_object(out);
     }
     sink_end_object(out);
@@ -237,22 +222,18 @@ static void group_schema(const struct sink *out, const struct config_table *tabl
 {
     const char *name = config_group_name(group);
     size_t count = 0;
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count; i++)
         count += table->fields[i].group == group;
-    }
-    if (count == 0 || config_find(table, name) != NULL) {
+    if (count == 0 || config_find(table, name) != NULL)
         return;
-    }
     sink_begin_object(out, name);
     sink_text(out, "type", "object");
     sink_text(out, "description", "Fields of this group. Send each field either here or at the top level.");
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
-    for (size_t i = 0; i < table->count; i++) {
-        if (table->fields[i].group == group) {
+    for (size_t i = 0; i < table->count; i++)
+        if (table->fields[i].group == group)
             openapi_field_schema(out, &table->fields[i], defaults);
-        }
-    }
     sink_end_object(out);
     sink_end_object(out);
 }
@@ -263,21 +244,18 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     void *defaults;
     char name[80];
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     (void)snprintf(name, sizeof name, "Config_%.60s", method->kind);
     sink_begin_object(out, name);
     sink_text(out, "type", "object");
     sink_text(out, "description", method->summary);
     sink_boolean(out, "additionalProperties", false);
     sink_begin_object(out, "properties");
-    for (size_t i = 0; i < method->config.count; i++) {
+    for (size_t i = 0; i < method->config.count; i++)
         openapi_field_schema(out, &method->config.fields[i], defaults);
-    }
-    for (int group = 0; group < FIELD_GROUPS; group++) {
+    for (int group = 0; group < FIELD_GROUPS; group++)
         group_schema(out, &method->config, (enum field_group)group, defaults);
-    }
     sink_end_object(out);
     sink_end_object(out);
     free(defaults);
@@ -295,9 +273,8 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     sink_end_object(out);
     sink_begin_object(out, "preset");
     sink_begin_list(out, "enum");
-    for (size_t i = 0; i < method->preset_count; i++) {
+    for (size_t i = 0; i < method->preset_count; i++)
         sink_text(out, NULL, method->presets[i].name);
-    }
     sink_null(out, NULL);
     sink_end_list(out);
     sink_end_object(out);
@@ -322,15 +299,12 @@ static enum status write_components(const struct api *api, struct json_sink *jso
     sink_end_object(out);
     sink_end_object(out);
     sink_begin_object(out, "schemas");
-    for (size_t i = 0; i < openapi_schema_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < openapi_schema_count && status == STATUS_OK; i++)
         status = openapi_schema_write(json, &openapi_schemas[i], err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = openapi_query_schemas(api, json, err);
-    }
-    for (size_t i = 0; i < api->options.method_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < api->options.method_count && status == STATUS_OK; i++)
         status = method_schemas(out, api->options.methods[i], err);
-    }
     sink_begin_object(out, "NewJob");
     sink_begin_list(out, "allOf");
     reference(out, NULL, "NewJobBase");
@@ -379,8 +353,7 @@ enum status openapi_build(const struct api *api, struct buf *text, struct error 
     write_paths(&api->routes, out);
     enum status status = write_components(api, &json, err);
     sink_end_object(out);
-    if (status == STATUS_OK && !json_sink_done(&json)) {
+    if (status == STATUS_OK && !json_sink_done(&json))
         status = error_set(err, STATUS_INTERNAL, NULL, "the OpenAPI document is incomplete");
-    }
     return status;
 }

@@ -35,9 +35,8 @@ void openapi_field_schema(const struct sink *out, const struct config_field *fie
         break;
     case FIELD_CHOICE:
         sink_begin_list(out, "enum");
-        for (const char *const *choice = field->choices; *choice != NULL; choice++) {
+        for (const char *const *choice = field->choices; *choice != NULL; choice++)
             sink_text(out, NULL, *choice);
-        }
         sink_end_list(out);
         sink_text(out, "default", config_text(field, defaults));
         break;

@@ -39,9 +39,8 @@ static const struct method_query *next_query(const struct api *api, const struct
         const struct method *m = api->options.methods[*method];
         while (*index < m->query_count) {
             const struct method_query *q = &m->queries[(*index)++];
-            if (query_same_route(q, query)) {
+            if (query_same_route(q, query))
                 return q;
-            }
         }
     }
     return NULL;
@@ -68,18 +67,16 @@ static void write_any_of(const struct api *api, const struct method_query *query
     EACH_QUERY(q, query)
     {
         bool known = q->schema == NULL;
-        for (size_t i = 0; i < count && !known; i++) {
+        for (size_t i = 0; i < count && !known; i++)
             known = strcmp(seen[i], q->schema) == 0;
-        }
         plain = plain || q->schema == NULL;
         if (!known && count < sizeof seen / sizeof seen[0]) {
             seen[count++] = q->schema;
             reference(out, NULL, q->schema);
         }
     }
-    if (plain) {
+    if (plain)
         typed(out, NULL, "object");
-    }
     sink_end_list(out);
 }
 
@@ -119,12 +116,10 @@ static bool earlier_field(const struct api *api, const struct method_query *quer
 {
     EACH_QUERY(q, query)
     {
-        if (q == until) {
+        if (q == until)
             return false;
-        }
-        if (q->parameters != NULL && config_find(q->parameters, name) != NULL) {
+        if (q->parameters != NULL && config_find(q->parameters, name) != NULL)
             return true;
-        }
     }
     return false;
 }
@@ -135,21 +130,17 @@ static enum status write_parameters(const struct api *api, const struct method_q
     EACH_QUERY(q, query)
     {
         const struct config_table *table = q->parameters;
-        if (table == NULL) {
+        if (table == NULL)
             continue;
-        }
         void *defaults = calloc(1, table->struct_bytes);
         enum status status = defaults != NULL ? config_defaults(table, defaults, err)
                                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a schema");
-        for (size_t f = 0; status == STATUS_OK && f < table->count; f++) {
-            if (!earlier_field(api, query, q, table->fields[f].name)) {
+        for (size_t f = 0; status == STATUS_OK && f < table->count; f++)
+            if (!earlier_field(api, query, q, table->fields[f].name))
                 openapi_field_schema(out, &table->fields[f], defaults);
-            }
-        }
         free(defaults);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
     }
     return STATUS_OK;
 }
@@ -170,22 +161,18 @@ static enum status write_request(const struct api *api, const struct method_quer
     sink_text(out, "type", "object");
     sink_boolean(out, "additionalProperties", false);
     sink_begin_list(out, "required");
-    if (model && !inputs && !edits) {
+    if (model && !inputs && !edits)
         sink_text(out, NULL, "with");
-    } else if ((inputs || edits) && !model) {
+    else if ((inputs || edits) && !model)
         sink_text(out, NULL, "inputs");
-    }
     sink_end_list(out);
     sink_begin_object(out, "properties");
-    if (model) {
+    if (model)
         typed(out, "with", "string");
-    }
-    if (inputs || edits) {
+    if (inputs || edits)
         reference(out, "inputs", edits ? "ChangedInputs" : "Inputs");
-    }
-    if (!model || inputs || edits) {
+    if (!model || inputs || edits)
         reference(out, "checkpoint", "CheckpointPick");
-    }
     enum status status = write_parameters(api, query, out, err);
     sink_end_object(out);
     sink_end_object(out);
@@ -197,11 +184,9 @@ static enum status write_request(const struct api *api, const struct method_quer
 static bool earlier_schema(const struct api *api, size_t until, const char *name)
 {
     for (size_t m = 0; m < until; m++) {
-        for (size_t i = 0; i < api->options.methods[m]->schema_count; i++) {
-            if (strcmp(api->options.methods[m]->schemas[i].name, name) == 0) {
+        for (size_t i = 0; i < api->options.methods[m]->schema_count; i++)
+            if (strcmp(api->options.methods[m]->schemas[i].name, name) == 0)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -227,9 +212,8 @@ enum status openapi_query_schemas(const struct api *api, struct json_sink *json,
     const struct sink *out = &json->sink;
     sink_begin_object(out, "DataType");
     sink_begin_list(out, "enum");
-    for (const char *const *type = input_file_types; *type != NULL; type++) {
+    for (const char *const *type = input_file_types; *type != NULL; type++)
         sink_text(out, NULL, *type);
-    }
     sink_end_list(out);
     sink_end_object(out);
     enum status status = write_schemas(api, json, err);
@@ -237,15 +221,12 @@ enum status openapi_query_schemas(const struct api *api, struct json_sink *json,
         const struct api_route *route = &api->routes.routes[i];
         const struct query_origin *origin = query_routes_origin(api->query_routes, route);
         const struct query_schemas *schemas = query_routes_schemas(api->query_routes, route);
-        if (origin == NULL || origin->query == NULL) {
+        if (origin == NULL || origin->query == NULL)
             continue;
-        }
-        if (origin->query->answer != NULL) {
+        if (origin->query->answer != NULL)
             write_answer(api, origin->query, schemas->answer, out);
-        }
-        if (schemas->request != NULL) {
+        if (schemas->request != NULL)
             status = write_request(api, origin->query, schemas->request, out, err);
-        }
     }
     return status;
 }

@@ -206,18 +206,16 @@ static void copy_word(char out[NAME], const char *at, size_t length)
 static size_t word(const struct notation *n)
 {
     size_t length = 0;
-    while (isalnum((unsigned char)n->at[length]) || n->at[length] == '_') {
+    while (isalnum((unsigned char)n->at[length]) || n->at[length] == '_')
         length++;
-    }
     return length;
 }
 
 static bool take(struct notation *n, char c)
 {
     n->at += strspn(n->at, " ");
-    if (*n->at != c) {
+    if (*n->at != c)
         return false;
-    }
     n->at++;
     return true;
 }
@@ -250,9 +248,8 @@ static void write_word(const struct sink *out, struct notation *n, size_t length
         return;
     }
     size_t i = 0;
-    while (i < sizeof plain / sizeof plain[0] && strcmp(plain[i].name, name) != 0) {
+    while (i < sizeof plain / sizeof plain[0] && strcmp(plain[i].name, name) != 0)
         i++;
-    }
     if (i == sizeof plain / sizeof plain[0]) {
         n->wrong = true;
         return;
@@ -265,9 +262,8 @@ static void write_word(const struct sink *out, struct notation *n, size_t length
     } else {
         sink_text(out, "type", plain[i].type);
     }
-    if (plain[i].format != NULL) {
+    if (plain[i].format != NULL)
         sink_text(out, "format", plain[i].format);
-    }
 }
 
 static void write_type(const struct sink *out, const char *key, struct notation *n, int depth)
@@ -277,9 +273,8 @@ static void write_type(const struct sink *out, const char *key, struct notation 
     if ((list || map) && depth < 4) {
         const char *inside = n->at;
         size_t close = strcspn(inside, ",");
-        while (close > 0 && inside[close - 1] != (list ? ']' : '}')) {
+        while (close > 0 && inside[close - 1] != (list ? ']' : '}'))
             close--;
-        }
         bool maybe = close > 0 && inside[close] == '?';
         if (maybe) {
             sink_begin_list(out, "type");
@@ -310,9 +305,8 @@ static void write_required(const struct sink *out, const char *shape)
         at += strspn(at, " ,");
         char name[NAME];
         copy_word(name, at, strcspn(at, " "));
-        if (name[0] != '*') {
+        if (name[0] != '*')
             sink_text(out, NULL, name);
-        }
         at += strcspn(at, ",");
     }
     sink_end_list(out);
@@ -325,9 +319,8 @@ static enum status write_shape(struct json_sink *json, const struct openapi_sche
     sink_begin_object(out, schema->name);
     sink_text(out, "type", "object");
     write_required(out, schema->shape);
-    if (schema->closed) {
+    if (schema->closed)
         sink_boolean(out, "additionalProperties", false);
-    }
     sink_begin_object(out, "properties");
     while (!n.wrong && *n.at != '\0') {
         char name[NAME];
@@ -348,17 +341,14 @@ static enum status write_shape(struct json_sink *json, const struct openapi_sche
 
 enum status openapi_schema_write(struct json_sink *json, const struct openapi_schema *schema, struct error *err)
 {
-    if (schema->shape != NULL) {
+    if (schema->shape != NULL)
         return write_shape(json, schema, err);
-    }
     char text[512];
     (void)snprintf(text, sizeof text, "%s", schema->schema);
-    for (char *c = text; *c != '\0'; c++) {
+    for (char *c = text; *c != '\0'; c++)
         *c = *c == '\'' ? '"' : *c;
-    }
     enum status status = json_scan(text, strlen(text), err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         json_sink_raw(json, schema->name, text);
-    }
     return status;
 }

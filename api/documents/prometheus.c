@@ -25,9 +25,8 @@ struct counters {
 enum status counters_create(const struct route_table *routes, struct counters **counters, struct error *err)
 {
     *counters = calloc(1, sizeof **counters + (routes->count + 1) * sizeof(struct row));
-    if (*counters == NULL) {
+    if (*counters == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for counters");
-    }
     (*counters)->routes = routes;
     (*counters)->rows = routes->count + 1;
     return STATUS_OK;
@@ -52,9 +51,8 @@ void counters_add(struct counters *counters, const struct api_route *route, bool
 {
     struct row *row = &counters->row[route != NULL ? (size_t)(route - counters->routes->routes) : counters->rows - 1];
     size_t s = 0;
-    while (s + 1 < STATUSES && statuses[s] != status) {
+    while (s + 1 < STATUSES && statuses[s] != status)
         s++;
-    }
     add(&row->by_status[head ? 1 : 0][s], 1);
     histogram_add(&row->times, seconds);
 }
@@ -85,15 +83,13 @@ void prometheus_histogram(struct buf *out, const char *name, const char *labels,
 void prometheus_label(struct buf *out, const char *value)
 {
     buf_text(out, "\"");
-    for (const char *c = value; *c != '\0'; c++) {
-        if (*c == '\\' || *c == '"') {
+    for (const char *c = value; *c != '\0'; c++)
+        if (*c == '\\' || *c == '"')
             buf_format(out, "\\%c", *c);
-        } else if (*c == '\n') {
+        else if (*c == '\n')
             buf_text(out, "\\n");
-        } else {
+        else
             buf_append(out, c, 1);
-        }
-    }
     buf_text(out, "\"");
 }
 
@@ -106,19 +102,17 @@ static void write_requests(const struct counters *counters, struct buf *out)
         for (int head = 0; head < 2; head++) {
             for (size_t s = 0; s < STATUSES; s++) {
                 uint64_t count = get(&counters->row[i].by_status[head][s]);
-                if (count == 0) {
+                if (count == 0)
                     continue;
-                }
                 buf_format(out, "%s{route=\"%s\",method=\"%s\",status=\"", name,
                            known ? counters->routes->routes[i].pattern : "none",
                            head    ? "HEAD"
                            : known ? counters->routes->routes[i].method
                                    : "any");
-                if (statuses[s] != 0) {
+                if (statuses[s] != 0)
                     buf_format(out, "%d", statuses[s]);
-                } else {
+                else
                     buf_text(out, "other");
-                }
                 buf_format(out, "\"} %llu\n", (unsigned long long)count);
             }
         }
@@ -137,9 +131,8 @@ static void write_durations(const struct counters *counters, struct buf *out)
                        known ? counters->routes->routes[i].pattern : "none",
                        known ? counters->routes->routes[i].method : "any");
         histogram_read(&counters->row[i].times, &counts);
-        if (counts.count > 0) {
+        if (counts.count > 0)
             prometheus_histogram(out, name, labels, &counts);
-        }
     }
 }
 

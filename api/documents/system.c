@@ -68,9 +68,8 @@ void system_show(struct exchange *x)
     sink_integer(out, "queue_depth", stats.jobs[JOB_QUEUED]);
     sink_integer(out, "queue_limit", system.queue_limit);
     sink_begin_object(out, "jobs");
-    for (int state = 0; state < JOB_STATES; state++) {
+    for (int state = 0; state < JOB_STATES; state++)
         sink_integer(out, job_state_name((enum job_state)state), stats.jobs[state]);
-    }
     sink_end_object(out);
     sink_integer(out, "database_bytes", stats.file_bytes + stats.wal_bytes);
     sink_begin_object(out, "database");
@@ -85,9 +84,8 @@ void system_show(struct exchange *x)
     sink_integer(out, "bytes", (int64_t)models.bytes);
     sink_end_object(out);
     sink_begin_list(out, "kinds");
-    for (size_t i = 0; i < x->api->options.method_count; i++) {
+    for (size_t i = 0; i < x->api->options.method_count; i++)
         sink_text(out, NULL, x->api->options.methods[i]->kind);
-    }
     sink_end_list(out);
     sink_end_object(out);
     response_header(x->response, "Cache-Control", "no-store");
@@ -197,9 +195,8 @@ static void write_process_metrics(struct exchange *x, struct buf *out, const str
         gauge(out, "process_start_time_seconds", "Start of the process since the epoch.",
               (double)s->started_at / 1000.0);
     }
-    if (s->memory_bytes > 0) {
+    if (s->memory_bytes > 0)
         gauge(out, "process_resident_memory_bytes", "Memory in use.", (double)s->memory_bytes);
-    }
 }
 
 void health_metrics(struct exchange *x)
@@ -218,9 +215,8 @@ void health_metrics(struct exchange *x)
     write_storage(out, &stats);
     write_process_metrics(x, out, &system);
     counters_write(x->api->counters, out);
-    if (x->api->options.daemon.metrics != NULL) {
+    if (x->api->options.daemon.metrics != NULL)
         x->api->options.daemon.metrics(x->api->options.daemon.context, out);
-    }
     response_header(x->response, "Cache-Control", "no-store");
     respond_body(x, 200, "text/plain; version=0.0.4; charset=utf-8");
 }

@@ -40,9 +40,8 @@ static char *copy(struct onnx *o, const char *text)
 static void add(struct onnx *o, struct list *list, void *item)
 {
     o->failed |= list->count == LIST_MAX;
-    if (!o->failed) {
+    if (!o->failed)
         list->items[list->count++] = item;
-    }
 }
 
 /* ---- the writer ----------------------------------------------------------------------------------------- */
@@ -65,17 +64,15 @@ static Onnx__TypeProto *tensor_type(struct onnx *o, int rank, const int64_t *dim
     Onnx__TypeProto__Tensor *tensor = take(o, sizeof *tensor);
     Onnx__TensorShapeProto *shape = take(o, sizeof *shape);
     Onnx__TensorShapeProto__Dimension **dims = take(o, (size_t)rank * sizeof(Onnx__TensorShapeProto__Dimension *));
-    if (o->failed) {
+    if (o->failed)
         return NULL;
-    }
     onnx__type_proto__init(type);
     onnx__type_proto__tensor__init(tensor);
     onnx__tensor_shape_proto__init(shape);
     for (int d = 0; d < rank; d++) {
         dims[d] = take(o, sizeof *dims[d]);
-        if (dims[d] != NULL) {
+        if (dims[d] != NULL)
             fill_dimension(o, dims[d], dim[d]);
-        }
     }
     shape->n_dim = (size_t)rank;
     shape->dim = dims;
@@ -90,9 +87,8 @@ static Onnx__TypeProto *tensor_type(struct onnx *o, int rank, const int64_t *dim
 static void add_value(struct onnx *o, struct list *list, const char *name, int rank, const int64_t *dim)
 {
     Onnx__ValueInfoProto *value = take(o, sizeof *value);
-    if (value == NULL) {
+    if (value == NULL)
         return;
-    }
     onnx__value_info_proto__init(value);
     value->name = copy(o, name);
     value->type = tensor_type(o, rank, dim);
@@ -117,13 +113,11 @@ static void on_constant(void *context, const char *name, int rank, const int64_t
     size_t bytes = sizeof *values;
     Onnx__TensorProto *tensor = take(o, sizeof *tensor);
     int64_t *dims = take(o, (size_t)rank * sizeof *dims);
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         bytes *= (size_t)dim[d];
-    }
     uint8_t *data = take(o, bytes);
-    if (o->failed) {
+    if (o->failed)
         return;
-    }
     memcpy(dims, dim, (size_t)rank * sizeof *dims);
     memcpy(data, values, bytes);
     onnx__tensor_proto__init(tensor);
@@ -141,9 +135,8 @@ static Onnx__AttributeProto *attribute(struct onnx *o, const struct graph_attrib
 {
     Onnx__AttributeProto *made = take(o, sizeof *made);
     int64_t *ints = take(o, from->count * sizeof *ints);
-    if (o->failed) {
+    if (o->failed)
         return NULL;
-    }
     onnx__attribute_proto__init(made);
     made->name = copy(o, from->name);
     made->has_type = 1;
@@ -167,16 +160,13 @@ static void on_node(void *context, const char *op, const char *const *inputs, si
     Onnx__NodeProto *made = take(o, sizeof *made);
     char **from = take(o, input_count * sizeof *from), **to = take(o, sizeof *to);
     Onnx__AttributeProto **list = take(o, attribute_count * sizeof(Onnx__AttributeProto *));
-    if (o->failed) {
+    if (o->failed)
         return;
-    }
     onnx__node_proto__init(made);
-    for (size_t i = 0; i < input_count; i++) {
+    for (size_t i = 0; i < input_count; i++)
         from[i] = copy(o, inputs[i]);
-    }
-    for (size_t i = 0; i < attribute_count; i++) {
+    for (size_t i = 0; i < attribute_count; i++)
         list[i] = attribute(o, &attributes[i]);
-    }
     to[0] = copy(o, output);
     made->op_type = copy(o, op);
     made->name = to[0];
@@ -195,14 +185,12 @@ enum status onnx_create(struct onnx **out, struct error *err)
 {
     struct onnx *o = calloc(1, sizeof *o);
     *out = o;
-    if (o == NULL) {
+    if (o == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
-    }
     arena_init(&o->arena, (size_t)1 << 20, (size_t)512 << 20);
     struct list *lists[] = {&o->nodes, &o->constants, &o->inputs, &o->outputs, &o->notes};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         lists[i]->items = take(o, LIST_MAX * sizeof(void *));
-    }
     o->writer = (struct graph_writer){o, on_input, on_output, on_constant, on_node};
     return STATUS_OK;
 }
@@ -223,9 +211,8 @@ const struct graph_writer *onnx_writer(struct onnx *onnx)
 void onnx_note(struct onnx *o, const char *key, const char *value)
 {
     Onnx__StringStringEntryProto *note = take(o, sizeof *note);
-    if (note == NULL) {
+    if (note == NULL)
         return;
-    }
     onnx__string_string_entry_proto__init(note);
     note->key = copy(o, key);
     note->value = copy(o, value);
@@ -240,9 +227,8 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     char *producer = copy(o, "motifd");
     graph.name = copy(o, name);
     opset.domain = copy(o, "");
-    if (o->failed) {
+    if (o->failed)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
-    }
     opset.has_version = 1;
     opset.version = ONNX_OPSET;
     graph.n_node = o->nodes.count;
@@ -263,9 +249,8 @@ enum status onnx_encode(struct onnx *o, const char *name, struct buf *out, struc
     model.metadata_props = (Onnx__StringStringEntryProto **)o->notes.items;
     size_t bytes = onnx__model_proto__get_packed_size(&model);
     uint8_t *packed = malloc(bytes);
-    if (packed == NULL) {
+    if (packed == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
-    }
     (void)onnx__model_proto__pack(&model, packed);
     buf_append(out, packed, bytes);
     free(packed);

@@ -44,9 +44,8 @@ static void write_tensor(const struct sink *out, const struct snapshot_entry *en
     sink_begin_object(out, entry->name);
     sink_text(out, "dtype", type_name(entry->type));
     sink_begin_list(out, "shape");
-    for (int d = 0; d < entry->rank; d++) {
+    for (int d = 0; d < entry->rank; d++)
         sink_integer(out, NULL, (int64_t)entry->dim[d]);
-    }
     sink_end_list(out);
     sink_begin_list(out, "data_offsets");
     sink_integer(out, NULL, (int64_t)at);
@@ -65,14 +64,12 @@ enum status safetensors_head(const struct snapshot_entry *entries, size_t count,
     const struct sink *out = &json.sink;
     sink_begin_object(out, NULL);
     sink_begin_object(out, "__metadata__");
-    for (size_t i = 0; i < note_count; i++) {
+    for (size_t i = 0; i < note_count; i++)
         sink_text(out, notes[i].name, notes[i].value);
-    }
     sink_end_object(out);
     for (size_t i = 0; i < count; i++) {
-        if (entries[i].role != SNAPSHOT_WEIGHT) {
+        if (entries[i].role != SNAPSHOT_WEIGHT)
             continue;
-        }
         if (type_name(entries[i].type) == NULL || strcmp(entries[i].name, "__metadata__") == 0) {
             return error_set(err, STATUS_CORRUPT, NULL, "weight '%.60s' has a type that safetensors lacks",
                              entries[i].name);
@@ -81,19 +78,15 @@ enum status safetensors_head(const struct snapshot_entry *entries, size_t count,
         at += entries[i].bytes;
     }
     sink_end_object(out);
-    if (!json_sink_done(&json)) {
+    if (!json_sink_done(&json))
         return error_set(err, STATUS_NO_MEMORY, NULL, "the table of tensors is too large");
-    }
-    while (head->size % 8 != 0) {
+    while (head->size % 8 != 0)
         buf_append(head, " ", 1);
-    }
-    if (head->failed) {
+    if (head->failed)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of tensors");
-    }
     uint64_t length = head->size - 8;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         head->data[i] = (char)(length >> (8 * i));
-    }
     return STATUS_OK;
 }
 
@@ -114,9 +107,8 @@ enum status safetensors_open(const struct snapshot_reader *from, const struct sa
     struct snapshot_entry *entries;
     size_t count;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     struct safetensors *file = calloc(1, sizeof *file);
     struct piece *pieces = calloc(count + 1, sizeof *pieces);
     if (file == NULL || pieces == NULL) {
@@ -159,11 +151,10 @@ static size_t find_piece(const struct safetensors *file, uint64_t at)
     size_t low = 0, high = file->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (file->pieces[middle].at <= at) {
+        if (file->pieces[middle].at <= at)
             low = middle;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -171,9 +162,8 @@ static size_t find_piece(const struct safetensors *file, uint64_t at)
 enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to, size_t count, struct error *err)
 {
     char *out = to;
-    if (offset > safetensors_bytes(file) || count > safetensors_bytes(file) - offset) {
+    if (offset > safetensors_bytes(file) || count > safetensors_bytes(file) - offset)
         return error_set(err, STATUS_INTERNAL, NULL, "read beyond a safetensors file");
-    }
     if (offset < file->header.size && count > 0) {
         size_t here = file->header.size - (size_t)offset;
         here = here < count ? here : count;
@@ -189,9 +179,8 @@ enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to
         size_t here = left < count ? (size_t)left : count;
         if (here > 0) {
             enum status status = file->from.read(file->from.context, piece->stored_at + inside, out, here, err);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
         }
         out += here;
         at += here;

@@ -13,12 +13,10 @@
 static enum status fault(const char *tensor, const char *member, struct error *err, const char *detail)
 {
     char pointer[SNAPSHOT_NAME + 40] = "";
-    if (tensor != NULL) {
+    if (tensor != NULL)
         json_pointer_add(pointer, sizeof pointer, tensor, strlen(tensor));
-    }
-    if (member != NULL) {
+    if (member != NULL)
         json_pointer_add(pointer, sizeof pointer, member, strlen(member));
-    }
     return error_set(err, STATUS_INVALID, pointer, "%s", detail);
 }
 
@@ -45,11 +43,9 @@ static bool read_type(const char *name, enum snapshot_type *type)
 static bool name_fits(const char *name)
 {
     size_t length = strlen(name);
-    for (size_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\') {
+    for (size_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\')
             return false;
-        }
-    }
     return length > 0 && length < SNAPSHOT_NAME;
 }
 
@@ -66,17 +62,14 @@ static enum status read_shape(const cJSON *shape, struct safetensors_tensor *ten
                               struct error *err)
 {
     *elements = 1;
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < 4; d++)
         tensor->dim[d] = 1;
-    }
-    if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 4) {
+    if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 4)
         return fault(tensor->name, "shape", err, "must be a list of at most four sizes");
-    }
     JSON_EACH (side, shape) {
         uint64_t size;
-        if (!whole(side, &size) || (size > 0 && *elements > DATA_MAX / size)) {
+        if (!whole(side, &size) || (size > 0 && *elements > DATA_MAX / size))
             return fault(tensor->name, "shape", err, "must contain whole numbers whose product is not too large");
-        }
         tensor->dim[tensor->rank++] = size;
         *elements *= size;
     }
@@ -90,38 +83,30 @@ static enum status read_tensor(const cJSON *item, uint64_t data_bytes, struct sa
     const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets");
     uint64_t elements;
     *tensor = (struct safetensors_tensor){.name = item->string};
-    if (!name_fits(item->string)) {
+    if (!name_fits(item->string))
         return fault(item->string, NULL, err, "must have a name of 1 to 95 printable ASCII characters");
-    }
-    if (!cJSON_IsObject(item) || cJSON_GetArraySize(item) != 3) {
+    if (!cJSON_IsObject(item) || cJSON_GetArraySize(item) != 3)
         return fault(item->string, NULL, err, "must be an object with dtype, shape and data_offsets");
-    }
-    if (!cJSON_IsString(type) || !read_type(type->valuestring, &tensor->type)) {
+    if (!cJSON_IsString(type) || !read_type(type->valuestring, &tensor->type))
         return fault(item->string, "dtype", err, "must be F32, F64, I64, U64 or U8");
-    }
     enum status status = read_shape(cJSON_GetObjectItemCaseSensitive(item, "shape"), tensor, &elements, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !whole(offsets->child, &tensor->begin) ||
-        !whole(offsets->child->next, &tensor->end) || tensor->begin > tensor->end || tensor->end > data_bytes) {
+        !whole(offsets->child->next, &tensor->end) || tensor->begin > tensor->end || tensor->end > data_bytes)
         return fault(item->string, "data_offsets", err, "must be [begin, end) within the file");
-    }
-    if ((tensor->end - tensor->begin) != elements * snapshot_type_bytes(tensor->type)) {
+    if ((tensor->end - tensor->begin) != elements * snapshot_type_bytes(tensor->type))
         return fault(item->string, "data_offsets", err, "must span as many bytes as type and shape need");
-    }
     return STATUS_OK;
 }
 
 static int by_place(const void *left, const void *right)
 {
     const struct safetensors_tensor *a = left, *b = right;
-    if (a->begin != b->begin) {
+    if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
-    }
-    if (a->end != b->end) {
+    if (a->end != b->end)
         return a->end < b->end ? -1 : 1; /* empty tensors come before the one that begins at the same offset */
-    }
     return strcmp(a->name, b->name);
 }
 
@@ -129,9 +114,8 @@ static enum status check_cover(const struct safetensors_content *content, uint64
 {
     uint64_t end = 0;
     for (size_t i = 0; i < content->count; i++) {
-        if (content->tensors[i].begin != end) {
+        if (content->tensors[i].begin != end)
             return fault(content->tensors[i].name, "data_offsets", err, "must begin where the previous tensor ends");
-        }
         end = content->tensors[i].end;
     }
     return end == data_bytes ? STATUS_OK
@@ -141,14 +125,11 @@ static enum status check_cover(const struct safetensors_content *content, uint64
 
 static enum status check_notes(const cJSON *notes, struct error *err)
 {
-    if (!cJSON_IsObject(notes)) {
+    if (!cJSON_IsObject(notes))
         return fault("__metadata__", NULL, err, "must be an object of texts");
-    }
-    JSON_EACH (note, notes) {
-        if (!cJSON_IsString(note)) {
+    JSON_EACH (note, notes)
+        if (!cJSON_IsString(note))
             return fault("__metadata__", note->string, err, "must be text");
-        }
-    }
     return STATUS_OK;
 }
 
@@ -157,9 +138,8 @@ static enum status read_head(struct safetensors_content *content, uint64_t data_
     enum status status = STATUS_OK;
     int members = cJSON_GetArraySize(content->head);
     content->tensors = calloc((size_t)members + 1, sizeof *content->tensors);
-    if (content->tensors == NULL) {
+    if (content->tensors == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of tensors");
-    }
     JSON_EACH (item, content->head) {
         if (strcmp(item->string, "__metadata__") == 0) {
             content->notes = item;
@@ -167,9 +147,8 @@ static enum status read_head(struct safetensors_content *content, uint64_t data_
         } else {
             status = read_tensor(item, data_bytes, &content->tensors[content->count++], err);
         }
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
     }
     qsort(content->tensors, content->count, sizeof *content->tensors, by_place);
     return check_cover(content, data_bytes, err);
@@ -180,9 +159,8 @@ enum status safetensors_parse(const void *bytes, size_t count, struct safetensor
     const unsigned char *from = bytes;
     uint64_t length = 0;
     *out = (struct safetensors_content){.head = NULL};
-    for (int i = 0; count >= 8 && i < 8; i++) {
+    for (int i = 0; count >= 8 && i < 8; i++)
         length |= (uint64_t)from[i] << (8 * i);
-    }
     if (count < 10 || length < 2 || length > count - 8 || length > HEAD_MAX || from[8] != '{') {
         return error_set(err, STATUS_INVALID, "",
                          "is not a safetensors file: it does not begin with a table of tensors");
@@ -232,9 +210,8 @@ enum status safetensors_to_snapshot(const struct safetensors_content *content, s
                               (void *)(uintptr_t)(content->data + tensor->begin),
                               err); /* only read; NOLINT(performance-no-int-to-ptr) */
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_write(snapshot, &to, err);
-    }
     snapshot_destroy(snapshot);
     return status;
 }

@@ -34,9 +34,8 @@ bool cursor_read(const char *cursor, const char *filter, char id[STORAGE_ID])
     size_t length;
     if (sodium_base642bin(bytes, sizeof bytes, cursor, strlen(cursor), NULL, &length, NULL,
                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
-        length != sizeof bytes) {
+        length != sizeof bytes)
         return false;
-    }
     memcpy(id, bytes, ID_BYTES);
     id[ID_BYTES] = '\0';
     check(id, filter, digest);

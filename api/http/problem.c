@@ -41,11 +41,9 @@ const struct problem_kind *problem_kind(enum problem problem)
 
 enum problem problem_of_status(int status)
 {
-    for (int i = 0; i < PROBLEM_COUNT; i++) {
-        if (kinds[i].status == status) {
+    for (int i = 0; i < PROBLEM_COUNT; i++)
+        if (kinds[i].status == status)
             return (enum problem)i;
-        }
-    }
     return PROBLEM_INTERNAL;
 }
 
@@ -99,9 +97,8 @@ void problem_write(struct buf *out, enum problem problem, int status, const char
             sink_end_object(s);
         }
         sink_end_list(s);
-        if (faults->more > 0) {
+        if (faults->more > 0)
             sink_integer(s, "errors_left_out", (int64_t)faults->more);
-        }
     }
     sink_end_object(s);
 }

@@ -19,17 +19,15 @@ void response_init(struct api_response *response, const struct api_request *requ
 
 void response_reset(struct api_response *response)
 {
-    if (response->read_close != NULL) {
+    if (response->read_close != NULL)
         response->read_close(response->read_context);
-    }
     response->read = NULL;
     response->read_close = NULL;
     response->read_context = NULL;
     response->read_bytes = 0;
     response->events = false;
-    for (size_t i = 0; i < response->header_count; i++) {
+    for (size_t i = 0; i < response->header_count; i++)
         free(response->headers[i].value);
-    }
     response->header_count = 0;
     response->status = 0;
     buf_clear(&response->body);
@@ -43,11 +41,9 @@ void api_response_close(struct api_response *response)
 
 const char *api_response_header(const struct api_response *response, const char *name)
 {
-    for (size_t i = 0; i < response->header_count; i++) {
-        if (strcasecmp(response->headers[i].name, name) == 0) {
+    for (size_t i = 0; i < response->header_count; i++)
+        if (strcasecmp(response->headers[i].name, name) == 0)
             return response->headers[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -58,14 +54,11 @@ void response_header(struct api_response *response, const char *name, const char
     va_start(args, format);
     int length = vasprintf(&value, format, args);
     va_end(args);
-    if (length < 0) {
+    if (length < 0)
         return; /* without memory the response lacks this header */
-    }
-    for (char *c = value; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
+    for (char *c = value; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
             *c = ' '; /* a line break in a value would start a new header */
-        }
-    }
     for (size_t i = 0; i < response->header_count; i++) {
         if (strcasecmp(response->headers[i].name, name) == 0) {
             free(response->headers[i].value);
@@ -82,11 +75,9 @@ void response_header(struct api_response *response, const char *name, const char
 
 const char *exchange_param(const struct exchange *x, const char *name)
 {
-    for (size_t i = 0; i < x->match.count; i++) {
-        if (strcmp(x->match.names[i], name) == 0) {
+    for (size_t i = 0; i < x->match.count; i++)
+        if (strcmp(x->match.names[i], name) == 0)
             return x->match.values[i];
-        }
-    }
     return "";
 }
 
@@ -174,9 +165,8 @@ static void problem_response(struct exchange *x, enum problem problem, const cha
     response->status = kind->status;
     response_header(response, "Content-Type", "application/problem+json");
     response_header(response, "Cache-Control", "no-store");
-    if (problem == PROBLEM_UNAVAILABLE || problem == PROBLEM_TOO_MANY) {
+    if (problem == PROBLEM_UNAVAILABLE || problem == PROBLEM_TOO_MANY)
         response_header(response, "Retry-After", "%d", RETRY_SECONDS);
-    }
 }
 
 void respond_problem(struct exchange *x, enum problem problem, const char *format, ...)
@@ -230,9 +220,8 @@ bool respond_not_modified(struct exchange *x, const char *etag)
 {
     response_header(x->response, "ETag", "%s", etag);
     const char *known = exchange_header(x, "If-None-Match");
-    if (known == NULL || !etag_listed(known, etag, true)) {
+    if (known == NULL || !etag_listed(known, etag, true))
         return false;
-    }
     respond_empty(x, 304);
     return true;
 }

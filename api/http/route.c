@@ -34,11 +34,9 @@ struct segments {
 
 static const struct path_parameter *find_parameter(const char *name, size_t bytes)
 {
-    for (size_t i = 0; i < sizeof path_parameters / sizeof path_parameters[0]; i++) {
-        if (strlen(path_parameters[i].name) == bytes && strncmp(path_parameters[i].name, name, bytes) == 0) {
+    for (size_t i = 0; i < sizeof path_parameters / sizeof path_parameters[0]; i++)
+        if (strlen(path_parameters[i].name) == bytes && strncmp(path_parameters[i].name, name, bytes) == 0)
             return &path_parameters[i];
-        }
-    }
     return &item_parameter;
 }
 
@@ -52,9 +50,8 @@ const char *route_param_pattern(const char *name, size_t bytes, const char **mea
 size_t route_pattern_param(const char *pattern, size_t *at, const char **name)
 {
     const char *open = strchr(pattern + *at, '{');
-    if (open == NULL) {
+    if (open == NULL)
         return 0;
-    }
     *name = open + 1;
     size_t bytes = strcspn(*name, "}");
     *at = (size_t)(*name - pattern) + bytes + 1;
@@ -76,14 +73,12 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
         const char *slash = memchr(path + at, '/', bytes - at);
         size_t length = slash != NULL ? (size_t)(slash - path) - at : bytes - at;
         enum status status = uri_decode(path + at, length, false, scratch, sizeof scratch, err);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
-        if (out->count == SEGMENTS || strlen(scratch) >= ROUTE_PARAM_BYTES) {
+        if (out->count == SEGMENTS || strlen(scratch) >= ROUTE_PARAM_BYTES)
             out->overflow = true; /* continue: wrong encoding in a later segment must still give 400 */
-        } else {
+        else
             memcpy(out->text[out->count++], scratch, strlen(scratch) + 1);
-        }
         at += length + 1;
     }
     return STATUS_OK;
@@ -95,22 +90,19 @@ static bool matches(const char *pattern, const struct segments *path, struct rou
     match->count = 0;
     size_t at = 1;
     for (size_t i = 0; i < path->count; i++) {
-        if (at > strlen(pattern)) {
+        if (at > strlen(pattern))
             return false;
-        }
         const char *piece = pattern + at;
         size_t length = strcspn(piece, "/");
         at += length + 1;
         if (piece[0] != '{') {
-            if (strlen(path->text[i]) != length || strncmp(path->text[i], piece, length) != 0) {
+            if (strlen(path->text[i]) != length || strncmp(path->text[i], piece, length) != 0)
                 return false;
-            }
             continue;
         }
         const struct path_parameter *p = find_parameter(piece + 1, length - 2);
-        if (match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i])) {
+        if (match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i]))
             return false;
-        }
         match->names[match->count] = p->name;
         memcpy(match->values[match->count++], path->text[i], strlen(path->text[i]) + 1);
     }
@@ -146,9 +138,8 @@ void route_match(const struct route_table *table, const char *method, const char
     bool head = strcmp(method, "HEAD") == 0;
     for (size_t i = 0; i < table->count && !segments.overflow; i++) {
         const struct api_route *route = &table->routes[i];
-        if (!matches(route->pattern, &segments, match)) {
+        if (!matches(route->pattern, &segments, match))
             continue;
-        }
         if (strcmp(method, route->method) == 0 || (head && strcmp(route->method, "GET") == 0)) {
             match->route = route;
             match->status = 200;
@@ -173,10 +164,8 @@ bool route_streams(const struct api_route *route)
 
 bool route_takes(const struct api_route *route, const char *content_type)
 {
-    for (const char *const *type = route->media_types; type != NULL && *type != NULL; type++) {
-        if (content_type != NULL && media_is(content_type, *type)) {
+    for (const char *const *type = route->media_types; type != NULL && *type != NULL; type++)
+        if (content_type != NULL && media_is(content_type, *type))
             return true;
-        }
-    }
     return false;
 }

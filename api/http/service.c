@@ -14,9 +14,8 @@ void api_facts(const struct api *api, struct api_system *system)
                                   .kernels = "",
                                   .blas = "",
                                   .blas_core = ""};
-    if (api->options.daemon.system != NULL) {
+    if (api->options.daemon.system != NULL)
         api->options.daemon.system(api->options.daemon.context, system);
-    }
 }
 
 bool api_draining(const struct api *api)
@@ -26,11 +25,9 @@ bool api_draining(const struct api *api)
 
 const struct method *api_method(const struct api *api, const char *kind)
 {
-    for (size_t i = 0; i < api->options.method_count; i++) {
-        if (strcmp(api->options.methods[i]->kind, kind) == 0) {
+    for (size_t i = 0; i < api->options.method_count; i++)
+        if (strcmp(api->options.methods[i]->kind, kind) == 0)
             return api->options.methods[i];
-        }
-    }
     return NULL;
 }
 

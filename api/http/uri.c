@@ -27,9 +27,8 @@ enum status uri_decode(const char *text, size_t bytes, bool plus_is_space, char 
         if (c == '%') {
             int high = bytes - at > 2 ? hex_digit(text[at + 1]) : -1;
             int low = bytes - at > 2 ? hex_digit(text[at + 2]) : -1;
-            if (high < 0 || low < 0) {
+            if (high < 0 || low < 0)
                 return error_set(err, STATUS_INVALID, NULL, "'%%' must be followed by two hexadecimal digits");
-            }
             c = (char)(high * 16 + low);
             at += 2;
         } else if (c == '+' && plus_is_space) {
@@ -39,15 +38,13 @@ enum status uri_decode(const char *text, size_t bytes, bool plus_is_space, char 
             return error_set(err, STATUS_INVALID, NULL, "control characters are not allowed, nor as %%%02X",
                              (unsigned)(unsigned char)c);
         }
-        if (length + 1 >= out_bytes) {
+        if (length + 1 >= out_bytes)
             return error_set(err, STATUS_LIMIT, NULL, "too long");
-        }
         out[length++] = c;
     }
     out[length] = '\0';
-    if (!utf8_valid(out, length)) {
+    if (!utf8_valid(out, length))
         return error_set(err, STATUS_INVALID, NULL, "the decoded bytes are not valid UTF-8");
-    }
     return STATUS_OK;
 }
 
@@ -57,49 +54,40 @@ enum status query_parse(const char *text, struct query *query, struct error *err
     size_t used = 0;
     while (text != NULL && *text != '\0') {
         size_t pair = strcspn(text, "&"), name = strcspn(text, "=&");
-        if (query->count == QUERY_PAIRS) {
+        if (query->count == QUERY_PAIRS)
             return error_set(err, STATUS_LIMIT, NULL, "more than %d query parameters", QUERY_PAIRS);
-        }
-        if (name == 0) {
+        if (name == 0)
             return error_set(err, STATUS_INVALID, NULL, "a query parameter has no name");
-        }
         size_t value = name < pair ? name + 1 : pair;
         char *name_at = query->text + used;
         enum status status = uri_decode(text, name, true, name_at, sizeof query->text - used, err);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
         used += strlen(name_at) + 1;
         char *value_at = query->text + used;
         status = used < sizeof query->text
                      ? uri_decode(text + value, pair - value, true, value_at, sizeof query->text - used, err)
                      : error_set(err, STATUS_LIMIT, NULL, "too long");
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
         used += strlen(value_at) + 1;
-        if (query_get(query, name_at) != NULL) {
+        if (query_get(query, name_at) != NULL)
             return error_set(err, STATUS_INVALID, NULL, "query parameter '%.60s' is given twice", name_at);
-        }
         query->pairs[query->count++] = (struct query_pair){name_at, value_at};
         text += pair;
-        if (*text == '&') {
+        if (*text == '&')
             text++;
-        }
-        if (used >= sizeof query->text) {
+        if (used >= sizeof query->text)
             return error_set(err, STATUS_LIMIT, NULL, "too long");
-        }
     }
     return STATUS_OK;
 }
 
 const char *query_get(const struct query *query, const char *name)
 {
-    for (size_t i = 0; i < query->count; i++) {
-        if (strcmp(query->pairs[i].name, name) == 0) {
+    for (size_t i = 0; i < query->count; i++)
+        if (strcmp(query->pairs[i].name, name) == 0)
             return query->pairs[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -107,31 +95,27 @@ bool text_integer(const char *text, int64_t *value)
 {
     const char *digits = text + (text[0] == '-');
     size_t length = strspn(digits, "0123456789");
-    if (length == 0 || digits[length] != '\0') {
+    if (length == 0 || digits[length] != '\0')
         return false;
-    }
     errno = 0;
     long long parsed = strtoll(text, NULL, 10);
-    if (errno != 0) {
+    if (errno != 0)
         return false;
-    }
     *value = parsed;
     return true;
 }
 
 static const char *skip_blank(const char *at)
 {
-    while (*at == ' ' || *at == '\t') {
+    while (*at == ' ' || *at == '\t')
         at++;
-    }
     return at;
 }
 
 static size_t without_blank(const char *at, size_t length)
 {
-    while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t')) {
+    while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--;
-    }
     return length;
 }
 
@@ -165,9 +149,8 @@ bool media_is(const char *content_type, const char *type)
 {
     const char *at = skip_blank(content_type), *end = at + strlen(at);
     size_t length = without_blank(at, strcspn(at, ";"));
-    if (length != strlen(type) || strncasecmp(at, type, length) != 0) {
+    if (length != strlen(type) || strncasecmp(at, type, length) != 0)
         return false;
-    }
     size_t charset_length;
     const char *charset = media_parameter(at + strcspn(at, ";"), end, "charset", &charset_length);
     return charset == NULL || (charset_length == 5 && strncasecmp(charset, "utf-8", 5) == 0);
@@ -176,21 +159,18 @@ bool media_is(const char *content_type, const char *type)
 /* How well a media range of Accept fits an offer: 3 exactly, 2 by type, 1 anything, 0 not at all. */
 static int media_fit(const char *range, size_t length, const char *offer)
 {
-    if (length == 3 && strncmp(range, "*/*", 3) == 0) {
+    if (length == 3 && strncmp(range, "*/*", 3) == 0)
         return 1;
-    }
-    if (length == strlen(offer) && strncasecmp(range, offer, length) == 0) {
+    if (length == strlen(offer) && strncasecmp(range, offer, length) == 0)
         return 3;
-    }
     size_t major = strcspn(offer, "/") + 1;
     return length == major + 1 && range[length - 1] == '*' && strncasecmp(range, offer, major) == 0 ? 2 : 0;
 }
 
 int media_pick(const char *accept, const char *const *offers, int count)
 {
-    if (accept == NULL || *skip_blank(accept) == '\0') {
+    if (accept == NULL || *skip_blank(accept) == '\0')
         return count > 0 ? 0 : -1;
-    }
     int best = -1;
     double best_quality = 0;
     for (int i = 0; i < count; i++) {
@@ -220,22 +200,18 @@ int media_pick(const char *accept, const char *const *offers, int count)
 bool etag_listed(const char *list, const char *etag, bool weak)
 {
     const char *at = skip_blank(list);
-    if (at[0] == '*' && *skip_blank(at + 1) == '\0') {
+    if (at[0] == '*' && *skip_blank(at + 1) == '\0')
         return true;
-    }
     while (*at != '\0') {
         bool is_weak = strncmp(at, "W/", 2) == 0;
         const char *tag = at + (is_weak ? 2 : 0);
-        if (*tag != '"') {
+        if (*tag != '"')
             return false;
-        }
         size_t length = strcspn(tag + 1, "\"");
-        if (tag[1 + length] != '"') {
+        if (tag[1 + length] != '"')
             return false;
-        }
-        if ((!is_weak || weak) && length + 2 == strlen(etag) && strncmp(tag, etag, length + 2) == 0) {
+        if ((!is_weak || weak) && length + 2 == strlen(etag) && strncmp(tag, etag, length + 2) == 0)
             return true;
-        }
         at = skip_blank(tag + length + 2);
         at = *at == ',' ? skip_blank(at + 1) : at + strlen(at);
     }
@@ -244,17 +220,15 @@ bool etag_listed(const char *list, const char *etag, bool weak)
 
 static bool range_number(const char **at, uint64_t *value)
 {
-    if (!isdigit((unsigned char)**at)) {
+    if (!isdigit((unsigned char)**at))
         return false;
-    }
     *value = 0;
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
             *value = UINT64_MAX; /* beyond any file */
-            while (isdigit((unsigned char)**at)) {
+            while (isdigit((unsigned char)**at))
                 (*at)++;
-            }
             return true;
         }
         *value = *value * 10 + digit;
@@ -264,30 +238,25 @@ static bool range_number(const char **at, uint64_t *value)
 
 enum range range_parse(const char *header, uint64_t total, uint64_t *first, uint64_t *last)
 {
-    if (header == NULL || strncasecmp(header, "bytes=", 6) != 0) {
+    if (header == NULL || strncasecmp(header, "bytes=", 6) != 0)
         return RANGE_ALL;
-    }
     const char *at = skip_blank(header + 6);
     uint64_t from = 0, to = UINT64_MAX;
     bool has_from = range_number(&at, &from);
-    if (*at++ != '-') {
+    if (*at++ != '-')
         return RANGE_ALL;
-    }
     bool has_to = range_number(&at, &to);
-    if (*skip_blank(at) != '\0' || (!has_from && !has_to) || (has_from && has_to && to < from)) {
+    if (*skip_blank(at) != '\0' || (!has_from && !has_to) || (has_from && has_to && to < from))
         return RANGE_ALL;
-    }
     if (!has_from) { /* the last `to` bytes */
-        if (to == 0 || total == 0) {
+        if (to == 0 || total == 0)
             return RANGE_NOT_SATISFIABLE;
-        }
         *first = to >= total ? 0 : total - to;
         *last = total - 1;
         return RANGE_PART;
     }
-    if (from >= total) {
+    if (from >= total)
         return RANGE_NOT_SATISFIABLE;
-    }
     *first = from;
     *last = to >= total ? total - 1 : to;
     return RANGE_PART;

@@ -14,9 +14,8 @@ void artifacts_list(struct exchange *x)
     struct storage_job job;
     struct storage_artifact *artifacts;
     size_t count;
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (storage_artifact_list(x->api->options.storage, job.id, &x->arena, &artifacts, &count, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
@@ -48,9 +47,8 @@ void artifacts_get(struct exchange *x)
     struct storage_artifact artifact;
     const void *bytes;
     const char *name = exchange_param(x, "name");
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     enum status status =
         storage_artifact_get(x->api->options.storage, job.id, name, &x->arena, &artifact, &bytes, &err);
     if (status == STATUS_NOT_FOUND || status == STATUS_INVALID) {

@@ -31,12 +31,10 @@ bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick
 
 bool checkpoint_pick_json(const cJSON *value, struct storage_checkpoint_pick *pick)
 {
-    if (cJSON_IsString(value)) {
+    if (cJSON_IsString(value))
         return checkpoint_pick_text(value->valuestring, pick);
-    }
-    if (!cJSON_IsNumber(value) || value->valuedouble < 1 || value->valuedouble != (double)(int64_t)value->valuedouble) {
+    if (!cJSON_IsNumber(value) || value->valuedouble < 1 || value->valuedouble != (double)(int64_t)value->valuedouble)
         return false;
-    }
     *pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = (int64_t)value->valuedouble};
     return true;
 }

@@ -19,9 +19,8 @@ void checkpoints_list(struct exchange *x)
     struct storage_job job;
     struct storage_checkpoint *checkpoints;
     size_t count;
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (storage_checkpoint_list(x->api->options.storage, job.id, &x->arena, &checkpoints, &count, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
@@ -68,9 +67,8 @@ static size_t download_read(void *context, uint64_t offset, void *to, size_t cou
     struct download *download = context;
     struct error err;
     error_clear(&err);
-    if (offset >= download->bytes) {
+    if (offset >= download->bytes)
         return 0;
-    }
     uint64_t left = download->bytes - offset;
     count = left < count ? (size_t)left : count;
     if (safetensors_read(download->file, download->first + offset, to, count, &err) != STATUS_OK) {
@@ -95,17 +93,15 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
                                  struct error *err)
 {
     struct download *download = *out = calloc(1, sizeof *download);
-    if (download == NULL) {
+    if (download == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a download");
-    }
     download->log = x->api->options.log;
     memcpy(download->id, x->response->id, sizeof download->id);
     struct storage_checkpoint info;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
     enum status status = storage_checkpoint_open(x->api->options.storage, job->id, pick, &download->reader, &info, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     char number[24], step[24], samples[24], density[32], accuracy[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)info.seq);
     (void)snprintf(step, sizeof step, "%lld", (long long)info.step);
@@ -116,12 +112,10 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
                                          {"config", job->config}, {"job", job->id},    {"checkpoint", number},
                                          {"step", step},          {"samples", samples}};
     size_t count = 8;
-    if (isfinite(info.density)) {
+    if (isfinite(info.density))
         notes[count++] = (struct safetensors_note){"density", density};
-    }
-    if (isfinite(info.accuracy)) {
+    if (isfinite(info.accuracy))
         notes[count++] = (struct safetensors_note){"accuracy", accuracy};
-    }
     struct snapshot_reader from = {download->reader, (uint64_t)info.bytes, storage_checkpoint_read};
     return safetensors_open(&from, notes, count, &download->file, err);
 }
@@ -132,9 +126,8 @@ static void respond_download(struct exchange *x, struct download *download, cons
     struct api_response *response = x->response;
     uint64_t total = safetensors_bytes(download->file), first = 0, last = total - 1;
     const char *range = exchange_header(x, "Range"), *condition = exchange_header(x, "If-Range");
-    if (condition != NULL && strcmp(condition, etag) != 0) {
+    if (condition != NULL && strcmp(condition, etag) != 0)
         range = NULL; /* If-Range names another version: send the whole file */
-    }
     enum range kind = range_parse(range, total, &first, &last);
     if (kind == RANGE_NOT_SATISFIABLE) {
         download_close(download);
@@ -168,9 +161,8 @@ void checkpoints_get(struct exchange *x)
     struct storage_checkpoint info;
     struct storage_checkpoint_pick pick;
     const char *text = exchange_param(x, "seq");
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (!checkpoint_pick_text(text, &pick)) {
         respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint is named by its sequence number or by latest.");
         return;
@@ -191,9 +183,8 @@ void checkpoints_get(struct exchange *x)
     response_header(x->response, "Content-Location", "/v1/jobs/%s/checkpoints/%lld", job.id, (long long)info.seq);
     response_header(x->response, "Cache-Control", "%s",
                     pick.by == STORAGE_SEQ ? "private, max-age=31536000, immutable" : "no-cache");
-    if (respond_not_modified(x, etag)) {
+    if (respond_not_modified(x, etag))
         return;
-    }
     struct download *download;
     if (open_download(x, &job, info.seq, &download, &err) != STATUS_OK) {
         download_close(download);

@@ -41,9 +41,8 @@ static void copy_value(const struct sink *out, const char *key, const cJSON *val
 
 static void copy_members(const struct sink *out, const cJSON *value)
 {
-    JSON_EACH (item, value) {
+    JSON_EACH (item, value)
         copy_value(out, item->string, item);
-    }
 }
 
 static void respond_evaluation(struct exchange *x, const struct storage_job *of, const struct storage_job *by)
@@ -65,15 +64,13 @@ static void respond_evaluation(struct exchange *x, const struct storage_job *of,
     const char *own[] = {"job", "evaluation_job", "checkpoint", "evaluated_at"};
     sink_text(out, own[0], of->id);
     sink_text(out, own[1], by->id);
-    if (by->task == JOB_EVALUATE) {
+    if (by->task == JOB_EVALUATE)
         sink_integer(out, own[2], by->source_checkpoint);
-    } else {
+    else
         sink_null(out, own[2]);
-    }
     sink_time(out, own[3], by->finished_at);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         cJSON_DeleteItemFromObjectCaseSensitive(result, own[i]);
-    }
     copy_members(out, result);
     sink_end_object(out);
     cJSON_Delete(result);
@@ -87,9 +84,8 @@ void evaluation_read(struct exchange *x)
     struct storage_job job, *jobs;
     size_t count;
     bool more;
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     struct storage_job_filter filter = {.by_state = true,
                                         .state = JOB_SUCCEEDED,
                                         .by_task = true,
@@ -117,9 +113,8 @@ static void read_request(const cJSON *body, struct evaluation_request *request, 
         } else if (strcmp(item->string, "seed") == 0) {
             (void)job_integer_read(item, "/seed", SEED_TEST, (int64_t)JSON_INTEGER, &request->seed, faults);
         } else if (strcmp(item->string, "checkpoint") == 0) {
-            if (!checkpoint_pick_json(item, &request->pick)) {
+            if (!checkpoint_pick_json(item, &request->pick))
                 api_faults_add(faults, "/checkpoint", CHECKPOINT_PICK_RULE);
-            }
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
@@ -174,14 +169,12 @@ void evaluation_submit(struct exchange *x)
 {
     struct storage_job job;
     struct evaluation_request request;
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     cJSON *body = x->request->body_bytes > 0 ? exchange_object(x) : cJSON_CreateObject();
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    if (body == NULL && x->request->body_bytes > 0) {
+    if (body == NULL && x->request->body_bytes > 0)
         return; /* exchange_object() has responded */
-    }
     if (body == NULL || faults == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
         cJSON_Delete(body);
@@ -189,12 +182,11 @@ void evaluation_submit(struct exchange *x)
     }
     read_request(body, &request, faults);
     const struct method *method = api_method(x->api, job.kind);
-    if (faults->count > 0) {
+    if (faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
-    } else if (job.task == JOB_EVALUATE || method == NULL || method->begin_evaluation == NULL) {
+    else if (job.task == JOB_EVALUATE || method == NULL || method->begin_evaluation == NULL)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no model of its own that could be evaluated.", job.id);
-    } else {
+    else
         store_evaluation(x, &job, &request, body);
-    }
     cJSON_Delete(body);
 }

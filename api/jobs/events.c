@@ -34,15 +34,12 @@ static enum status write_points(struct storage *storage, const struct storage_ev
     struct storage_series *series;
     size_t count;
     enum status status = storage_metric_read(storage, event->job, &query, arena, &series, &count, err);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
         return status;
-    }
     sink_begin_object(out, "series");
-    for (size_t i = 0; i < count; i++) {
-        if (series[i].count > 0) {
+    for (size_t i = 0; i < count; i++)
+        if (series[i].count > 0)
             series_write(out, &series[i]);
-        }
-    }
     sink_end_object(out);
     return STATUS_OK;
 }
@@ -55,17 +52,16 @@ static enum status write_data(struct storage *storage, const struct storage_even
     sink_begin_object(out, NULL);
     sink_text(out, "job", event->job);
     sink_time(out, "time", event->time);
-    if (strcmp(event->type, "state") == 0) {
+    if (strcmp(event->type, "state") == 0)
         sink_text(out, "state", event->data);
-    } else if (strcmp(event->type, "progress") == 0) {
+    else if (strcmp(event->type, "progress") == 0)
         progress_document(json, event->data);
-    } else if (strcmp(event->type, "metric") == 0) {
+    else if (strcmp(event->type, "metric") == 0)
         status = write_points(storage, event, arena, out, err);
-    } else if (strcmp(event->type, "checkpoint") == 0) {
+    else if (strcmp(event->type, "checkpoint") == 0)
         sink_integer(out, "seq", strtoll(event->data, NULL, 10));
-    } else {
+    else
         sink_text(out, "data", event->data);
-    }
     sink_end_object(out);
     return status;
 }
@@ -103,9 +99,8 @@ static bool beginning(struct exchange *x, int64_t newest, int64_t otherwise, int
                                   : "after: must be the id of an event, or now.");
         return false;
     }
-    if (*after > newest) {
+    if (*after > newest)
         *after = newest; /* the id is from another database, or from before a backup was restored */
-    }
     return true;
 }
 
@@ -134,9 +129,8 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
         respond_error(x, &err);
         return;
     }
-    if (!beginning(x, newest, job != NULL ? 0 : newest, &after)) {
+    if (!beginning(x, newest, job != NULL ? 0 : newest, &after))
         return;
-    }
     if (job != NULL && is_over(x, job, after, &err)) {
         respond_empty(x, 204); /* with 204 an EventSource does not reconnect */
         return;
@@ -159,7 +153,6 @@ void events_all(struct exchange *x)
 void events_job(struct exchange *x)
 {
     struct storage_job job;
-    if (exchange_job(x, &job)) {
+    if (exchange_job(x, &job))
         open_stream(x, &job);
-    }
 }

@@ -31,21 +31,19 @@ void progress_document(struct json_sink *json, const char *stored)
                                         "stage"};
     const struct sink *out = &json->sink;
     cJSON *root = NULL;
-    if (stored != NULL) {
+    if (stored != NULL)
         json->out->failed |= json_parse(stored, strlen(stored), &root, NULL) == STATUS_NO_MEMORY;
-    }
     sink_begin_object(out, "progress");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, names[i]);
-        if (cJSON_IsNumber(value)) {
+        if (cJSON_IsNumber(value))
             sink_number(out, names[i], value->valuedouble);
-        } else if (cJSON_IsString(value)) {
+        else if (cJSON_IsString(value))
             sink_text(out, names[i], value->valuestring);
-        } else if (value == NULL && i < 3 && stored == NULL) {
+        else if (value == NULL && i < 3 && stored == NULL)
             sink_integer(out, names[i], 0); /* the job has not started */
-        } else {
+        else
             sink_null(out, names[i]);
-        }
     }
     sink_end_object(out);
     cJSON_Delete(root);
@@ -85,9 +83,8 @@ static void links(struct exchange *x, const struct storage_job *job)
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         enum job_state state;
         enum requested_state requested;
-        if (job_state_next(job->state, job->requested, actions[i].event, &state, &requested)) {
+        if (job_state_next(job->state, job->requested, actions[i].event, &state, &requested))
             link(out, actions[i].name, job->id, actions[i].path);
-        }
     }
     char kind[96];
     (void)snprintf(kind, sizeof kind, "/v1/kinds/%s", job->kind);
@@ -122,18 +119,16 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     }
     cJSON *root = NULL;
     enum status status = json_parse(job->config, strlen(job->config), &root, &err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = config_start(method, NULL, &config, &err);
-    }
     if (status == STATUS_OK) {
         config_read_object(method, root, "", config, &faults);
         status = faults.count > 0 ? STATUS_INVALID : config_show(method, config, "config", x->out, &err);
     }
-    if (status == STATUS_NO_MEMORY) {
+    if (status == STATUS_NO_MEMORY)
         x->response->body.failed = true;
-    } else if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         stored_json(&x->json, "config", job->config);
-    }
     cJSON_Delete(root);
     free(config);
 }
@@ -191,11 +186,10 @@ bool exchange_job(struct exchange *x, struct storage_job *job)
     struct error err;
     error_clear(&err);
     enum status status = storage_job_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, job, &err);
-    if (status == STATUS_NOT_FOUND) {
+    if (status == STATUS_NOT_FOUND)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", exchange_param(x, "id"));
-    } else if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         respond_error(x, &err);
-    }
     return status == STATUS_OK;
 }
 
@@ -226,11 +220,10 @@ bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, stru
         return false;
     }
     enum status status = storage_checkpoint_find(x->api->options.storage, job->id, pick, out, &err);
-    if (status == STATUS_NOT_FOUND && wanted == NULL) {
+    if (status == STATUS_NOT_FOUND && wanted == NULL)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job->id);
-    } else if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         respond_error(x, &err);
-    }
     return status == STATUS_OK;
 }
 

@@ -40,24 +40,21 @@ static void read_kind(struct reading *r, const cJSON *value)
 
 static void read_preset(struct reading *r, const cJSON *value)
 {
-    if (cJSON_IsNull(value)) {
+    if (cJSON_IsNull(value))
         return;
-    }
     if (!cJSON_IsString(value)) {
         api_faults_add(r->faults, "/preset", "must be text; got %s", json_type_name(value));
         return;
     }
-    if (r->spec->method == NULL) {
+    if (r->spec->method == NULL)
         return; /* read_kind() has added a fault */
-    }
     if (method_preset(r->spec->method, value->valuestring) != NULL) {
         (void)snprintf(r->spec->preset, sizeof r->spec->preset, "%s", value->valuestring);
         return;
     }
     struct name_guess guess = {.given = value->valuestring};
-    for (size_t i = 0; i < r->spec->method->preset_count; i++) {
+    for (size_t i = 0; i < r->spec->method->preset_count; i++)
         name_guess_offer(&guess, r->spec->method->presets[i].name);
-    }
     char what[80];
     (void)snprintf(what, sizeof what, "a preset of %s", r->spec->method->kind);
     name_guess_fault(&guess, what, "/preset", r->faults);
@@ -164,9 +161,8 @@ static void settle_executor(struct reading *r)
     const char *executor = r->spec->executor[0] != '\0'  ? r->spec->executor
                            : r->rules->executors != NULL ? r->rules->executors[0]
                                                          : "thread";
-    if (r->spec->executor[0] == '\0' && r->rules->executors != NULL) {
+    if (r->spec->executor[0] == '\0' && r->rules->executors != NULL)
         (void)snprintf(r->spec->executor, sizeof r->spec->executor, "%s", executor);
-    }
     if (r->spec->ranks > 1 && strcmp(executor, "mpirun") != 0 && strcmp(executor, "slurm") != 0) {
         api_faults_add(
             r->faults, "/ranks",
@@ -177,9 +173,8 @@ static void settle_executor(struct reading *r)
 
 static void read_from(struct reading *r, const cJSON *value)
 {
-    if (cJSON_IsNull(value)) {
+    if (cJSON_IsNull(value))
         return;
-    }
     if (!cJSON_IsObject(value)) {
         api_faults_add(r->faults, "/from", "must be an object with job and checkpoint; got %s", json_type_name(value));
         return;
@@ -189,13 +184,12 @@ static void read_from(struct reading *r, const cJSON *value)
     JSON_EACH (item, value) {
         char pointer[128];
         fault_pointer(pointer, "/from", item->string);
-        if (strcmp(item->string, "job") == 0) {
+        if (strcmp(item->string, "job") == 0)
             job = item;
-        } else if (strcmp(item->string, "checkpoint") != 0) {
+        else if (strcmp(item->string, "checkpoint") != 0)
             api_faults_add(r->faults, pointer, "is not a member of from; its members are job and checkpoint");
-        } else if (!checkpoint_pick_json(item, &r->spec->from_checkpoint)) {
+        else if (!checkpoint_pick_json(item, &r->spec->from_checkpoint))
             api_faults_add(r->faults, pointer, CHECKPOINT_PICK_RULE);
-        }
     }
     if (job == NULL || !cJSON_IsString(job) || strlen(job->valuestring) != STORAGE_ID - 1) {
         api_faults_add(r->faults, "/from/job", "must be the id of a job");
@@ -219,9 +213,8 @@ static const struct member {
 static void settle_threads(struct reading *r)
 {
     const struct config_field *field = config_find(&r->spec->method->config, "threads");
-    if (field == NULL || field->type != FIELD_INT) {
+    if (field == NULL || field->type != FIELD_INT)
         return;
-    }
     int64_t inside = (int64_t)config_number(field, r->spec->config);
     int64_t max = r->rules->threads_max > 0 ? r->rules->threads_max : 256;
     char pointer[128];
@@ -230,13 +223,12 @@ static void settle_threads(struct reading *r)
         api_faults_add(r->faults, pointer, "must be at most %lld on this daemon; got %lld", (long long)max,
                        (long long)inside);
     }
-    if (!r->has_threads) {
+    if (!r->has_threads)
         r->spec->threads = (int)inside;
-    } else if (config_member(field, r->config) != NULL && inside != r->spec->threads) {
+    else if (config_member(field, r->config) != NULL && inside != r->spec->threads)
         api_faults_add(r->faults, "/threads", "contradicts %s, which is %lld", pointer, (long long)inside);
-    } else {
+    else
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
-    }
 }
 
 /* A list of the preset must not hide a field that the client sets: the list is emptied then. When the client sets both,
@@ -246,9 +238,8 @@ static void settle_lists(const struct reading *r, const void *start)
     const struct config_table *table = &r->spec->method->config;
     for (const struct method_list *pair = r->spec->method->lists; pair != NULL && pair->field != NULL; pair++) {
         const struct config_field *field = config_find(table, pair->field), *list = config_find(table, pair->list);
-        if (config_member(field, r->config) == NULL || config_text(list, r->spec->config)[0] == '\0') {
+        if (config_member(field, r->config) == NULL || config_text(list, r->spec->config)[0] == '\0')
             continue;
-        }
         if (config_member(list, r->config) == NULL) {
             (void)config_parse(list, r->spec->config, "", NULL);
         } else if (!config_same(field, r->spec->config, start)) {
@@ -266,9 +257,8 @@ static enum status read_fields(struct reading *r, const struct method_preset *pr
     struct api_job_spec *spec = r->spec;
     void *start = NULL;
     enum status status = config_start(spec->method, preset, &spec->config, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = config_start(spec->method, preset, &start, err);
-    }
     if (status == STATUS_OK) {
         config_read_object(spec->method, r->config, "/config", spec->config, r->faults);
         settle_lists(r, start);
@@ -286,18 +276,15 @@ static enum status resolve(const struct reading *r, struct error *err)
     struct api_job_spec *spec = r->spec;
     struct error cause;
     error_clear(&cause);
-    if (rules->data == NULL) {
+    if (rules->data == NULL)
         return STATUS_OK;
-    }
     enum status status = method_resolve(spec->method, spec->config, rules->data, &cause);
-    if (status == STATUS_NO_MEMORY || status == STATUS_IO) {
+    if (status == STATUS_NO_MEMORY || status == STATUS_IO)
         return error_set(err, status, NULL, "%s", cause.message);
-    }
     if (status != STATUS_OK) {
         char pointer[128] = "/config";
-        if (strncmp(cause.pointer, "/config/", 8) == 0) {
+        if (strncmp(cause.pointer, "/config/", 8) == 0)
             config_pointer(&spec->method->config, r->config, "/config", cause.pointer + 8, pointer);
-        }
         api_faults_add(r->faults, pointer, "%s", cause.message);
     }
     return STATUS_OK;
@@ -310,18 +297,16 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
     struct reading r = {.rules = rules, .spec = spec, .faults = faults};
     for (size_t m = 0; m < MEMBERS; m++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, members[m].name);
-        if (value != NULL) {
+        if (value != NULL)
             members[m].read(&r, value);
-        } else if (m == 0) {
+        else if (m == 0)
             api_faults_add(faults, "/kind", "is needed; GET /v1/kinds lists the kinds");
-        }
     }
     JSON_EACH (item, root) {
         struct name_guess guess = {.given = item->string};
         size_t m = 0;
-        for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++) {
+        for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++)
             name_guess_offer(&guess, members[m].name);
-        }
         if (m == MEMBERS) {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
@@ -332,12 +317,10 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
     if (spec->method != NULL) {
         const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
         enum status status = read_fields(&r, preset, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = resolve(&r, err);
-        }
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
         config_check(spec->method, r.config, spec->config, "/config", faults);
     }
     if (faults->count + faults->more > 0) {
@@ -355,9 +338,8 @@ enum status api_job_parse(const struct api_job_rules *rules, const char *text, s
     struct error parse;
     error_clear(&parse);
     enum status status = json_parse(text, bytes, &root, &parse);
-    if (status == STATUS_OK && !cJSON_IsObject(root)) {
+    if (status == STATUS_OK && !cJSON_IsObject(root))
         status = error_set(&parse, STATUS_INVALID, "", "must be an object; got %s", json_type_name(root));
-    }
     if (status != STATUS_OK) {
         api_faults_add(faults, parse.pointer, "%s", parse.message);
         (void)error_set(err, status, parse.pointer, "%s", parse.message);

@@ -23,11 +23,9 @@
 static bool key_valid(const char *key)
 {
     size_t length = strlen(key);
-    for (size_t i = 0; i < length; i++) {
-        if (key[i] < 0x21 || key[i] > 0x7E) {
+    for (size_t i = 0; i < length; i++)
+        if (key[i] < 0x21 || key[i] > 0x7E)
             return false;
-        }
-    }
     return length > 0 && length < STORAGE_KEY;
 }
 
@@ -37,15 +35,13 @@ static bool fingerprint(struct exchange *x, const cJSON *body, uint8_t out[HASH_
     struct buf text;
     buf_init(&text, 2 * API_BODY_MAX);
     buf_format(&text, "%s %s", x->match.route->method, x->match.route->pattern);
-    for (size_t i = 0; i < x->match.count; i++) {
+    for (size_t i = 0; i < x->match.count; i++)
         buf_format(&text, " %s", x->match.values[i]);
-    }
     buf_text(&text, "\n");
     json_canonical(body, &text);
     bool ok = !text.failed;
-    if (ok) {
+    if (ok)
         hash_bytes(text.data, text.size, out);
-    }
     buf_close(&text);
     return ok;
 }
@@ -70,9 +66,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
         return;
     }
-    if (!share_has_room(x)) {
+    if (!share_has_room(x))
         return;
-    }
     char id[STORAGE_ID];
     enum storage_submit_outcome outcome;
     if (storage_job_submit(x->api->options.storage, submit, id, &outcome, &err) != STATUS_OK) {
@@ -91,15 +86,13 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
                         "This Idempotency-Key was used for another request, which created job %s.", id);
         return;
     }
-    if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL) {
+    if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL)
         x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
-    }
     respond_job(x, 201, id);
     if (x->response->status == 201) {
         response_header(x->response, "Location", "/v1/jobs/%s", id);
-        if (outcome == STORAGE_REPLAYED) {
+        if (outcome == STORAGE_REPLAYED)
             response_header(x->response, "Idempotency-Replayed", "true");
-        }
     }
 }
 
@@ -108,9 +101,8 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
                                struct error *err)
 {
     *seq = 0;
-    if (spec->from_job[0] == '\0') {
+    if (spec->from_job[0] == '\0')
         return STATUS_OK;
-    }
     if (spec->method->warm_start == NULL) {
         api_faults_add(faults, "/from", "jobs of kind %s cannot start from another job's model", spec->method->kind);
         return STATUS_INVALID;
@@ -121,9 +113,8 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
         api_faults_add(faults, "/from/job", "there is no such job");
         return STATUS_INVALID;
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (strcmp(source.kind, spec->method->kind) != 0) {
         api_faults_add(faults, "/from/job", "is of kind %s; must be %s", source.kind, spec->method->kind);
         return STATUS_INVALID;
@@ -146,9 +137,8 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     bool measured = system.gflops_per_thread > 0 && estimate.gflops <= 0;
     double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
     int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
-    if (system.cores > 0 && threads > system.cores) {
+    if (system.cores > 0 && threads > system.cores)
         threads = system.cores; /* more threads than cores bring no speed */
-    }
     double flops = estimate.flops_per_sample * (double)estimate.samples;
     const struct sink *out = x->out;
     sink_begin_object(out, NULL);
@@ -208,9 +198,8 @@ static void store_spec(struct exchange *x, struct api_job_spec *spec, int64_t se
 void jobs_submit(struct exchange *x)
 {
     cJSON *body = exchange_object(x);
-    if (body == NULL) {
+    if (body == NULL)
         return;
-    }
     struct error err;
     error_clear(&err);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
@@ -221,12 +210,10 @@ void jobs_submit(struct exchange *x)
     int64_t seq = 0;
     enum status status = faults != NULL ? job_spec_read(&rules, body, &spec, faults, &err)
                                         : error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for faults");
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = find_source(x, &spec, &seq, faults, &err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = method_estimate(spec.method, spec.config, &estimate, &err);
-    }
     if (status == STATUS_OK) {
         share_check_threads(x, spec.ranks > 1 ? (spec.threads > 0 ? spec.threads : 1) * spec.ranks : spec.threads,
                             faults);
@@ -234,19 +221,17 @@ void jobs_submit(struct exchange *x)
     bool dry = exchange_query_flag(x, "dry_run");
     if (status == STATUS_OK && !dry) {
         struct error refused = {0};
-        if (job_memory_check(x->api, &estimate, "/config", &refused) != STATUS_OK) {
+        if (job_memory_check(x->api, &estimate, "/config", &refused) != STATUS_OK)
             api_faults_add(faults, "/config", "%s", refused.message);
-        }
     }
-    if (faults != NULL && faults->count > 0) {
+    if (faults != NULL && faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
-    } else if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         respond_error(x, &err);
-    } else if (dry) {
+    else if (dry)
         dry_run(x, &spec, &estimate);
-    } else {
+    else
         store_spec(x, &spec, seq, body);
-    }
     api_job_spec_close(&spec);
     cJSON_Delete(body);
 }
@@ -269,9 +254,8 @@ void jobs_list(struct exchange *x)
         .before = cursor != NULL ? before : NULL,
         .limit = (int)exchange_query_integer(x, "limit", 50),
     };
-    if (state != NULL) {
+    if (state != NULL)
         (void)job_state_parse(state, &filter.state); /* the route table has checked it */
-    }
     struct storage_job *jobs;
     size_t count;
     bool more;
@@ -281,9 +265,8 @@ void jobs_list(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "jobs");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         job_list_item(x, &jobs[i], exchange_query(x, "fields") != NULL);
-    }
     sink_end_list(x->out);
     if (more && count > 0) {
         char next[CURSOR_TEXT];
@@ -304,13 +287,11 @@ void jobs_show(struct exchange *x)
 {
     struct storage_job job;
     char etag[64];
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     job_etag(&job, etag);
-    if (respond_not_modified(x, etag)) {
+    if (respond_not_modified(x, etag))
         return;
-    }
     job_document(x, NULL, &job);
     respond_json(x, 200);
 }

@@ -17,17 +17,14 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
 {
     *version = 0;
     const char *list = exchange_header(x, "If-Match");
-    if (list == NULL) {
+    if (list == NULL)
         return true;
-    }
     for (const char *at = list; *at != '\0';) {
         at += strspn(at, " \t,");
-        if (*at == '*') {
+        if (*at == '*')
             return true;
-        }
-        if (*at != '"') {
+        if (*at != '"')
             break;
-        }
         char *end;
         long long given = strtoll(at + 1, &end, 10);
         if (end != at + 1 && (*end == '"' || *end == '.') && given == job->version) {
@@ -35,9 +32,8 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
             return true;
         }
         const char *close = strchr(at + 1, '"');
-        if (close == NULL) {
+        if (close == NULL)
             break;
-        }
         at = close + 1;
     }
     char etag[64];
@@ -54,9 +50,8 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, char 
         int64_t integer = 0;
         if (strcmp(item->string, "name") == 0) {
             name[0] = '\0';
-            if (cJSON_IsNull(item) || job_name_read(item, name, faults)) {
+            if (cJSON_IsNull(item) || job_name_read(item, name, faults))
                 patch->name = name;
-            }
         } else if (strcmp(item->string, "priority") == 0) {
             if (job_integer_read(item, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &integer, faults)) {
                 *priority = (int)integer;
@@ -79,9 +74,8 @@ void jobs_patch(struct exchange *x)
     error_clear(&err);
     struct storage_job job;
     cJSON *body = exchange_object(x);
-    if (body == NULL) {
+    if (body == NULL)
         return;
-    }
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     struct storage_job_patch patch = {0};
     char name[STORAGE_NAME];
@@ -93,16 +87,14 @@ void jobs_patch(struct exchange *x)
     }
     read_patch(body, &patch, name, &priority, faults);
     cJSON_Delete(body);
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
         return;
     }
-    if (!expected_version(x, &job, &patch.expected_version)) {
+    if (!expected_version(x, &job, &patch.expected_version))
         return;
-    }
     enum status status = storage_job_patch(x->api->options.storage, job.id, &patch, &err);
     if (status == STATUS_CONFLICT && patch.expected_version != 0) {
         respond_problem(x, PROBLEM_PRECONDITION,
@@ -110,9 +102,8 @@ void jobs_patch(struct exchange *x)
     } else if (status != STATUS_OK) {
         respond_error(x, &err);
     } else {
-        if (patch.priority != NULL && x->api->options.daemon.jobs_waiting != NULL) {
+        if (patch.priority != NULL && x->api->options.daemon.jobs_waiting != NULL)
             x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
-        }
         respond_job(x, 200, job.id);
     }
 }
@@ -139,12 +130,10 @@ static void request(struct exchange *x, enum job_event event, const char *partic
         respond_error(x, &err);
         return;
     }
-    if (state == JOB_RUNNING && daemon->job_requested != NULL) {
+    if (state == JOB_RUNNING && daemon->job_requested != NULL)
         daemon->job_requested(daemon->context, id);
-    }
-    if (state == JOB_QUEUED && daemon->jobs_waiting != NULL) {
+    if (state == JOB_QUEUED && daemon->jobs_waiting != NULL)
         daemon->jobs_waiting(daemon->context);
-    }
     respond_job(x, 202, id);
 }
 
@@ -169,9 +158,8 @@ void jobs_delete(struct exchange *x)
     error_clear(&err);
     struct storage_job job;
     int64_t version;
-    if (!exchange_job(x, &job) || !expected_version(x, &job, &version)) {
+    if (!exchange_job(x, &job) || !expected_version(x, &job, &version))
         return;
-    }
     if (!job_state_final(job.state)) {
         respond_problem(x, PROBLEM_CONFLICT, "The job is %s; only a finished job can be deleted. Cancel it first.",
                         job_state_name(job.state));

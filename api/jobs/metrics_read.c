@@ -16,16 +16,13 @@ static bool cut_names(struct exchange *x, const char *text, const char **names, 
     *count = 0;
     while (copy != NULL) {
         char *comma = strchr(copy, ',');
-        if (comma != NULL) {
+        if (comma != NULL)
             *comma = '\0';
-        }
-        if (copy[0] == '\0' || *count == NAMES_MAX) {
+        if (copy[0] == '\0' || *count == NAMES_MAX)
             return false;
-        }
         size_t twin = 0;
-        while (twin < *count && strcmp(names[twin], copy) != 0) {
+        while (twin < *count && strcmp(names[twin], copy) != 0)
             twin++;
-        }
         names[twin] = copy;
         *count += twin == *count;
         copy = comma != NULL ? comma + 1 : NULL;
@@ -64,9 +61,8 @@ void metrics_read(struct exchange *x)
         }
         query.names = names;
     }
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     struct storage_series *series;
     size_t count;
     if (storage_metric_read(x->api->options.storage, job.id, &query, &x->arena, &series, &count, &err) != STATUS_OK) {
@@ -75,14 +71,12 @@ void metrics_read(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_begin_object(x->out, "series");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         series_write(x->out, &series[i]);
-    }
     sink_end_object(x->out);
     sink_begin_object(x->out, "points"); /* how many points are stored; the series may show fewer */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sink_integer(x->out, series[i].name, series[i].total);
-    }
     sink_end_object(x->out);
     sink_end_object(x->out);
     respond_json(x, 200);

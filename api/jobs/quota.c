@@ -23,9 +23,8 @@ bool share_has_room(struct exchange *x)
     int64_t most = x->api->options.share.job_bytes, bytes = 0;
     struct error err;
     error_clear(&err);
-    if (most <= 0 || owner_of(x)[0] == '\0') {
+    if (most <= 0 || owner_of(x)[0] == '\0')
         return true;
-    }
     if (storage_owner_bytes(x->api->options.storage, owner_of(x), &bytes, &err) != STATUS_OK) {
         respond_error(x, &err);
         return false;
@@ -44,9 +43,8 @@ enum status job_memory_check(const struct api *api, const struct method_estimate
                              struct error *err)
 {
     int64_t most = api->options.job_memory;
-    if (most <= 0 || estimate->memory_bytes <= most) {
+    if (most <= 0 || estimate->memory_bytes <= most)
         return STATUS_OK;
-    }
     return error_set(err, STATUS_INVALID, pointer,
                      "would need %.1f GB of memory; a job may use at most %.1f GB: reduce the batch, the width or the "
                      "size of pictures",

@@ -30,9 +30,8 @@ static void set_field(const struct config_field *field, const cJSON *value, void
         api_faults_add(faults, pointer, "must be %s; got %s", allowed, json_type_name(value));
         return;
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         api_faults_add(faults, pointer, "%s", err.message);
-    }
 }
 
 /* The group that a member of a configuration stands for, or FIELD_GROUPS. A field may have the name of a group
@@ -40,9 +39,8 @@ static void set_field(const struct config_field *field, const cJSON *value, void
 static enum field_group group_of_member(const cJSON *member)
 {
     int group = 0;
-    while (group < FIELD_GROUPS && strcmp(config_group_name((enum field_group)group), member->string) != 0) {
+    while (group < FIELD_GROUPS && strcmp(config_group_name((enum field_group)group), member->string) != 0)
         group++;
-    }
     return cJSON_IsObject(member) ? (enum field_group)group : FIELD_GROUPS;
 }
 
@@ -85,11 +83,9 @@ static void add_check_fault(void *context, const char *field, const char *detail
     char pointer[128];
     config_pointer(check->table, check->object, check->prefix, field, pointer);
     /* A field whose own value is wrong gets no second fault. */
-    for (size_t i = 0; i < check->faults->count; i++) {
-        if (strcmp(check->faults->items[i].pointer, pointer) == 0) {
+    for (size_t i = 0; i < check->faults->count; i++)
+        if (strcmp(check->faults->items[i].pointer, pointer) == 0)
             return;
-        }
-    }
     api_faults_add(check->faults, pointer, "%s", detail);
 }
 
@@ -97,9 +93,8 @@ static void unknown_field(const struct method *method, const char *name, const c
 {
     struct name_guess guess = {.given = name};
     char what[80];
-    for (size_t i = 0; i < method->config.count; i++) {
+    for (size_t i = 0; i < method->config.count; i++)
         name_guess_offer(&guess, method->config.fields[i].name);
-    }
     for (int group = 0; group < FIELD_GROUPS; group++) {
         if (strcmp(config_group_name((enum field_group)group), name) == 0) {
             api_faults_add(faults, pointer, "is a group of fields: must be an object");
@@ -143,13 +138,12 @@ void config_read_object(const struct method *method, const cJSON *object, const 
         fault_pointer(pointer, prefix, item->string);
         enum field_group group = group_of_member(item);
         const struct config_field *field = config_find(&method->config, item->string);
-        if (group != FIELD_GROUPS) {
+        if (group != FIELD_GROUPS)
             read_group(method, object, item, group, pointer, config, faults);
-        } else if (field != NULL) {
+        else if (field != NULL)
             set_field(field, item, config, pointer, faults);
-        } else {
+        else
             unknown_field(method, item->string, pointer, faults);
-        }
     }
 }
 
@@ -163,11 +157,9 @@ void config_check(const struct method *method, const cJSON *object, const void *
 
 const struct method_preset *method_preset(const struct method *method, const char *name)
 {
-    for (size_t i = 0; i < method->preset_count; i++) {
-        if (strcmp(method->presets[i].name, name) == 0) {
+    for (size_t i = 0; i < method->preset_count; i++)
+        if (strcmp(method->presets[i].name, name) == 0)
             return &method->presets[i];
-        }
-    }
     return NULL;
 }
 
@@ -175,13 +167,11 @@ enum status config_start(const struct method *method, const struct method_preset
                          struct error *err)
 {
     *config = calloc(1, method->config.struct_bytes > 0 ? method->config.struct_bytes : 1);
-    if (*config == NULL) {
+    if (*config == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
-    }
     enum status status = config_defaults(&method->config, *config, err);
-    if (status == STATUS_OK && preset != NULL) {
+    if (status == STATUS_OK && preset != NULL)
         status = config_apply(&method->config, *config, preset->settings, err);
-    }
     if (status != STATUS_OK) {
         free(*config);
         *config = NULL;
@@ -196,9 +186,8 @@ enum status api_config_parse(const struct method *method, const char *preset, co
     const struct method_preset *named = NULL;
     if (preset != NULL && preset[0] != '\0') {
         named = method_preset(method, preset);
-        if (named == NULL) {
+        if (named == NULL)
             return error_set(err, STATUS_NOT_FOUND, "/preset", "%s has no preset '%.40s'", method->kind, preset);
-        }
     }
     cJSON *root = NULL;
     if (text != NULL) {
@@ -251,9 +240,8 @@ void config_field_sink(const struct config_field *field, const void *config, con
 void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out)
 {
     sink_begin_object(out, key);
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count; i++)
         config_field_sink(&table->fields[i], config, table->fields[i].name, out);
-    }
     sink_end_object(out);
 }
 
@@ -268,16 +256,14 @@ enum status config_show(const struct method *method, const void *config, const c
 {
     void *defaults;
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     sink_begin_object(out, key);
     for (int rank = 0; rank <= FIELD_LEVELS; rank++) {
         for (size_t i = 0; i < method->config.count; i++) {
             const struct config_field *field = &method->config.fields[i];
-            if (display_rank(field, config, defaults) == rank && config_applies(&method->config, field, config)) {
+            if (display_rank(field, config, defaults) == rank && config_applies(&method->config, field, config))
                 config_field_sink(field, config, field->name, out);
-            }
         }
     }
     sink_end_object(out);

@@ -26,12 +26,10 @@ void api_faults_add(struct api_faults *faults, const char *pointer, const char *
 static size_t name_distance(const char *a, const char *b)
 {
     size_t row[NAME_MAX_BYTES + 1], length_a = strlen(a), length_b = strlen(b);
-    if (length_a > NAME_MAX_BYTES || length_b > NAME_MAX_BYTES) {
+    if (length_a > NAME_MAX_BYTES || length_b > NAME_MAX_BYTES)
         return NAME_MAX_BYTES;
-    }
-    for (size_t j = 0; j <= length_b; j++) {
+    for (size_t j = 0; j <= length_b; j++)
         row[j] = j;
-    }
     for (size_t i = 1; i <= length_a; i++) {
         size_t diagonal = row[0];
         row[0] = i;
@@ -50,9 +48,8 @@ void name_guess_offer(struct name_guess *guess, const char *candidate)
     size_t distance = name_distance(guess->given, candidate);
     size_t length = strlen(guess->given), allowed = length < 4 ? 1 : length < 8 ? 2 : 3;
     bool prefix = length >= 3 && strncmp(candidate, guess->given, length) == 0;
-    if (prefix && distance > allowed) {
+    if (prefix && distance > allowed)
         distance = allowed;
-    }
     if (distance <= allowed && (guess->best == NULL || distance < guess->distance)) {
         guess->best = candidate;
         guess->distance = distance;
@@ -61,11 +58,10 @@ void name_guess_offer(struct name_guess *guess, const char *candidate)
 
 void name_guess_fault(const struct name_guess *guess, const char *what, const char *pointer, struct api_faults *faults)
 {
-    if (guess->best != NULL) {
+    if (guess->best != NULL)
         api_faults_add(faults, pointer, "is not %s; did you mean '%s'?", what, guess->best);
-    } else {
+    else
         api_faults_add(faults, pointer, "is not %s", what);
-    }
 }
 
 void fault_pointer(char out[128], const char *prefix, const char *name)

@@ -29,9 +29,8 @@ static enum status scan_value(struct scanner *s);
 void json_pointer_add(char *pointer, size_t size, const char *token, size_t token_bytes)
 {
     size_t at = strlen(pointer);
-    if (at + 2 > size) {
+    if (at + 2 > size)
         return;
-    }
     pointer[at++] = '/';
     for (size_t i = 0; i < token_bytes;) {
         size_t length = utf8_char(token + i, token_bytes - i);
@@ -45,9 +44,8 @@ void json_pointer_add(char *pointer, size_t size, const char *token, size_t toke
             memcpy(escaped, token + i, length);
         }
         size_t bytes = token[i] == '~' || token[i] == '/' ? 2 : length;
-        if (at + bytes >= size) {
+        if (at + bytes >= size)
             break;
-        }
         memcpy(pointer + at, escaped, bytes);
         at += bytes;
         i += length;
@@ -78,9 +76,8 @@ fault(struct scanner *s, enum status code, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (code != STATUS_CORRUPT) {
+    if (code != STATUS_CORRUPT)
         return error_set(s->err, code, pointer, "%s", message);
-    }
     size_t line = 1, column = 1;
     for (const char *c = s->start; c < s->at; c++) {
         column = *c == '\n' ? 1 : column + 1;
@@ -91,26 +88,23 @@ fault(struct scanner *s, enum status code, const char *format, ...)
 
 static void skip_space(struct scanner *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r')) {
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
         s->at++;
-    }
 }
 
 static bool scan_hex4(const char *at, const char *end, unsigned *value)
 {
     *value = 0;
-    if (end - at < 4) {
+    if (end - at < 4)
         return false;
-    }
     for (int i = 0; i < 4; i++) {
         char c = at[i];
         int digit = c >= '0' && c <= '9'   ? c - '0'
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;
-        if (digit < 0) {
+        if (digit < 0)
             return false;
-        }
         *value = *value * 16 + (unsigned)digit;
     }
     return true;
@@ -121,25 +115,21 @@ static enum status scan_escape(struct scanner *s)
 {
     char c = s->at < s->end ? *s->at : '\0';
     if (c != 'u') {
-        if (c == '\0' || strchr("\"\\/bfnrt", c) == NULL) {
+        if (c == '\0' || strchr("\"\\/bfnrt", c) == NULL)
             return fault(s, STATUS_CORRUPT, "unknown escape in text");
-        }
         s->at++;
         return STATUS_OK;
     }
     unsigned unit, low;
-    if (!scan_hex4(s->at + 1, s->end, &unit)) {
+    if (!scan_hex4(s->at + 1, s->end, &unit))
         return fault(s, STATUS_CORRUPT, "\\u needs four hexadecimal digits");
-    }
-    if (unit == 0) {
+    if (unit == 0)
         return fault(s, STATUS_INVALID, "text must not contain U+0000");
-    }
     s->at += 5;
     if (unit >= 0xD800 && unit <= 0xDFFF) {
         if (unit > 0xDBFF || s->end - s->at < 6 || s->at[0] != '\\' || s->at[1] != 'u' ||
-            !scan_hex4(s->at + 2, s->end, &low) || low < 0xDC00 || low > 0xDFFF) {
+            !scan_hex4(s->at + 2, s->end, &low) || low < 0xDC00 || low > 0xDFFF)
             return fault(s, STATUS_CORRUPT, "half of a surrogate pair in text");
-        }
         s->at += 6;
     }
     return STATUS_OK;
@@ -153,22 +143,19 @@ static enum status scan_string(struct scanner *s)
         if (*s->at == '\\') {
             s->at++;
             enum status status = scan_escape(s);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
         } else if ((unsigned char)*s->at < 0x20) {
             return fault(s, STATUS_CORRUPT, "control character in text");
         } else {
             size_t length = utf8_char(s->at, (size_t)(s->end - s->at));
-            if (length == 0) {
+            if (length == 0)
                 return fault(s, STATUS_CORRUPT, "not valid UTF-8");
-            }
             s->at += length;
         }
     }
-    if (s->at == s->end) {
+    if (s->at == s->end)
         return fault(s, STATUS_CORRUPT, "text is not closed");
-    }
     s->at++;
     return STATUS_OK;
 }
@@ -183,47 +170,38 @@ static enum status scan_number(struct scanner *s)
 {
     const char *first = s->at, *at = s->at + (*s->at == '-');
     bool whole = true;
-    if (*at == '0' && digit_at(s, at + 1)) {
+    if (*at == '0' && digit_at(s, at + 1))
         return fault(s, STATUS_CORRUPT, "a number must not start with 0");
-    }
-    while (digit_at(s, at)) {
+    while (digit_at(s, at))
         at++;
-    }
     if (at < s->end && *at == '.') {
         whole = false;
         at++;
-        if (!digit_at(s, at)) {
+        if (!digit_at(s, at))
             return fault(s, STATUS_CORRUPT, "a digit must follow the decimal point");
-        }
-        while (digit_at(s, at)) {
+        while (digit_at(s, at))
             at++;
-        }
     }
     if (at < s->end && (*at == 'e' || *at == 'E')) {
         whole = false;
         at++;
         at += at < s->end && (*at == '+' || *at == '-');
-        if (!digit_at(s, at)) {
+        if (!digit_at(s, at))
             return fault(s, STATUS_CORRUPT, "a digit must follow the exponent");
-        }
-        while (digit_at(s, at)) {
+        while (digit_at(s, at))
             at++;
-        }
     }
     char token[64];
     size_t length = (size_t)(at - first);
-    if (length >= sizeof token - 1) {
+    if (length >= sizeof token - 1)
         return fault(s, STATUS_INVALID, "a number of %zu characters is longer than any that can be kept", length);
-    }
     memcpy(token, first, length);
     token[length] = '\0';
     double value = strtod(token, NULL);
-    if (whole && fabs(value) > JSON_INTEGER) {
+    if (whole && fabs(value) > JSON_INTEGER)
         return fault(s, STATUS_INVALID, "integers beyond 2^53 - 1 cannot be carried exactly; got %s", token);
-    }
-    if (!isfinite(value)) {
+    if (!isfinite(value))
         return fault(s, STATUS_INVALID, "%s is too large for a number", token);
-    }
     s->at = at;
     return STATUS_OK;
 }
@@ -244,31 +222,27 @@ static enum status scan_word(struct scanner *s)
     }
     for (size_t i = 0; i < sizeof not_numbers / sizeof not_numbers[0]; i++) {
         size_t length = strlen(not_numbers[i]);
-        if (left >= length && memcmp(s->at, not_numbers[i], length) == 0) {
+        if (left >= length && memcmp(s->at, not_numbers[i], length) == 0)
             return fault(s, STATUS_INVALID, "must be a finite number; got %s", not_numbers[i]);
-        }
     }
     return fault(s, STATUS_CORRUPT, "expected a value");
 }
 
 static enum status scan_member(struct scanner *s)
 {
-    if (s->at == s->end || *s->at != '"') {
+    if (s->at == s->end || *s->at != '"')
         return fault(s, STATUS_CORRUPT, "expected a member name in quotes");
-    }
     const char *key = s->at + 1;
     struct step *step = &s->way[s->depth];
     *step = (struct step){"", 0, 0};
     enum status status = scan_string(s);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     *step = (struct step){key, (size_t)(s->at - 1 - key), 0};
     s->depth++;
     skip_space(s);
-    if (s->at == s->end || *s->at != ':') {
+    if (s->at == s->end || *s->at != ':')
         return fault(s, STATUS_CORRUPT, "expected ':' after a member name");
-    }
     s->at++;
     status = scan_value(s);
     s->depth--;
@@ -287,9 +261,8 @@ static enum status scan_item(struct scanner *s, size_t index)
 /* Scans an object or a list, up to the character `close`. */
 static enum status scan_group(struct scanner *s, char close)
 {
-    if (s->depth >= JSON_DEPTH) {
+    if (s->depth >= JSON_DEPTH)
         return fault(s, STATUS_LIMIT, "objects and lists may be %d deep at most", JSON_DEPTH);
-    }
     s->at++;
     skip_space(s);
     if (s->at < s->end && *s->at == close) {
@@ -297,45 +270,37 @@ static enum status scan_group(struct scanner *s, char close)
         return STATUS_OK;
     }
     for (size_t count = 0;; count++) {
-        if (close == '}' && count == JSON_MEMBERS) {
+        if (close == '}' && count == JSON_MEMBERS)
             return fault(s, STATUS_LIMIT, "an object may have %d members at most", JSON_MEMBERS);
-        }
         skip_space(s);
         enum status status = close == '}' ? scan_member(s) : scan_item(s, count);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
         skip_space(s);
         if (s->at < s->end && *s->at == close) {
             s->at++;
             return STATUS_OK;
         }
-        if (s->at == s->end || *s->at != ',') {
+        if (s->at == s->end || *s->at != ',')
             return fault(s, STATUS_CORRUPT, "expected ',' or '%c'", close);
-        }
         s->at++;
     }
 }
 
 static enum status scan_value(struct scanner *s)
 {
-    if (++s->values > JSON_VALUES) {
+    if (++s->values > JSON_VALUES)
         return fault(s, STATUS_LIMIT, "more than %u values", JSON_VALUES);
-    }
     skip_space(s);
-    if (s->at == s->end) {
+    if (s->at == s->end)
         return fault(s, STATUS_CORRUPT, "the text ends where a value is expected");
-    }
     char c = *s->at;
-    if (c == '{') {
+    if (c == '{')
         return scan_group(s, '}');
-    }
-    if (c == '[') {
+    if (c == '[')
         return scan_group(s, ']');
-    }
-    if (c == '"') {
+    if (c == '"')
         return scan_string(s);
-    }
     bool number = (c >= '0' && c <= '9') || (c == '-' && digit_at(s, s->at + 1));
     return number ? scan_number(s) : scan_word(s);
 }
@@ -345,13 +310,11 @@ enum status json_scan(const char *text, size_t bytes, struct error *err)
     struct error scratch;
     error_clear(&scratch);
     struct scanner s = {.start = text, .at = text, .end = text + bytes, .err = err != NULL ? err : &scratch};
-    if (bytes == 0) {
+    if (bytes == 0)
         return error_set(s.err, STATUS_CORRUPT, "", "the JSON text is empty");
-    }
     enum status status = scan_value(&s);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     skip_space(&s);
     return s.at == s.end ? STATUS_OK : fault(&s, STATUS_CORRUPT, "something follows the value");
 }
@@ -378,9 +341,8 @@ static enum status check_duplicates(const cJSON *value, struct step *way, int de
         }
         if (item->child != NULL) {
             enum status status = check_duplicates(item, way, depth + 1, err);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
         }
     }
     return STATUS_OK;
@@ -390,13 +352,11 @@ enum status json_parse(const char *text, size_t bytes, cJSON **root, struct erro
 {
     *root = NULL;
     enum status status = json_scan(text, bytes, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     cJSON *tree = cJSON_ParseWithLengthOpts(text, bytes, NULL, false);
-    if (tree == NULL) { /* the text is correct, so memory is short */
+    if (tree == NULL) /* the text is correct, so memory is short */
         return error_set(err, STATUS_NO_MEMORY, "", "no memory for a JSON text of %zu bytes", bytes);
-    }
     struct step way[JSON_DEPTH + 1];
     status = check_duplicates(tree, way, 0, err);
     if (status != STATUS_OK) {
@@ -428,14 +388,11 @@ void json_canonical(const cJSON *value, struct buf *out)
     } else if (cJSON_IsObject(value)) {
         const cJSON *sorted[JSON_MEMBERS];
         size_t count = 0;
-        JSON_EACH (item, value) {
-            if (count < JSON_MEMBERS) {
+        JSON_EACH (item, value)
+            if (count < JSON_MEMBERS)
                 sorted[count++] = item;
-            }
-        }
-        if (count > 1) {
+        if (count > 1)
             qsort(sorted, count, sizeof sorted[0], by_name);
-        }
         buf_text(out, "{");
         for (size_t i = 0; i < count; i++) {
             buf_text(out, i == 0 ? "" : ",");

@@ -53,17 +53,15 @@ const char *json_type_name(const cJSON *value);
 static inline bool json_attach(cJSON *to, const char *name, cJSON *item)
 {
     bool added = cJSON_AddItemToObject(to, name, item);
-    if (!added) {
+    if (!added)
         cJSON_Delete(item);
-    }
     return added;
 }
 static inline bool json_attach_last(cJSON *to, cJSON *item)
 {
     bool added = cJSON_AddItemToArray(to, item);
-    if (!added) {
+    if (!added)
         cJSON_Delete(item);
-    }
     return added;
 }
 

@@ -22,9 +22,8 @@ struct plain_float {
 static bool plain_float_of(double magnitude, struct plain_float *out)
 {
     int exponent;
-    if (!(magnitude >= 1e-4 && magnitude < 1e6) || (double)(float)magnitude != magnitude) {
+    if (!(magnitude >= 1e-4 && magnitude < 1e6) || (double)(float)magnitude != magnitude)
         return false;
-    }
     out->m = (uint32_t)ldexp(frexp(magnitude, &exponent), 24);
     out->k = 24 - exponent;
     out->whole = -3;
@@ -39,9 +38,8 @@ static bool plain_float_of(double magnitude, struct plain_float *out)
 static uint64_t power_of_ten(int exponent)
 {
     uint64_t power = 1;
-    for (; exponent > 0; exponent--) {
+    for (; exponent > 0; exponent--)
         power *= 10;
-    }
     return power;
 }
 
@@ -70,9 +68,8 @@ static void write_digits(struct buf *out, bool minus, uint64_t value, int digits
         behind--;
     }
     for (int i = 0; i < behind || value > 0 || i == 0; i++) {
-        if (i == behind && i > 0) {
+        if (i == behind && i > 0)
             *--at = '.';
-        }
         *--at = (char)('0' + value % 10);
         value /= 10;
     }
@@ -80,9 +77,8 @@ static void write_digits(struct buf *out, bool minus, uint64_t value, int digits
         *--at = '.';
         *--at = '0';
     }
-    if (minus) {
+    if (minus)
         *--at = '-';
-    }
     buf_append(out, at, (size_t)(text + sizeof text - at));
 }
 
@@ -94,13 +90,11 @@ static bool write_float(struct buf *out, double value)
         buf_text(out, "0");
         return true;
     }
-    if (!plain_float_of(fabs(value), &f)) {
+    if (!plain_float_of(fabs(value), &f))
         return false;
-    }
     int digits = 15;
-    while (!digits_of(&f, digits, &found) && digits < 17) {
+    while (!digits_of(&f, digits, &found) && digits < 17)
         digits++;
-    }
     if (found == power_of_ten(digits)) { /* rounding made 10.00... of 9.99... */
         found /= 10;
         f.whole++;
@@ -115,20 +109,17 @@ void json_write_number(struct buf *out, double value)
         buf_text(out, "null");
         return;
     }
-    if (write_float(out, value)) {
+    if (write_float(out, value))
         return;
-    }
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
+        if (strtod(text, NULL) == value)
             break;
-        }
     }
     /* integers of this size get an exponent, because json_scan() refuses them as integers */
-    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) {
+    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL)
         (void)snprintf(text, sizeof text, "%.16e", value);
-    }
     buf_text(out, text);
 }
 
@@ -144,17 +135,16 @@ void json_write_text(struct buf *out, const char *value)
             continue;
         }
         buf_append(out, value + run, at - run);
-        if (length == 0) {
+        if (length == 0)
             buf_text(out, "\xEF\xBF\xBD");
-        } else if (c == '"' || c == '\\') {
+        else if (c == '"' || c == '\\')
             buf_format(out, "\\%c", c);
-        } else if (c == '\n') {
+        else if (c == '\n')
             buf_text(out, "\\n");
-        } else if (c == '\t') {
+        else if (c == '\t')
             buf_text(out, "\\t");
-        } else {
+        else
             buf_format(out, "\\u%04x", c);
-        }
         at++;
         run = at;
     }
@@ -179,9 +169,8 @@ static bool open_value(struct json_sink *json, const char *key)
         json->wrong = true;
         return false;
     }
-    if ((json->has_items & bit) != 0) {
+    if ((json->has_items & bit) != 0)
         buf_text(json->out, ",");
-    }
     json->has_items |= bit;
     if (key != NULL) {
         json_write_text(json->out, key);
@@ -192,19 +181,16 @@ static bool open_value(struct json_sink *json, const char *key)
 
 static void close_value(struct json_sink *json)
 {
-    if (json->depth == 0) {
+    if (json->depth == 0)
         json->finished = true;
-    }
 }
 
 static void begin(struct json_sink *json, const char *key, bool list)
 {
-    if (json->depth >= JSON_SINK_DEPTH) {
+    if (json->depth >= JSON_SINK_DEPTH)
         json->wrong = true;
-    }
-    if (!open_value(json, key)) {
+    if (!open_value(json, key))
         return;
-    }
     uint32_t bit = 1u << json->depth;
     json->depth++;
     json->has_items &= ~bit;
@@ -267,11 +253,10 @@ static void text(void *context, const char *key, const char *value)
 {
     struct json_sink *json = context;
     if (open_value(json, key)) {
-        if (value != NULL) {
+        if (value != NULL)
             json_write_text(json->out, value);
-        } else {
+        else
             buf_text(json->out, "null");
-        }
         close_value(json);
     }
 }

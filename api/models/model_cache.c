@@ -39,9 +39,8 @@ enum status model_cache_create(struct storage *storage, const struct kernels *ke
 {
     struct model_cache *cache = calloc(1, sizeof *cache);
     *out = cache;
-    if (cache == NULL) {
+    if (cache == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the model cache");
-    }
     (void)pthread_mutex_init(&cache->lock, NULL);
     (void)pthread_cond_init(&cache->opened, NULL);
     cache->storage = storage;
@@ -53,17 +52,15 @@ enum status model_cache_create(struct storage *storage, const struct kernels *ke
 
 static void entry_free(struct model_entry *entry)
 {
-    if (entry->model != NULL) {
+    if (entry->model != NULL)
         entry->method->close(entry->model);
-    }
     free(entry);
 }
 
 void model_cache_destroy(struct model_cache *cache)
 {
-    if (cache == NULL) {
+    if (cache == NULL)
         return;
-    }
     for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
         next = entry->next;
         entry_free(entry);
@@ -77,29 +74,24 @@ void model_cache_destroy(struct model_cache *cache)
 static void unlink_entry(struct model_cache *cache, struct model_entry *entry)
 {
     struct model_entry **at = &cache->entries;
-    while (*at != entry) {
+    while (*at != entry)
         at = &(*at)->next;
-    }
     *at = entry->next;
     cache->bytes -= entry->bytes;
     entry->unlinked = true;
-    if (entry->users == 0) {
+    if (entry->users == 0)
         entry_free(entry);
-    }
 }
 
 static void evict(struct model_cache *cache)
 {
     while (cache->bytes > cache->limit) {
         struct model_entry *oldest = NULL;
-        for (struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next) {
-            if (entry->users == 0 && (oldest == NULL || entry->used_at < oldest->used_at)) {
+        for (struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next)
+            if (entry->users == 0 && (oldest == NULL || entry->used_at < oldest->used_at))
                 oldest = entry;
-            }
-        }
-        if (oldest == NULL) {
+        if (oldest == NULL)
             return; /* every model is in use */
-        }
         unlink_entry(cache, oldest);
     }
 }
@@ -114,9 +106,8 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     struct storage_checkpoint info;
     struct error why;
     error_clear(&why);
-    if (faults == NULL) {
+    if (faults == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
-    }
     enum status status =
         api_config_parse(method, NULL, job->config, strlen(job->config), "/config", &config, faults, &why);
     if (status == STATUS_NO_MEMORY) {
@@ -130,9 +121,8 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     }
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
     status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         goto done;
-    }
     struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
     status = method->open(config, cache->kernels, cache->data, &from, model, err);
 done:
@@ -145,9 +135,8 @@ done:
 static struct model_entry *find(struct model_cache *cache, const char *job, int64_t seq)
 {
     struct model_entry *entry = cache->entries;
-    while (entry != NULL && (entry->seq != seq || strcmp(entry->job, job) != 0)) {
+    while (entry != NULL && (entry->seq != seq || strcmp(entry->job, job) != 0))
         entry = entry->next;
-    }
     return entry;
 }
 
@@ -155,9 +144,8 @@ static struct model_entry *find(struct model_cache *cache, const char *job, int6
 static enum status fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);
-    if (--entry->users == 0) {
+    if (--entry->users == 0)
         entry_free(entry); /* it was unlinked when it failed */
-    }
     return status;
 }
 
@@ -170,9 +158,8 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
     if (entry != NULL) {
         entry->users++;
         cache->hits++;
-        while (entry->state == ENTRY_OPENING) {
+        while (entry->state == ENTRY_OPENING)
             (void)pthread_cond_wait(&cache->opened, &cache->lock);
-        }
     } else if ((entry = calloc(1, sizeof *entry)) != NULL) {
         memcpy(entry->job, job->id, sizeof entry->job);
         entry->seq = seq;
@@ -194,9 +181,8 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         if (!entry->unlinked) {
             entry->bytes = bytes;
             cache->bytes += bytes;
-            if (opened != STATUS_OK) {
+            if (opened != STATUS_OK)
                 unlink_entry(cache, entry);
-            }
         }
         (void)pthread_cond_broadcast(&cache->opened);
     }
@@ -217,9 +203,8 @@ void model_cache_release(struct model_cache *cache, struct model_lease *lease)
 {
     (void)pthread_mutex_lock(&cache->lock);
     struct model_entry *entry = lease->entry;
-    if (--entry->users == 0 && entry->unlinked) {
+    if (--entry->users == 0 && entry->unlinked)
         entry_free(entry);
-    }
     evict(cache);
     (void)pthread_mutex_unlock(&cache->lock);
     *lease = (struct model_lease){0};
@@ -230,9 +215,8 @@ void model_cache_forget(struct model_cache *cache, const char *job)
     (void)pthread_mutex_lock(&cache->lock);
     for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
         next = entry->next;
-        if (strcmp(entry->job, job) == 0) {
+        if (strcmp(entry->job, job) == 0)
             unlink_entry(cache, entry);
-        }
     }
     (void)pthread_mutex_unlock(&cache->lock);
 }
@@ -241,8 +225,7 @@ void model_cache_stats(struct model_cache *cache, struct model_cache_stats *out)
 {
     (void)pthread_mutex_lock(&cache->lock);
     *out = (struct model_cache_stats){.bytes = cache->bytes, .hits = cache->hits, .opens = cache->opens};
-    for (const struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next) {
+    for (const struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next)
         out->models++;
-    }
     (void)pthread_mutex_unlock(&cache->lock);
 }

@@ -39,11 +39,10 @@ struct recovery {
 
 static void add_error(struct recovery *r, const struct error *err)
 {
-    if (err->code == STATUS_NO_MEMORY) {
+    if (err->code == STATUS_NO_MEMORY)
         (void)error_set(&r->failure, err->code, NULL, "%s", err->message);
-    } else {
+    else
         api_faults_add(r->faults, err->pointer, "%s", err->message);
-    }
 }
 
 /* Reads an array of numbers and returns it, or adds a fault and returns NULL. */
@@ -76,9 +75,8 @@ static void read_layer(struct recovery *r, const cJSON *layer)
     }
     (void)snprintf(pointer, sizeof pointer, "/model/layers/%zu/filters", index);
     const struct method_input *array = read_numbers(r, filters, pointer);
-    if (array == NULL) {
+    if (array == NULL)
         return;
-    }
     if (array->rank < 2) {
         api_faults_add(r->faults, pointer,
                        "must be a list of filters: [filters][length], [filters][inputs][length] or "
@@ -86,9 +84,8 @@ static void read_layer(struct recovery *r, const cJSON *layer)
         return;
     }
     (void)snprintf(c->name, sizeof c->name, "%s", name != NULL ? name->valuestring : "");
-    if (name == NULL) {
+    if (name == NULL)
         (void)snprintf(c->name, sizeof c->name, "layer.%zu", index + 1);
-    }
     c->filters = (int)array->dim[0];
     c->inputs = array->rank > 2 ? (int)array->dim[1] : 1;
     c->height = array->rank > 3 ? (int)array->dim[2] : 1;
@@ -104,25 +101,21 @@ static void read_model(struct recovery *r, const cJSON *model)
         api_faults_add(r->faults, "/model", "must be an object with a list of 1 to %d layers", LAYERS_MAX);
         return;
     }
-    JSON_EACH (layer, layers) {
+    JSON_EACH (layer, layers)
         read_layer(r, layer);
-    }
 }
 
 static void read_signal(struct recovery *r, const cJSON *signal)
 {
     const struct method_input *array = read_numbers(r, signal, "/signal");
-    if (array == NULL) {
+    if (array == NULL)
         return;
-    }
     r->request.rank = array->rank;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < 2; d++)
         r->request.dim[d] = array->dim[d];
-    }
     r->request.signal = array->values;
-    if (array->rank > 2) {
+    if (array->rank > 2)
         api_faults_add(r->faults, "/signal", "must be a list of numbers, or a list of equally long lists of numbers");
-    }
 }
 
 static bool whole(const cJSON *value, double most)
@@ -190,9 +183,8 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
     bool good = cJSON_IsArray(list) && cJSON_GetArraySize(list) <= LAYERS_MAX;
     JSON_EACH (item, list) {
         good = good && whole(item, JSON_INTEGER);
-        if (good) {
+        if (good)
             r->nonzeros[count++] = (int64_t)item->valuedouble;
-        }
     }
     if (!good || count != r->request.layer_count) {
         api_faults_add(r->faults, "/nonzeros", "must be a list of %zu integers, one for each layer",
@@ -203,14 +195,12 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
 
 static void read_options(struct recovery *r, const cJSON *config, struct error *err)
 {
-    if (config_start(&r->reading, NULL, &r->options, err) != STATUS_OK) {
+    if (config_start(&r->reading, NULL, &r->options, err) != STATUS_OK)
         return;
-    }
-    if (config != NULL && !cJSON_IsObject(config)) {
+    if (config != NULL && !cJSON_IsObject(config))
         api_faults_add(r->faults, "/config", "must be an object");
-    } else {
+    else
         config_read_object(&r->reading, config, "/config", r->options, r->faults);
-    }
     r->request.options = r->options;
 }
 
@@ -290,9 +280,8 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
         size_t i = 0;
         char pointer[40];
         (void)snprintf(pointer, sizeof pointer, "/layers/%d", index++);
-        while (i < count && !(cJSON_IsString(name) && strcmp(all[i].name, name->valuestring) == 0)) {
+        while (i < count && !(cJSON_IsString(name) && strcmp(all[i].name, name->valuestring) == 0))
             i++;
-        }
         if (i < count) {
             r->layers[r->request.layer_count++] = all[i];
         } else {
@@ -300,9 +289,8 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
                            count > 0 ? all[0].name : "none");
         }
     }
-    if (r->request.layer_count == 0 && r->faults->count == 0) {
+    if (r->request.layer_count == 0 && r->faults->count == 0)
         api_faults_add(r->faults, "/job", "has a model without convolutions");
-    }
 }
 
 /* Reads the signal or its code, and the options. The layers must have been read before. */
@@ -320,16 +308,13 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
         read_length(r, length);
         read_code(r, code);
     }
-    if (signal != NULL && length != NULL) {
+    if (signal != NULL && length != NULL)
         api_faults_add(r->faults, "/length", "is allowed with code only; a signal defines its own length");
-    }
-    if (nonzeros != NULL) {
+    if (nonzeros != NULL)
         read_nonzeros(r, nonzeros);
-    }
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (r->failure.code != STATUS_OK) { /* an error of the daemon: reported instead of the client's faults */
+    if (r->failure.code != STATUS_OK) /* an error of the daemon: reported instead of the client's faults */
         *err = r->failure;
-    }
     r->request.layers = r->layers;
 }
 
@@ -403,9 +388,8 @@ static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
         answer_from_job(x, r, body);
     } else {
         if (cJSON_GetObjectItemCaseSensitive(body, "checkpoint") != NULL ||
-            cJSON_GetObjectItemCaseSensitive(body, "layers") != NULL) {
+            cJSON_GetObjectItemCaseSensitive(body, "layers") != NULL)
             api_faults_add(r->faults, "/model", "cannot be combined with checkpoint or layers; those need job");
-        }
         read_model(r, model);
         answer(x, r, body);
     }
@@ -415,9 +399,8 @@ void computation_answer(struct exchange *x)
 {
     const struct query_origin *origin = query_routes_origin(x->api->query_routes, x->match.route);
     cJSON *body = exchange_object(x);
-    if (body == NULL) {
+    if (body == NULL)
         return;
-    }
     struct recovery *r = arena_zalloc(&x->arena, 1, sizeof *r);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     struct inputs *arrays = arena_zalloc(&x->arena, 1, sizeof *arrays);

@@ -36,12 +36,10 @@ static bool only(const cJSON *object, const char *const *names)
 {
     JSON_EACH (item, object) {
         const char *const *name = names;
-        while (*name != NULL && strcmp(*name, item->string) != 0) {
+        while (*name != NULL && strcmp(*name, item->string) != 0)
             name++;
-        }
-        if (*name == NULL) {
+        if (*name == NULL)
             return false;
-        }
     }
     return true;
 }
@@ -56,15 +54,12 @@ static enum status read_target(const cJSON *to, const char *pointer, struct meth
         return fault(pointer, "/to", err,
                      "must be an object with at least one of channel, position and value, and no other member");
     }
-    if (channel != NULL && !whole(channel, &edit->to_channel)) {
+    if (channel != NULL && !whole(channel, &edit->to_channel))
         return fault(pointer, "/to/channel", err, "must be an integer of at least 0");
-    }
-    if (position != NULL && !place(position, &edit->to_row, &edit->to_col)) {
+    if (position != NULL && !place(position, &edit->to_row, &edit->to_col))
         return fault(pointer, "/to/position", err, "must be [row, column], both integers of at least 0");
-    }
-    if (value != NULL && !cJSON_IsNumber(value)) {
+    if (value != NULL && !cJSON_IsNumber(value))
         return fault(pointer, "/to/value", err, "must be a number");
-    }
     edit->to_value = value != NULL ? value->valuedouble : NAN;
     return STATUS_OK;
 }
@@ -82,15 +77,12 @@ static enum status read_edit(const cJSON *item, const char *pointer, struct meth
                                  .to_channel = -1,
                                  .to_value = NAN};
     if (!cJSON_IsObject(item) || !only(item, names) || (remove != NULL) == (to != NULL) ||
-        (remove != NULL && !edit->remove)) {
+        (remove != NULL && !edit->remove))
         return fault(pointer, "", err, "must have channel, optionally position, and either delete (true) or to");
-    }
-    if (!whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel)) {
+    if (!whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel))
         return fault(pointer, "/channel", err, "must be an integer of at least 0");
-    }
-    if (position != NULL && !place(position, &edit->row, &edit->col)) {
+    if (position != NULL && !place(position, &edit->row, &edit->col))
         return fault(pointer, "/position", err, "must be [row, column], both integers of at least 0");
-    }
     return to != NULL ? read_target(to, pointer, edit, err) : STATUS_OK;
 }
 
@@ -99,19 +91,16 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
 {
     enum status status = STATUS_OK;
     *count = 0;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX) {
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX)
         return fault(pointer, "", err, "must be a list of at most 4096 edits");
-    }
     *edits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof **edits);
-    if (*edits == NULL) {
+    if (*edits == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for changes");
-    }
     JSON_EACH (item, list) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = read_edit(item, at, &(*edits)[(*count)++], err);
-        }
     }
     return status;
 }

@@ -30,9 +30,8 @@ void inputs_close(struct inputs *inputs)
 static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
 {
     size_t numbers = 1;
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         numbers *= (size_t)dim[d];
-    }
     if (inputs->count == INPUTS_MAX) {
         free(values);
         return error_set(err, STATUS_INVALID, NULL, "contains more than %d inputs", INPUTS_MAX);
@@ -45,9 +44,8 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     inputs->numbers += numbers;
     struct method_input *input = &inputs->items[inputs->count];
     *input = (struct method_input){.kind = METHOD_INPUT_ARRAY, .rank = rank, .values = values};
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         input->dim[d] = dim[d];
-    }
     inputs->owned[inputs->count++] = values;
     return STATUS_OK;
 }
@@ -64,9 +62,8 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     struct error inner;
     error_clear(&inner);
     size_t i = 0;
-    while (input_file_types[i] != NULL && !media_is(media_type, input_file_types[i])) {
+    while (input_file_types[i] != NULL && !media_is(media_type, input_file_types[i]))
         i++;
-    }
     if (input_file_types[i] == NULL) {
         char allowed[200] = "";
         for (i = 0; input_file_types[i] != NULL; i++) {
@@ -76,9 +73,8 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
         return error_set(err, STATUS_INVALID, pointer, "must be one of %s; got '%.60s'", allowed, media_type);
     }
     enum status status = input_file_read(input_file_types[i], bytes, count, &to, &inner);
-    if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
+    if (status == STATUS_CORRUPT || status == STATUS_LIMIT)
         status = STATUS_INVALID; /* the client sent these bytes */
-    }
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
@@ -90,9 +86,8 @@ enum status inputs_split(struct inputs *inputs, struct error *err)
                          "a batch must be one array of two dimensions or more, of at most %d inputs", INPUTS_MAX);
     }
     size_t size = 1;
-    for (int d = 1; d < whole.rank; d++) {
+    for (int d = 1; d < whole.rank; d++)
         size *= (size_t)whole.dim[d];
-    }
     for (; inputs->count < (size_t)whole.dim[0]; inputs->count++) {
         inputs->owned[inputs->count] = NULL;
         inputs->edits[inputs->count] = NULL;
@@ -124,17 +119,15 @@ static enum status nested_fault(struct nested *n, const char *what)
 
 static enum status read_nested(struct nested *n, const cJSON *list, int depth)
 {
-    if (depth == 4) {
+    if (depth == 4)
         return nested_fault(n, "must have at most four dimensions");
-    }
     int64_t size = 0;
     JSON_EACH (item, list) {
         size++;
         if (cJSON_IsArray(item)) {
             enum status status = read_nested(n, item, depth + 1);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
         } else if (!cJSON_IsNumber(item)) {
             return nested_fault(n, "must contain numbers only");
         } else if (n->rank != depth + 1) {
@@ -158,21 +151,17 @@ enum status input_array_from_json(const cJSON *list, const char *pointer, struct
     for (; cJSON_IsArray(level) && n.rank < 4; level = level->child, n.rank++) {
         n.dim[n.rank] = cJSON_GetArraySize(level);
         capacity *= n.dim[n.rank] > 0 ? (size_t)n.dim[n.rank] : 1;
-        if (n.dim[n.rank] == 0) {
+        if (n.dim[n.rank] == 0)
             return nested_fault(&n, "must not be empty");
-        }
-        if (capacity > INPUT_NUMBERS_MAX) {
+        if (capacity > INPUT_NUMBERS_MAX)
             return nested_fault(&n, "contains too many numbers");
-        }
     }
-    if (n.rank == 0) {
+    if (n.rank == 0)
         return nested_fault(&n, "must be a list of numbers or nested lists of numbers");
-    }
     n.capacity = capacity;
     n.values = malloc(capacity * sizeof *n.values);
-    if (n.values == NULL) {
+    if (n.values == NULL)
         return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
-    }
     enum status status = read_nested(&n, list, 0);
     if (status != STATUS_OK) {
         free(n.values);
@@ -195,9 +184,8 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     }
     size_t length = strlen(data->valuestring), size = length / 4 * 3 + 3, count;
     unsigned char *bytes = malloc(size);
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
-    }
     (void)snprintf(at, sizeof at, "%s/data", pointer);
     enum status status;
     if (sodium_base642bin(bytes, size, data->valuestring, length, " \r\n", &count, NULL,
@@ -206,9 +194,8 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     } else {
         size_t before = inputs->count;
         status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
-        if (status == STATUS_OK && inputs->count != before + 1) {
+        if (status == STATUS_OK && inputs->count != before + 1)
             status = error_set(err, STATUS_INVALID, at, "must contain one input; got %zu", inputs->count - before);
-        }
     }
     free(bytes);
     return status;
@@ -219,14 +206,12 @@ static enum status read_sample(const cJSON *sample, const char *pointer, struct 
     char at[160];
     const cJSON *seed = cJSON_GetObjectItemCaseSensitive(sample, "seed");
     (void)snprintf(at, sizeof at, "%s/sample", pointer);
-    if (!cJSON_IsObject(sample) || cJSON_GetArraySize(sample) != 1 || seed == NULL) {
+    if (!cJSON_IsObject(sample) || cJSON_GetArraySize(sample) != 1 || seed == NULL)
         return error_set(err, STATUS_INVALID, at, "must be an object with the single member seed");
-    }
     (void)snprintf(at, sizeof at, "%s/sample/seed", pointer);
     if (!cJSON_IsNumber(seed) || seed->valuedouble != floor(seed->valuedouble) ||
-        fabs(seed->valuedouble) > JSON_INTEGER) {
+        fabs(seed->valuedouble) > JSON_INTEGER)
         return error_set(err, STATUS_INVALID, at, "must be an integer");
-    }
     inputs->items[inputs->count] =
         (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = (int64_t)seed->valuedouble};
     inputs->owned[inputs->count++] = NULL;
@@ -246,9 +231,8 @@ static enum status read_changes(const cJSON *item, const char *pointer, struct i
         return error_set(err, STATUS_INVALID, at, "must be 'all' or 'maximal'");
     }
     input->keep_maximal = keep != NULL && strcmp(keep->valuestring, "maximal") == 0;
-    if (edits == NULL) {
+    if (edits == NULL)
         return STATUS_OK;
-    }
     (void)snprintf(at, sizeof at, "%s/edits", pointer);
     enum status status = edits_from_json(edits, at, &inputs->edits[inputs->count - 1], &input->edit_count, err);
     input->edits = inputs->edits[inputs->count - 1];
@@ -263,9 +247,8 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type");
     int forms = (sample != NULL) + (array != NULL) + (data != NULL || type != NULL);
     int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
-    if (inputs->edited) {
+    if (inputs->edited)
         members += cJSON_HasObjectItem(item, "edits") + cJSON_HasObjectItem(item, "keep");
-    }
     if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
         return error_set(
             err, STATUS_INVALID, pointer,
@@ -302,11 +285,10 @@ static enum status read_list(const cJSON *list, struct inputs *inputs, struct ap
         error_clear(&fault);
         (void)snprintf(pointer, sizeof pointer, "/inputs/%d", index++);
         enum status status = read_input(item, pointer, inputs, &fault);
-        if (status == STATUS_INVALID) {
+        if (status == STATUS_INVALID)
             api_faults_add(faults, fault.pointer, "%s", fault.message);
-        } else if (status != STATUS_OK) {
+        else if (status != STATUS_OK)
             return error_set(err, status, fault.pointer, "%s", fault.message);
-        }
     }
     return STATUS_OK;
 }
@@ -319,9 +301,8 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
         if (strcmp(item->string, "inputs") == 0) {
             list = item;
         } else if (strcmp(item->string, "checkpoint") == 0) {
-            if (!checkpoint_pick_json(item, pick)) {
+            if (!checkpoint_pick_json(item, pick))
                 api_faults_add(faults, "/checkpoint", CHECKPOINT_PICK_RULE);
-            }
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
@@ -332,8 +313,7 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
         }
     }
     enum status status = read_list(list, inputs, faults, err);
-    if (status == STATUS_OK && faults->count > 0) {
+    if (status == STATUS_OK && faults->count > 0)
         status = error_set(err, STATUS_INVALID, "", "the query has %zu invalid members", faults->count);
-    }
     return status;
 }

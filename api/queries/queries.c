@@ -46,9 +46,8 @@ static void respond_method_error(struct exchange *x, const struct query_request 
     struct error full;
     error_clear(&full);
     char pointer[192] = "";
-    if (a->inputs->items[index].kind != METHOD_INPUT_ARRAY || query_request_is_json(x)) {
+    if (a->inputs->items[index].kind != METHOD_INPUT_ARRAY || query_request_is_json(x))
         (void)snprintf(pointer, sizeof pointer, "/inputs/%zu%s", index, err->pointer);
-    }
     (void)error_set(&full, err->code, pointer, "%s", err->message);
     respond_error(x, &full);
 }
@@ -91,9 +90,8 @@ static void answer_document(struct exchange *x, const struct query_request *a, c
         checkpoint_brief(x->out, &a->checkpoint);
     }
     if (a->inputs != NULL) {
-        if (!write_answers(x, a, model)) {
+        if (!write_answers(x, a, model))
             return;
-        }
     } else {
         struct method_question question = question_of(a, model, with, 0);
         if (a->query->answer(&question, x->out, &err) != STATUS_OK) {
@@ -129,9 +127,8 @@ static void write_npy_header(struct buf *out, size_t inputs, int rank, const int
 {
     char text[192];
     int length = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,", inputs);
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         length += snprintf(text + length, sizeof text - (size_t)length, " %lld,", (long long)dim[d]);
-    }
     length += snprintf(text + length, sizeof text - (size_t)length, "), }");
     size_t padded = ((size_t)length + 11 + 63) / 64 * 64 - 10;
     unsigned char head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
@@ -268,13 +265,12 @@ void queries_leave(struct query_run *run)
 static void answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
                    const struct method_model *with)
 {
-    if (a->form == FORM_PICTURE) {
+    if (a->form == FORM_PICTURE)
         answer_picture(x, a, model, with);
-    } else if (a->form == FORM_ARRAY) {
+    else if (a->form == FORM_ARRAY)
         answer_array(x, a, model, with);
-    } else {
+    else
         answer_document(x, a, model, with);
-    }
 }
 
 static void compute(struct exchange *x, struct query_request *a)
@@ -286,9 +282,8 @@ static void compute(struct exchange *x, struct query_request *a)
     error_clear(&err);
     tag_of(x, a, etag);
     bool batch = a->inputs != NULL && a->inputs->count > 1;
-    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run)) {
+    if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
         return;
-    }
     a->run = &run;
     if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
@@ -301,12 +296,10 @@ static void compute(struct exchange *x, struct query_request *a)
         respond_error(x, &err);
     } else {
         answer(x, a, lease.model, with.model);
-        if (a->query->verb == METHOD_POST && x->response->status == 200) {
+        if (a->query->verb == METHOD_POST && x->response->status == 200)
             response_header(x->response, "ETag", "%s", etag);
-        }
-        if (pair) {
+        if (pair)
             model_cache_release(x->api->models, &with);
-        }
     }
     model_cache_release(x->api->models, &lease);
     queries_leave(&run);
@@ -315,8 +308,7 @@ static void compute(struct exchange *x, struct query_request *a)
 void query_answer(struct exchange *x)
 {
     struct query_request a = {.query = NULL};
-    if (query_request_read(x, &a)) {
+    if (query_request_read(x, &a))
         compute(x, &a);
-    }
     query_request_close(&a);
 }

@@ -22,9 +22,8 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
     pthread_condattr_t clock;
     struct query_gate *made = calloc(1, sizeof *made);
     *gate = NULL;
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the order of queries");
-    }
     made->slots = slots;
     made->places = places;
     made->line_end = &made->line_first;
@@ -39,9 +38,8 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
 
 void query_gate_destroy(struct query_gate *gate)
 {
-    if (gate == NULL) {
+    if (gate == NULL)
         return;
-    }
     (void)pthread_cond_destroy(&gate->changed);
     (void)pthread_mutex_destroy(&gate->lock);
     free(gate);
@@ -57,13 +55,11 @@ static void join_line(struct query_gate *gate, struct query_ticket *ticket)
 static void leave_line(struct query_gate *gate, struct query_ticket *ticket)
 {
     struct query_ticket **link = &gate->line_first;
-    while (*link != ticket) {
+    while (*link != ticket)
         link = &(*link)->behind;
-    }
     *link = ticket->behind;
-    if (ticket->behind == NULL) {
+    if (ticket->behind == NULL)
         gate->line_end = link;
-    }
     (void)pthread_cond_broadcast(&gate->changed);
 }
 
@@ -98,9 +94,8 @@ static enum query_entry admit(const struct query_gate *gate, const struct query_
         own += same;
         own_batches += same && other->batch;
     }
-    if (count >= all || (ticket->batch && all > 1 && batches >= all * 3 / 4)) {
+    if (count >= all || (ticket->batch && all > 1 && batches >= all * 3 / 4))
         return QUERY_FULL;
-    }
     bool own_full =
         all > 1 && ticket->caller[0] != '\0' && (own >= all - 1 || (ticket->batch && own_batches >= all / 2));
     return own_full ? QUERY_CALLER_FULL : QUERY_ENTERED;
@@ -109,9 +104,8 @@ static enum query_entry admit(const struct query_gate *gate, const struct query_
 static void forget(struct query_gate *gate, struct query_ticket *ticket)
 {
     struct query_ticket **link = &gate->first;
-    while (*link != ticket) {
+    while (*link != ticket)
         link = &(*link)->next;
-    }
     *link = ticket->next;
 }
 

@@ -38,15 +38,13 @@ static bool find_query(struct exchange *x, struct query_request *a)
     const struct method_query *wanted = origin->query, *other = NULL;
     for (size_t i = 0; a->method != NULL && i < a->method->query_count; i++) {
         const struct method_query *query = &a->method->queries[i];
-        if (query_same_route(query, wanted)) {
+        if (query_same_route(query, wanted))
             a->query = query;
-        } else if (strcmp(query->name, wanted->name) == 0 && (query->item != NULL) == (wanted->item != NULL)) {
+        else if (strcmp(query->name, wanted->name) == 0 && (query->item != NULL) == (wanted->item != NULL))
             other = query;
-        }
     }
-    if (a->query != NULL && a->method->open != NULL) {
+    if (a->query != NULL && a->method->open != NULL)
         return true;
-    }
     if (a->query == NULL && other != NULL && a->method->open != NULL) {
         const char *allow = other->verb == METHOD_GET ? "GET, HEAD" : "POST";
         respond_problem(x, PROBLEM_METHOD, "Jobs of kind %s answer '%s', but not to this method. Allowed: %s.",
@@ -87,9 +85,8 @@ static bool choose_form(struct exchange *x, struct query_request *a)
         return false;
     }
     a->form = forms[pick];
-    if (count > 1) {
+    if (count > 1)
         response_header(x->response, "Vary", "Accept");
-    }
     return true;
 }
 
@@ -99,21 +96,18 @@ static bool prepare(struct exchange *x, struct query_request *a)
     struct error err;
     error_clear(&err);
     a->faults = arena_zalloc(&x->arena, 1, sizeof *a->faults);
-    if (a->faults == NULL) {
+    if (a->faults == NULL)
         return no_memory(x);
-    }
     if (a->query->takes == METHOD_TAKES_SAMPLE || takes_files(a->query)) {
         a->inputs = calloc(1, sizeof *a->inputs);
-        if (a->inputs == NULL) {
+        if (a->inputs == NULL)
             return no_memory(x);
-        }
         a->inputs->edited = a->query->takes == METHOD_TAKES_EDITS;
     }
     if (a->query->parameters != NULL) {
         a->parameters = arena_zalloc(&x->arena, 1, a->query->parameters->struct_bytes);
-        if (a->parameters == NULL) {
+        if (a->parameters == NULL)
             return no_memory(x);
-        }
         if (config_defaults(a->query->parameters, a->parameters, &err) != STATUS_OK) {
             respond_error(x, &err);
             return false;
@@ -138,12 +132,10 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
             a->query->parameters != NULL ? config_find(a->query->parameters, pair->name) : NULL;
         struct error err;
         error_clear(&err);
-        if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK) {
+        if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
             api_faults_add(a->faults, pair->name, "%s", err.message);
-        } else if (field == NULL && strcmp(pair->name, "checkpoint") != 0 &&
-                   !(sample && strcmp(pair->name, "seed") == 0)) {
+        else if (field == NULL && strcmp(pair->name, "checkpoint") != 0 && !(sample && strcmp(pair->name, "seed") == 0))
             api_faults_add(a->faults, pair->name, "is not a parameter of this query");
-        }
     }
     if (a->faults->count > 0) {
         respond_faults(x, PROBLEM_BAD_QUERY, "parameter", a->faults);
@@ -164,12 +156,10 @@ static bool read_file(struct exchange *x, struct query_request *a)
     error_clear(&err);
     enum status status = input_from_bytes(exchange_header(x, "Content-Type"), x->request->body, x->request->body_bytes,
                                           "", a->inputs, &err);
-    if (status == STATUS_OK && exchange_query_flag(x, "batch")) {
+    if (status == STATUS_OK && exchange_query_flag(x, "batch"))
         status = inputs_split(a->inputs, &err);
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         respond_error(x, &err);
-    }
     return status == STATUS_OK;
 }
 
@@ -202,18 +192,16 @@ static enum status read_members(struct exchange *x, struct query_request *a, con
         if (model && strcmp(item->string, "with") == 0) {
             with = item;
         } else if (!model && strcmp(item->string, "checkpoint") == 0) {
-            if (!checkpoint_pick_json(item, &a->pick)) {
+            if (!checkpoint_pick_json(item, &a->pick))
                 api_faults_add(a->faults, "/checkpoint", CHECKPOINT_PICK_RULE);
-            }
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
             api_faults_add(a->faults, pointer, "is not a member of the query %s", a->query->name);
         }
     }
-    if (!model) {
+    if (!model)
         return STATUS_OK;
-    }
     if (!cJSON_IsString(with)) {
         api_faults_add(a->faults, "/with", "must be the id of the other job");
         return STATUS_OK;
@@ -221,13 +209,12 @@ static enum status read_members(struct exchange *x, struct query_request *a, con
     struct error why;
     error_clear(&why);
     enum status status = storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &a->with, &why);
-    if (status == STATUS_NOT_FOUND) {
+    if (status == STATUS_NOT_FOUND)
         api_faults_add(a->faults, "/with", "no job has this id");
-    } else if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         return error_set(err, status, NULL, "%s", why.message);
-    } else if (strcmp(a->with.kind, a->job.kind) != 0) {
+    else if (strcmp(a->with.kind, a->job.kind) != 0)
         api_faults_add(a->faults, "/with", "is of kind %s; must be %s", a->with.kind, a->job.kind);
-    }
     return STATUS_OK;
 }
 
@@ -236,9 +223,8 @@ static bool read_document(struct exchange *x, struct query_request *a)
     /* a missing body is allowed if the route says that the body is optional */
     bool empty = x->request->body_bytes == 0;
     cJSON *body = empty ? cJSON_CreateObject() : exchange_object(x);
-    if (body == NULL) {
+    if (body == NULL)
         return empty ? no_memory(x) : false;
-    }
     struct error err;
     error_clear(&err);
     enum status status = read_parameters(a, body, &err);
@@ -251,20 +237,17 @@ static bool read_document(struct exchange *x, struct query_request *a)
         respond_faults(x, PROBLEM_INVALID, "pointer", a->faults);
         return false;
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         respond_error(x, &err);
-    }
     return status == STATUS_OK;
 }
 
 static bool read_request(struct exchange *x, struct query_request *a)
 {
-    if (!read_query_string(x, a)) {
+    if (!read_query_string(x, a))
         return false;
-    }
-    if (a->query->verb == METHOD_POST && !(query_request_is_json(x) ? read_document(x, a) : read_file(x, a))) {
+    if (a->query->verb == METHOD_POST && !(query_request_is_json(x) ? read_document(x, a) : read_file(x, a)))
         return false;
-    }
     if (a->form == FORM_PICTURE && takes_files(a->query) && a->inputs->count != 1) {
         struct error err;
         error_clear(&err);
@@ -309,12 +292,10 @@ bool query_request_read(struct exchange *x, struct query_request *a)
 {
     a->pick = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
     a->item = -1;
-    if (!exchange_job(x, &a->job) || !find_query(x, a) || !choose_form(x, a)) {
+    if (!exchange_job(x, &a->job) || !find_query(x, a) || !choose_form(x, a))
         return false;
-    }
-    if (a->query->item != NULL) {
+    if (a->query->item != NULL)
         a->item = strtoll(exchange_param(x, ROUTE_ITEM), NULL, 10);
-    }
     return prepare(x, a) && read_request(x, a) && find_checkpoints(x, a);
 }
 

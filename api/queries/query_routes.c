@@ -66,9 +66,8 @@ static void merge(const struct query_routes *r, const struct method_query *query
     for (size_t m = 0; m < r->method_count; m++) {
         for (size_t i = 0; i < r->methods[m]->query_count; i++) {
             const struct method_query *q = &r->methods[m]->queries[i];
-            if (!query_same_route(q, query)) {
+            if (!query_same_route(q, query))
                 continue;
-            }
             out->inputs = out->inputs || q->takes == METHOD_TAKES_INPUTS;
             out->edits = out->edits || q->takes == METHOD_TAKES_EDITS;
             out->sample = out->sample || q->takes == METHOD_TAKES_SAMPLE;
@@ -88,9 +87,8 @@ static void camel(const char *name, char *out, size_t room)
     size_t used = 0;
     bool upper = true;
     for (; *name != '\0' && used + 1 < room; name++) {
-        if (isalnum((unsigned char)*name)) {
+        if (isalnum((unsigned char)*name))
             out[used++] = (char)(upper ? toupper((unsigned char)*name) : *name);
-        }
         upper = !isalnum((unsigned char)*name);
     }
     out[used] = '\0';
@@ -132,9 +130,8 @@ static void add_fields(const struct query_routes *r, const struct method_query *
     for (size_t m = 0; m < r->method_count; m++) {
         for (size_t i = 0; i < r->methods[m]->query_count; i++) {
             const struct method_query *q = &r->methods[m]->queries[i];
-            for (size_t f = 0; query_same_route(q, query) && q->parameters != NULL && f < q->parameters->count; f++) {
+            for (size_t f = 0; query_same_route(q, query) && q->parameters != NULL && f < q->parameters->count; f++)
                 add_parameter(list, count, parameter_of(&q->parameters->fields[f]));
-            }
         }
     }
 }
@@ -167,21 +164,16 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         "1: a body that is one array contains one input at each position of its first axis, at most 256"};
     struct api_parameter *list = space(r, field_count(r) + 4, sizeof *list);
     size_t count = 0;
-    if (list == NULL) {
+    if (list == NULL)
         return NULL;
-    }
-    if (merged->sample) {
+    if (merged->sample)
         add_parameter(list, &count, seed);
-    }
-    if (merged->query->verb == METHOD_GET) {
+    if (merged->query->verb == METHOD_GET)
         add_fields(r, merged->query, list, &count);
-    }
-    if (merged->inputs || merged->edits || merged->sample || merged->bare) {
+    if (merged->inputs || merged->edits || merged->sample || merged->bare)
         add_parameter(list, &count, checkpoint);
-    }
-    if (merged->inputs || merged->edits) {
+    if (merged->inputs || merged->edits)
         add_parameter(list, &count, batch);
-    }
     return count > 0 ? list : NULL; /* PARAMETER_END is 0 */
 }
 
@@ -201,15 +193,12 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
     struct api_answer *list = space(r, ANSWERS_MAX, sizeof *list);
     size_t n = 0;
     bool get = merged->query->verb == METHOD_GET;
-    if (list == NULL) {
+    if (list == NULL)
         return NULL;
-    }
-    if (merged->answers) {
+    if (merged->answers)
         add_answer(list, &n, 200, JSON, schema, merged->query->meaning);
-    }
-    if (merged->draws) {
+    if (merged->draws)
         add_answer(list, &n, 200, "image/png", NULL, "With Accept: image/png, a picture of the answer.");
-    }
     if (merged->arrays) {
         add_answer(list, &n, 200, "application/x-npy", NULL,
                    "With this Accept, the numbers as float32; the first axis counts inputs.");
@@ -221,9 +210,8 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
     add_problem(list, &n, 404, "There is no such job, checkpoint or item, or its kind does not answer this query.");
     add_problem(list, &n, 406, "The query cannot produce any of the media types in Accept.");
     add_problem(list, &n, 409, "A job has no checkpoint yet, or its model cannot answer this query.");
-    if (!get || merged->sample) {
+    if (!get || merged->sample)
         add_problem(list, &n, 422, "Inputs or parameters are invalid.");
-    }
     add_problem(list, &n, 429, "Too many queries are running; Retry-After gives the time to wait.");
     add_problem(list, &n, 503, "There is not enough memory at the moment.");
     add_problem(list, &n, 504, "The query took longer than --query-seconds.");
@@ -233,27 +221,22 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
 static const char *const *media_types_of(struct query_routes *r, const struct merged *merged)
 {
     size_t count = 1, files = 0;
-    while (merged->inputs && input_file_types[files] != NULL) {
+    while (merged->inputs && input_file_types[files] != NULL)
         files++;
-    }
     const char **list = space(r, files + 2, sizeof *list);
-    if (list == NULL) {
+    if (list == NULL)
         return NULL;
-    }
     list[0] = JSON;
-    for (size_t i = 0; i < files; i++) {
+    for (size_t i = 0; i < files; i++)
         list[count++] = input_file_types[i];
-    }
     return list;
 }
 
 static bool named(const struct query_routes *r, const char *name)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (strcmp(r->routes[i].name, name) == 0) {
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->routes[i].name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -264,18 +247,16 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) { /* another verb of the same path, or an item route with the name of a query */
+    if (named(r, name)) /* another verb of the same path, or an item route with the name of a query */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
-    }
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
     schemas->answer = text(r, "Answer_%s", name + 5);
     bool post = query->verb == METHOD_POST;
     const char *request = NULL;
-    if (post && !merged.parameters && !merged.model && !merged.bare && merged.inputs != merged.edits) {
+    if (post && !merged.parameters && !merged.model && !merged.bare && merged.inputs != merged.edits)
         request = merged.inputs ? "Query" : "Intervention";
-    } else if (post) {
+    else if (post)
         request = schemas->request = text(r, "Ask_%s", name + 5);
-    }
     bool item = query->item != NULL;
     r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .query = query};
     r->routes[r->count++] =
@@ -330,23 +311,19 @@ static bool has_route(const struct query_routes *r, const struct method_query *q
 {
     for (size_t i = r->fixed; i < r->count; i++) {
         const struct method_query *made = r->origins[i - r->fixed].query;
-        if (made != NULL && query_same_route(made, query)) {
+        if (made != NULL && query_same_route(made, query))
             return true;
-        }
     }
     return false;
 }
 
 static void add_method(struct query_routes *r, const struct method *method)
 {
-    for (size_t i = 0; i < method->query_count && !r->failed; i++) {
-        if (!has_route(r, &method->queries[i])) {
+    for (size_t i = 0; i < method->query_count && !r->failed; i++)
+        if (!has_route(r, &method->queries[i]))
             add_query(r, method, &method->queries[i]);
-        }
-    }
-    for (size_t i = 0; i < method->computation_count && !r->failed; i++) {
+    for (size_t i = 0; i < method->computation_count && !r->failed; i++)
         add_computation(r, method, &method->computations[i]);
-    }
 }
 
 enum status query_routes_create(const struct route_table *fixed, const struct query_handlers *handlers,
@@ -355,17 +332,15 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
 {
     struct query_routes *r = calloc(1, sizeof *r);
     *out = r;
-    if (r == NULL) {
+    if (r == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes");
-    }
     arena_init(&r->arena, (size_t)16 << 10, 0);
     r->handlers = *handlers;
     r->methods = methods;
     r->method_count = method_count;
     size_t most = 0;
-    for (size_t m = 0; m < method_count; m++) {
+    for (size_t m = 0; m < method_count; m++)
         most += methods[m]->query_count + methods[m]->computation_count;
-    }
     r->routes = space(r, fixed->count + most, sizeof *r->routes);
     r->origins = space(r, most + 1, sizeof *r->origins);
     r->schemas = space(r, most + 1, sizeof *r->schemas);
@@ -373,9 +348,8 @@ enum status query_routes_create(const struct route_table *fixed, const struct qu
         memcpy(r->routes, fixed->routes, fixed->count * sizeof *fixed->routes);
         r->fixed = r->count = fixed->count;
     }
-    for (size_t m = 0; m < method_count && !r->failed; m++) {
+    for (size_t m = 0; m < method_count && !r->failed; m++)
         add_method(r, methods[m]);
-    }
     return r->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for routes") : STATUS_OK;
 }
 

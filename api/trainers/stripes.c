@@ -9,9 +9,8 @@
 struct trainer_upload *trainer_upload_find(const struct trainer_stripe *stripe, const char *job)
 {
     struct trainer_upload *upload = stripe->uploads;
-    while (upload != NULL && strcmp(upload->job, job) != 0) {
+    while (upload != NULL && strcmp(upload->job, job) != 0)
         upload = upload->next;
-    }
     return upload;
 }
 
@@ -38,24 +37,20 @@ void trainer_upload_drop(struct trainer_stripe *stripe, const char *job)
 enum status trainers_create(struct trainers **out, struct error *err)
 {
     struct trainers *trainers = *out = calloc(1, sizeof *trainers);
-    if (trainers == NULL) {
+    if (trainers == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for trainers");
-    }
-    for (int i = 0; i < TRAINER_STRIPES; i++) {
+    for (int i = 0; i < TRAINER_STRIPES; i++)
         (void)pthread_mutex_init(&trainers->stripes[i].lock, NULL);
-    }
     return STATUS_OK;
 }
 
 void trainers_destroy(struct trainers *trainers)
 {
-    if (trainers == NULL) {
+    if (trainers == NULL)
         return;
-    }
     for (int i = 0; i < TRAINER_STRIPES; i++) {
-        while (trainers->stripes[i].uploads != NULL) {
+        while (trainers->stripes[i].uploads != NULL)
             trainer_upload_drop(&trainers->stripes[i], trainers->stripes[i].uploads->job);
-        }
         (void)pthread_mutex_destroy(&trainers->stripes[i].lock);
     }
     free(trainers);
@@ -64,9 +59,8 @@ void trainers_destroy(struct trainers *trainers)
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job)
 {
     unsigned sum = 0; /* the last characters of ids are random */
-    for (const char *c = job; *c != '\0'; c++) {
+    for (const char *c = job; *c != '\0'; c++)
         sum = sum * 31u + (unsigned char)*c;
-    }
     return &trainers->stripes[sum % TRAINER_STRIPES];
 }
 
@@ -79,15 +73,13 @@ struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *l
     (void)pthread_mutex_lock(&stripe->lock);
     enum status status = storage_lease_get(x->api->options.storage, job, &x->arena, lease, &err);
     if (status == STATUS_OK && (lease->state == LEASE_HELD || lease->state == LEASE_ENDED) &&
-        lease->epoch == exchange_query_integer(x, "epoch", 0)) {
+        lease->epoch == exchange_query_integer(x, "epoch", 0))
         return stripe;
-    }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
         respond_error(x, &err);
-    } else {
+    else
         respond_problem(x, PROBLEM_CONFLICT, "Another trainer has taken over the job, or the run has ended.");
-    }
     return NULL;
 }
 

@@ -24,13 +24,11 @@ static bool whose(struct exchange *x, const char **id)
     struct storage_lease lease;
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
     const char *of = exchange_query(x, "of");
-    if (stripe == NULL) {
+    if (stripe == NULL)
         return false;
-    }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return false;
-    }
     *id = of != NULL && strcmp(of, "source") == 0 ? job.source_job : exchange_param(x, "id");
     return true;
 }
@@ -42,9 +40,8 @@ void trainer_checkpoints(struct exchange *x)
     const char *id;
     size_t count;
     error_clear(&err);
-    if (!whose(x, &id)) {
+    if (!whose(x, &id))
         return;
-    }
     if (storage_checkpoint_list(x->api->options.storage, id, &x->arena, &list, &count, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
@@ -97,9 +94,8 @@ void trainer_checkpoint(struct exchange *x)
     struct error err;
     const char *id;
     error_clear(&err);
-    if (!whose(x, &id)) {
+    if (!whose(x, &id))
         return;
-    }
     if (!checkpoint_pick_text(exchange_param(x, "seq"), &pick)) {
         respond_problem(x, PROBLEM_NOT_FOUND, "A checkpoint is named by its sequence number or by latest.");
         return;
@@ -138,9 +134,8 @@ static bool read_integer(const cJSON *root, const char *name, double max, int64_
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
     if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > max ||
-        item->valuedouble != floor(item->valuedouble)) {
+        item->valuedouble != floor(item->valuedouble))
         return false;
-    }
     *out = (int64_t)item->valuedouble;
     return true;
 }
@@ -174,9 +169,8 @@ static enum status stored_already(struct exchange *x, const char *job, const str
     enum status status = storage_checkpoint_find(x->api->options.storage, job, latest, &info, err);
     *seq = 0;
     if (status == STATUS_OK && info.step == announced->what.step && info.stage_end == announced->what.stage_end &&
-        memcmp(info.sha256, announced->sha256, sizeof info.sha256) == 0) {
+        memcmp(info.sha256, announced->sha256, sizeof info.sha256) == 0)
         *seq = info.seq;
-    }
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
 
@@ -191,9 +185,8 @@ static enum status begin_upload(struct exchange *x, struct trainer_stripe *strip
     }
     trainer_upload_drop(stripe, lease->job);
     upload = malloc(sizeof *upload);
-    if (upload == NULL) {
+    if (upload == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
-    }
     *upload = *announced;
     memcpy(upload->job, lease->job, sizeof upload->job);
     upload->epoch = lease->epoch;
@@ -218,9 +211,8 @@ void trainer_announce(struct exchange *x)
     int64_t seq = 0, received = 0;
     error_clear(&err);
     cJSON *root = exchange_object(x);
-    if (root == NULL) {
+    if (root == NULL)
         return;
-    }
     bool whole = read_announcement(root, &announced);
     cJSON_Delete(root);
     if (!whole) {
@@ -229,22 +221,18 @@ void trainer_announce(struct exchange *x)
         return;
     }
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
-    if (stripe == NULL) {
+    if (stripe == NULL)
         return;
-    }
     enum status status = stored_already(x, lease.job, &announced, &seq, &err);
-    if (status == STATUS_OK) { /* fails for a lease that has ended */
+    if (status == STATUS_OK) /* fails for a lease that has ended */
         status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
-    }
-    if (status == STATUS_OK && seq == 0) {
+    if (status == STATUS_OK && seq == 0)
         status = begin_upload(x, stripe, &lease, &announced, &received, &err);
-    }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         respond_error(x, &err);
-    } else {
+    else
         respond_received(x, seq > 0 ? announced.bytes : received, seq);
-    }
 }
 
 /* All bytes have arrived: stores the checkpoint if they match the announcement. Frees the upload in any case. */
@@ -260,9 +248,8 @@ static enum status finish_upload(struct exchange *x, struct trainer_stripe *stri
     enum status status = storage_checkpoint_commit(upload->writer, seq, err);
     trainer_upload_forget(stripe, upload);
     const struct api_daemon *daemon = &x->api->options.daemon;
-    if (status == STATUS_OK && daemon->saved != NULL) {
+    if (status == STATUS_OK && daemon->saved != NULL)
         daemon->saved(daemon->context);
-    }
     return status;
 }
 
@@ -270,9 +257,8 @@ static enum status add_piece(struct exchange *x, struct trainer_stripe *stripe, 
                              int64_t *received, int64_t *seq, struct error *err)
 {
     size_t count = x->request->body_bytes;
-    if ((int64_t)count > upload->bytes - upload->received) {
+    if ((int64_t)count > upload->bytes - upload->received)
         return error_set(err, STATUS_INVALID, "", "the piece exceeds the announced number of bytes");
-    }
     hash_add(&upload->hash, x->request->body, count);
     enum status status = storage_checkpoint_write(upload->writer, x->request->body, count, err);
     if (status != STATUS_OK) {
@@ -290,22 +276,19 @@ void trainer_piece(struct exchange *x)
     int64_t received = 0, seq = 0, offset = exchange_query_integer(x, "offset", 0);
     error_clear(&err);
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
-    if (stripe == NULL) {
+    if (stripe == NULL)
         return;
-    }
     struct trainer_upload *upload = trainer_upload_find(stripe, lease.job);
     enum status status = STATUS_OK;
-    if (upload == NULL || upload->epoch != lease.epoch || lease.state != LEASE_HELD) {
+    if (upload == NULL || upload->epoch != lease.epoch || lease.state != LEASE_HELD)
         status = error_set(&err, STATUS_NOT_FOUND, NULL, "no checkpoint is announced: announce it again");
-    } else if (offset != upload->received) { /* a repeated piece: report where to continue */
+    else if (offset != upload->received) /* a repeated piece: report where to continue */
         received = upload->received;
-    } else {
+    else
         status = add_piece(x, stripe, upload, &received, &seq, &err);
-    }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         respond_error(x, &err);
-    } else {
+    else
         respond_received(x, received, seq);
-    }
 }

@@ -24,9 +24,8 @@
 
 static const char *bearer(const char *authorization)
 {
-    if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0) {
+    if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
         return NULL;
-    }
     return authorization + 7 + strspn(authorization + 7, " ");
 }
 
@@ -44,12 +43,10 @@ bool trainer_admit(struct exchange *x)
     struct error err;
     error_clear(&err);
     enum status status = STATUS_NOT_FOUND;
-    if (trainer_token(authorization) && lease_token_hash(bearer(authorization), hash)) {
+    if (trainer_token(authorization) && lease_token_hash(bearer(authorization), hash))
         status = storage_lease_find(x->api->options.storage, hash, &x->arena, &lease, &err);
-    }
-    if (status == STATUS_OK && strcmp(lease.job, exchange_param(x, "id")) == 0) {
+    if (status == STATUS_OK && strcmp(lease.job, exchange_param(x, "id")) == 0)
         return true;
-    }
     if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
@@ -68,13 +65,11 @@ static enum status rewind_points(struct storage *storage, const struct storage_j
 {
     struct storage_checkpoint info = {0};
     struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
-    if (job->task != JOB_TRAIN) {
+    if (job->task != JOB_TRAIN)
         return STATUS_OK;
-    }
     enum status status = storage_checkpoint_find(storage, job->id, latest, &info, NULL);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
         return error_set(err, status, NULL, "the checkpoints cannot be read");
-    }
     return storage_job_rewind(storage, job->id, status == STATUS_OK ? info.samples : -1, err);
 }
 
@@ -102,9 +97,8 @@ void trainer_register(struct exchange *x)
     struct error err;
     int64_t epoch = 0;
     error_clear(&err);
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (job.state != JOB_RUNNING) { /* a daemon that has just started may resume the job in a moment */
         respond_problem(x, PROBLEM_UNAVAILABLE, "The job is not running at the moment.");
         response_header(x->response, "Retry-After", "1");
@@ -131,17 +125,16 @@ void trainer_register(struct exchange *x)
 /* JSON has no infinities: trainers send them as text, and NaN as null. */
 static bool read_value(const cJSON *item, double *value)
 {
-    if (cJSON_IsNumber(item)) {
+    if (cJSON_IsNumber(item))
         *value = item->valuedouble;
-    } else if (cJSON_IsNull(item)) {
+    else if (cJSON_IsNull(item))
         *value = NAN;
-    } else if (cJSON_IsString(item) && strcmp(item->valuestring, "inf") == 0) {
+    else if (cJSON_IsString(item) && strcmp(item->valuestring, "inf") == 0)
         *value = INFINITY;
-    } else if (cJSON_IsString(item) && strcmp(item->valuestring, "-inf") == 0) {
+    else if (cJSON_IsString(item) && strcmp(item->valuestring, "-inf") == 0)
         *value = -INFINITY;
-    } else {
+    else
         return false;
-    }
     return true;
 }
 
@@ -149,9 +142,8 @@ static bool read_point(const cJSON *item, struct storage_point *point)
 {
     const cJSON *step = cJSON_GetArrayItem(item, 0);
     if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble < 0 ||
-        step->valuedouble > JSON_INTEGER || step->valuedouble != floor(step->valuedouble)) {
+        step->valuedouble > JSON_INTEGER || step->valuedouble != floor(step->valuedouble))
         return false;
-    }
     point->step = (int64_t)step->valuedouble;
     return read_value(cJSON_GetArrayItem(item, 1), &point->value);
 }
@@ -165,13 +157,11 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
         return error_set(err, STATUS_INVALID, "/series",
                          "must be an object with a list of points for each name; got %s", json_type_name(series));
     }
-    JSON_EACH (list, series) {
+    JSON_EACH (list, series)
         room += (size_t)cJSON_GetArraySize(list);
-    }
     struct storage_metric *points = *out = arena_zalloc(&x->arena, room + 1, sizeof *points);
-    if (points == NULL) {
+    if (points == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the points of a report");
-    }
     *count = room;
     JSON_EACH (list, series) {
         if (!cJSON_IsArray(list) || strlen(list->string) > SERIES_NAME) {
@@ -198,19 +188,15 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
 static enum status read_progress(const cJSON *item, const char **progress, struct error *err)
 {
     *progress = NULL;
-    if (item == NULL || cJSON_IsNull(item)) {
+    if (item == NULL || cJSON_IsNull(item))
         return STATUS_OK;
-    }
-    if (!cJSON_IsString(item)) {
+    if (!cJSON_IsString(item))
         return error_set(err, STATUS_INVALID, "/progress", "must be text; got %s", json_type_name(item));
-    }
     size_t bytes = strlen(item->valuestring);
-    if (bytes > PROGRESS_MAX) {
+    if (bytes > PROGRESS_MAX)
         return error_set(err, STATUS_INVALID, "/progress", "must be at most %d bytes; got %zu", PROGRESS_MAX, bytes);
-    }
-    if (json_scan(item->valuestring, bytes, NULL) != STATUS_OK) {
+    if (json_scan(item->valuestring, bytes, NULL) != STATUS_OK)
         return error_set(err, STATUS_INVALID, "/progress", "must be text that is JSON");
-    }
     *progress = item->valuestring;
     return STATUS_OK;
 }
@@ -258,21 +244,17 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     const char *progress = NULL;
     struct storage_metric *points = NULL;
     size_t count = 0;
-    if (sequence < 1 || said != floor(said)) {
+    if (sequence < 1 || said != floor(said))
         return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number of at least 1");
-    }
     enum status status = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &points, &count, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = read_progress(cJSON_GetObjectItemCaseSensitive(root, "progress"), &progress, err);
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (sequence > lease->sequence) {
         status = count > 0 ? storage_metric_append(storage, lease->job, points, count, err) : STATUS_OK;
-        if (status == STATUS_OK && progress != NULL) {
+        if (status == STATUS_OK && progress != NULL)
             status = storage_job_progress(storage, lease->job, progress, err);
-        }
         pass_lines(x, cJSON_GetObjectItemCaseSensitive(root, "lines"));
         pass_counts(x, root);
     }
@@ -306,9 +288,8 @@ void trainer_report(struct exchange *x)
     enum requested_state requested = REQUESTED_NONE;
     error_clear(&err);
     cJSON *root = exchange_object(x);
-    if (root == NULL) {
+    if (root == NULL)
         return;
-    }
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
     if (stripe == NULL) {
         cJSON_Delete(root);
@@ -317,9 +298,8 @@ void trainer_report(struct exchange *x)
     enum status status = store_report(x, &lease, root, &err);
     (void)pthread_mutex_unlock(&stripe->lock);
     cJSON_Delete(root);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = read_requested(x, lease.job, &requested, &err);
-    }
     if (status != STATUS_OK) {
         respond_error(x, &err);
         return;
@@ -339,9 +319,8 @@ void trainer_artifact(struct exchange *x)
     const char *type = exchange_query(x, "type");
     error_clear(&err);
     struct trainer_stripe *stripe = trainer_enter(x, &lease);
-    if (stripe == NULL) {
+    if (stripe == NULL)
         return;
-    }
     enum status status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
     if (status == STATUS_OK) {
         status = storage_artifact_put(x->api->options.storage, lease.job, exchange_param(x, "name"),
@@ -349,11 +328,10 @@ void trainer_artifact(struct exchange *x)
                                       x->request->body_bytes, &err);
     }
     (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         respond_error(x, &err);
-    } else {
+    else
         respond_empty(x, 204);
-    }
 }
 
 /* ---- end --------------------------------------------------------------------------------------------- */
@@ -366,9 +344,8 @@ static bool read_end(const cJSON *root, enum job_event *event, const char **resu
     bool whole = document != NULL && strlen(document) <= DOCUMENT_MAX &&
                  json_scan(document, strlen(document), NULL) == STATUS_OK;
     *result = *error = NULL;
-    if (!cJSON_IsString(end)) {
+    if (!cJSON_IsString(end))
         return false;
-    }
     if (strcmp(end->valuestring, "succeeded") == 0) {
         *event = JOB_EVENT_SUCCEED;
         *result = document;
@@ -391,9 +368,8 @@ void trainer_end(struct exchange *x)
     const char *result, *error;
     error_clear(&err);
     cJSON *root = exchange_object(x);
-    if (root == NULL) {
+    if (root == NULL)
         return;
-    }
     if (!read_end(root, &event, &result, &error)) {
         (void)error_set(&err, STATUS_INVALID, "",
                         "end must be succeeded or failed, with a document, or yielded, without one");
@@ -407,11 +383,10 @@ void trainer_end(struct exchange *x)
         enum status status =
             storage_lease_end(x->api->options.storage, lease.job, lease.epoch, event, result, error, &err);
         (void)pthread_mutex_unlock(&stripe->lock);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             respond_error(x, &err);
-        } else {
+        else
             respond_empty(x, 204);
-        }
     }
     cJSON_Delete(root);
 }

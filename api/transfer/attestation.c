@@ -72,9 +72,8 @@ static enum status trained_on(struct exchange *x, const struct storage_job *job,
     digest[0] = '\0';
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     enum status status = storage_checkpoint_open(x->api->options.storage, job->id, pick, &reader, &info, &none);
-    if (status == STATUS_NOT_FOUND) {
+    if (status == STATUS_NOT_FOUND)
         return STATUS_OK;
-    }
     if (status == STATUS_OK) {
         struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
         status = read_digest(&from, digest, &none);
@@ -96,11 +95,9 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
     cJSON *names = cJSON_CreateObject();
     const char *domain = text_in(config, "domain");
     for (const char *const *field = method != NULL ? method->dataset_fields : NULL; field != NULL && *field != NULL;
-         field++) {
-        if (strncmp(*field, domain, strlen(domain)) == 0 && text_in(config, *field)[0] != '\0') {
+         field++)
+        if (strncmp(*field, domain, strlen(domain)) == 0 && text_in(config, *field)[0] != '\0')
             (void)cJSON_AddStringToObject(names, *field, text_in(config, *field));
-        }
-    }
     return names;
 }
 
@@ -109,9 +106,8 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
 static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
 {
     const char *sha256 = text_in(config, "dataset_hash");
-    if (sha256[0] == '\0' && digest[0] == '\0') {
+    if (sha256[0] == '\0' && digest[0] == '\0')
         return cJSON_CreateNull();
-    }
     cJSON *data = cJSON_CreateObject();
     (void)json_attach(data, "names", data_names(method, config));
     (void)json_attach(data, "sha256", sha256[0] != '\0' ? cJSON_CreateString(sha256) : cJSON_CreateNull());
@@ -126,9 +122,8 @@ static bool write_data(struct exchange *x, const cJSON *data)
     json_canonical(data, &text);
     buf_append(&text, "", 1);
     bool ok = !text.failed;
-    if (ok) {
+    if (ok)
         json_sink_raw(&x->json, "dataset", text.data);
-    }
     buf_close(&text);
     return ok;
 }
@@ -177,18 +172,15 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     char chain[HASH_TEXT], sha256[HASH_TEXT];
     const struct sink *out = x->out;
     enum status status = storage_chain_list(x->api->options.storage, job->id, &x->arena, &links, &count, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     char digest[HASH_TEXT];
     cJSON *config = NULL;
     status = trained_on(x, job, digest, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = json_parse(job->config, strlen(job->config), &config, err);
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     cJSON *data = data_of(api_method(x->api, job->kind), config, digest);
     sink_begin_object(out, key);
     sink_text(out, "format", ATTESTATION_FORMAT);
@@ -197,9 +189,8 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     sink_text(out, "preset", job->preset[0] != '\0' ? job->preset : NULL);
     stored_json(&x->json, "config", job->config);
     bool ok = write_data(x, data);
-    if (!origin_of(job, config, data, chain) || !ok) {
+    if (!origin_of(job, config, data, chain) || !ok)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an attestation");
-    }
     write_from(x, job);
     write_machine(x);
     sink_text(out, "origin", chain);
@@ -220,9 +211,8 @@ void attestation_show(struct exchange *x)
     struct storage_job job;
     struct error err;
     error_clear(&err);
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     if (job.task == JOB_EVALUATE) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s is an evaluation and has no checkpoints; job %s has.", job.id,
                         job.source_job);

@@ -27,15 +27,13 @@ static enum status choose(struct making *m, struct error *err)
     struct exchange *x = m->x;
     const char *wanted = exchange_query(x, "checkpoints");
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
-    if (wanted != NULL && strcmp(wanted, "all") == 0) {
+    if (wanted != NULL && strcmp(wanted, "all") == 0)
         return storage_checkpoint_list(x->api->options.storage, m->job.id, &x->arena, &m->checkpoints, &m->count, err);
-    }
     (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked it */
     m->count = 1;
     m->checkpoints = arena_zalloc(&x->arena, 1, sizeof *m->checkpoints);
-    if (m->checkpoints == NULL) {
+    if (m->checkpoints == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle");
-    }
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
@@ -43,9 +41,8 @@ static enum status choose(struct making *m, struct error *err)
 static enum status bundle_text(const struct json_sink *json, const struct buf *out, const char *large,
                                struct error *err)
 {
-    if (json_sink_done(json)) {
+    if (json_sink_done(json))
         return STATUS_OK;
-    }
     return out->failed && !out->full ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle")
                                      : error_set(err, STATUS_CONFLICT, NULL, "%s", large);
 }
@@ -59,14 +56,12 @@ static enum status write_metrics(struct making *m, struct error *err)
     struct json_sink json;
     enum status status =
         storage_metric_read(x->api->options.storage, m->job.id, &query, &x->arena, &series, &count, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     json_sink_init(&json, &m->metrics);
     sink_begin_object(&json.sink, NULL);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         series_write(&json.sink, &series[i]);
-    }
     sink_end_object(&json.sink);
     return bundle_text(&json, &m->metrics, "the job has too many metrics for a bundle", err);
 }
@@ -102,9 +97,8 @@ static enum status write_evaluation(struct making *m, struct error *err)
     size_t count;
     bool more;
     enum status status = storage_job_list(m->x->api->options.storage, &filter, &m->x->arena, &jobs, &count, &more, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         stored_json(&m->x->json, "evaluation", count > 0 ? jobs[0].result : NULL);
-    }
     return status;
 }
 
@@ -117,9 +111,8 @@ static enum status write_manifest(struct making *m, struct error *err)
     json_sink_init(&x->json, &m->manifest);
     sink_begin_object(out, NULL);
     enum status status = attestation_write(x, "attestation", &m->job, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = write_evaluation(m, err);
-    }
     sink_text(out, "name", m->job.name);
     stored_json(&x->json, "result", m->job.result);
     sink_begin_list(out, "members");
@@ -131,9 +124,8 @@ static enum status write_manifest(struct making *m, struct error *err)
     }
     sink_end_list(out);
     sink_end_object(out);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = bundle_text(&x->json, &m->manifest, "the manifest of the job is too large for a bundle", err);
-    }
     json_sink_init(&x->json, &x->response->body);
     return status;
 }
@@ -143,9 +135,8 @@ static enum status write_head(const struct making *m, struct buf *out, struct er
     unsigned char digest[HASH_BYTES];
     char hex[HASH_TEXT];
     struct snapshot_entry *entries = arena_zalloc(&m->x->arena, m->count + 1, sizeof *entries);
-    if (entries == NULL) {
+    if (entries == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle");
-    }
     for (size_t i = 0; i <= m->count; i++) {
         entries[i] = (struct snapshot_entry){.name = "metrics",
                                              .type = SNAPSHOT_U8,
@@ -153,9 +144,8 @@ static enum status write_head(const struct making *m, struct buf *out, struct er
                                              .rank = 1,
                                              .bytes = i == 0 ? m->metrics.size : (uint64_t)m->checkpoints[i - 1].bytes};
         entries[i].dim[0] = entries[i].bytes;
-        if (i > 0) {
+        if (i > 0)
             name_stream(&m->checkpoints[i - 1], entries[i].name);
-        }
     }
     hash_bytes(m->manifest.data, m->manifest.size, digest);
     hash_hex(digest, hex);
@@ -170,9 +160,8 @@ static enum status append_stream(const struct making *m, const struct storage_ch
     struct storage_checkpoint_reader *reader = NULL;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = checkpoint->seq};
     char *piece = arena_alloc(&m->x->arena, PIECE);
-    if (piece == NULL) {
+    if (piece == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle");
-    }
     enum status status = storage_checkpoint_open(m->x->api->options.storage, m->job.id, pick, &reader, NULL, err);
     for (int64_t at = 0; status == STATUS_OK && at < checkpoint->bytes; at += PIECE) {
         size_t some = checkpoint->bytes - at < PIECE ? (size_t)(checkpoint->bytes - at) : PIECE;
@@ -187,32 +176,25 @@ static enum status make(struct making *m, struct buf *out, struct error *err)
 {
     int64_t bytes = SLACK;
     enum status status = choose(m, err);
-    for (size_t i = 0; status == STATUS_OK && i < m->count; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
         bytes += m->checkpoints[i].bytes;
-    }
-    if (status == STATUS_OK && m->count == 0) {
+    if (status == STATUS_OK && m->count == 0)
         status = error_set(err, STATUS_CONFLICT, NULL, "the job has no checkpoint yet");
-    }
     if (status == STATUS_OK && bytes > API_IMPORT_MAX) {
         status = error_set(err, STATUS_CONFLICT, NULL,
                            "the checkpoints together exceed the size of a bundle (%u MiB): export one checkpoint",
                            API_IMPORT_MAX >> 20);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = write_metrics(m, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = write_manifest(m, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = write_head(m, out, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         buf_append(out, m->metrics.data, m->metrics.size);
-    }
-    for (size_t i = 0; status == STATUS_OK && i < m->count; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
         status = append_stream(m, &m->checkpoints[i], out, err);
-    }
     return status == STATUS_OK && out->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle")
                                               : status;
 }
@@ -228,9 +210,8 @@ void bundle_show(struct exchange *x)
         respond_problem(x, PROBLEM_BAD_QUERY, "checkpoints: must be all, or one checkpoint: " CHECKPOINT_PICK_RULE ".");
         return;
     }
-    if (!exchange_job(x, &m.job)) {
+    if (!exchange_job(x, &m.job))
         return;
-    }
     buf_init(&m.metrics, 32u << 20);
     buf_init(&m.manifest, 8u << 20);
     if (m.job.task == JOB_EVALUATE) {

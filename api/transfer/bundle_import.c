@@ -17,15 +17,13 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
 {
     series->name = list->string;
     series->points = arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof *series->points);
-    if (series->points == NULL) {
+    if (series->points == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
-    }
     JSON_EACH (item, list) {
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
         if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
-            fabs(step->valuedouble) > JSON_INTEGER) {
+            fabs(step->valuedouble) > JSON_INTEGER)
             return error_set(err, STATUS_INVALID, "/metrics", "must have points [step, value]");
-        }
         series->points[series->count++] =
             (struct storage_point){(int64_t)step->valuedouble, cJSON_IsNumber(value) ? value->valuedouble : NAN};
     }
@@ -39,14 +37,11 @@ static enum status read_metrics(struct exchange *x, const struct bundle *bundle,
     struct storage_series *series =
         arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(bundle->metrics) + 1, sizeof *series);
     import->series = series;
-    if (series == NULL) {
+    if (series == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
-    }
-    JSON_EACH (list, bundle->metrics) {
-        if (status == STATUS_OK) {
+    JSON_EACH (list, bundle->metrics)
+        if (status == STATUS_OK)
             status = read_points(x, list, &series[import->series_count++], err);
-        }
-    }
     return status;
 }
 
@@ -82,12 +77,10 @@ static enum status write_result(const struct bundle *bundle, struct buf *out, st
     bool ok = cJSON_AddStringToObject(imported, "format", "bundle") != NULL &&
               cJSON_AddStringToObject(imported, "job", job != NULL ? job : "") != NULL &&
               cJSON_AddStringToObject(imported, "chain", chain != NULL ? chain : "") != NULL;
-    if (ok && cJSON_IsObject(evaluation)) {
+    if (ok && cJSON_IsObject(evaluation))
         ok = json_attach(imported, "evaluation", cJSON_Duplicate(evaluation, true));
-    }
-    if (ok) {
+    if (ok)
         json_canonical(root, out);
-    }
     cJSON_Delete(root);
     return ok && !out->failed ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a result");
 }
@@ -98,27 +91,21 @@ static enum status prepare(struct exchange *x, const struct bundle *bundle, stru
 {
     struct json_sink json;
     const cJSON *settings = cJSON_GetObjectItemCaseSensitive(bundle->attestation, "config");
-    if (settings != NULL) {
+    if (settings != NULL)
         json_canonical(settings, config);
-    }
     enum status status = buf_status(config, "a configuration", err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     status =
         import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data, "/__metadata__/manifest", err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = take_checkpoints(x, bundle, model, import, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = read_metrics(x, bundle, import, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = write_result(bundle, result, err);
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     json_sink_init(&json, progress);
     import_write_progress(&import->checkpoints[import->count - 1], &json);
     const char *preset = text_of(bundle->attestation, "preset"), *name = text_of(bundle->manifest, "name");
@@ -143,14 +130,12 @@ void import_bundle(struct exchange *x)
     buf_init(&result, 16u << 20);
     buf_init(&progress, 4096);
     enum status status = bundle_open(x->request->body, x->request->body_bytes, &bundle, &err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = prepare(x, &bundle, &model, &import, &config, &result, &progress, &err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         import_respond(x, &import);
-    } else {
+    else
         respond_error(x, &err);
-    }
     buf_close(&config);
     buf_close(&result);
     buf_close(&progress);

@@ -55,13 +55,11 @@ static enum status read_manifest(struct bundle *bundle, struct error *err)
         return error_set(err, STATUS_INVALID, AT "format",
                          "must be " BUNDLE_FORMAT ", with manifest and manifest_sha256");
     }
-    if (!hash_is(text, strlen(text), sha256)) {
+    if (!hash_is(text, strlen(text), sha256))
         return changed(AT "manifest", "the manifest", err);
-    }
     enum status status = json_parse(text, strlen(text), &bundle->manifest, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     bundle->attestation = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "attestation");
     return cJSON_IsObject(bundle->attestation)
                ? STATUS_OK
@@ -77,17 +75,14 @@ static enum status check_member(const struct bundle *bundle, const struct safete
     *member = NULL;
     JSON_EACH (item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members")) {
         const char *name = text_of(item, "name");
-        if (name != NULL && strcmp(name, tensor->name) == 0) {
+        if (name != NULL && strcmp(name, tensor->name) == 0)
             *member = item;
-        }
     }
     size_t count = (size_t)(tensor->end - tensor->begin);
-    if (*member == NULL || tensor->type != SNAPSHOT_U8 || tensor->rank != 1) {
+    if (*member == NULL || tensor->type != SNAPSHOT_U8 || tensor->rank != 1)
         return error_set(err, STATUS_INVALID, pointer, "is not listed in the manifest");
-    }
-    if (!hash_is(bundle->content.data + tensor->begin, count, text_of(*member, "sha256"))) {
+    if (!hash_is(bundle->content.data + tensor->begin, count, text_of(*member, "sha256")))
         return changed(pointer, "this member", err);
-    }
     return STATUS_OK;
 }
 
@@ -95,9 +90,8 @@ static enum status check_members(struct bundle *bundle, struct error *err)
 {
     const cJSON *members = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members"), *member;
     enum status status = STATUS_OK;
-    if (!cJSON_IsArray(members) || (size_t)cJSON_GetArraySize(members) != bundle->content.count) {
+    if (!cJSON_IsArray(members) || (size_t)cJSON_GetArraySize(members) != bundle->content.count)
         return error_set(err, STATUS_INVALID, AT "manifest", "must list every member of the bundle once");
-    }
     for (size_t i = 0; status == STATUS_OK && i < bundle->content.count; i++) {
         const struct safetensors_tensor *tensor = &bundle->content.tensors[i];
         status = check_member(bundle, tensor, &member, err);
@@ -115,9 +109,8 @@ static const struct safetensors_tensor *find_stream(const struct bundle *bundle,
     for (size_t i = 0; i < bundle->content.count; i++) {
         const char *name = bundle->content.tensors[i].name;
         char *end = NULL;
-        if (strncmp(name, "checkpoint.", 11) == 0 && strtoll(name + 11, &end, 10) == seq && *end == '\0') {
+        if (strncmp(name, "checkpoint.", 11) == 0 && strtoll(name + 11, &end, 10) == seq && *end == '\0')
             return &bundle->content.tensors[i];
-        }
     }
     return NULL;
 }
@@ -126,9 +119,8 @@ static double accuracy_of(const struct bundle *bundle, const char *name)
 {
     JSON_EACH (item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members")) {
         const char *own = text_of(item, "name");
-        if (own != NULL && strcmp(own, name) == 0) {
+        if (own != NULL && strcmp(own, name) == 0)
             return number_of(item, "accuracy");
-        }
     }
     return NAN;
 }
@@ -146,23 +138,19 @@ static enum status take_link(struct bundle *bundle, const cJSON *link, char chai
     const char *expected = text_of(link, "chain");
     int64_t before = bundle->count > 0 ? bundle->checkpoints[bundle->count - 1].seq : 0;
     if (checkpoint.seq <= before || checkpoint.step < 0 || checkpoint.samples < 0 || checkpoint.sha256 == NULL ||
-        expected == NULL) {
+        expected == NULL)
         return error_set(err, STATUS_INVALID, AT "manifest", "has a link that is none");
-    }
     chain_next(chain, checkpoint.seq, checkpoint.step, checkpoint.samples, checkpoint.sha256);
-    if (strcmp(chain, expected) != 0) {
+    if (strcmp(chain, expected) != 0)
         return changed(AT "manifest", "the chain of checkpoints", err);
-    }
     const struct safetensors_tensor *tensor = find_stream(bundle, checkpoint.seq);
-    if (tensor == NULL) {
+    if (tensor == NULL)
         return STATUS_OK;
-    }
     checkpoint.bytes = bundle->content.data + tensor->begin;
     checkpoint.count = (size_t)(tensor->end - tensor->begin);
     checkpoint.accuracy = accuracy_of(bundle, tensor->name);
-    if (!hash_is(checkpoint.bytes, checkpoint.count, checkpoint.sha256)) {
+    if (!hash_is(checkpoint.bytes, checkpoint.count, checkpoint.sha256))
         return changed(AT "manifest", "a checkpoint, or the chain,", err);
-    }
     bundle->checkpoints[bundle->count++] = checkpoint;
     return STATUS_OK;
 }
@@ -173,21 +161,17 @@ static enum status check_chain(struct bundle *bundle, struct error *err)
     const char *origin = text_of(bundle->attestation, "origin"), *last = text_of(bundle->attestation, "chain");
     char chain[HASH_TEXT];
     bundle->checkpoints = calloc((size_t)cJSON_GetArraySize(links) + 1, sizeof *bundle->checkpoints);
-    if (bundle->checkpoints == NULL || !chain_origin(bundle->attestation, chain)) {
+    if (bundle->checkpoints == NULL || !chain_origin(bundle->attestation, chain))
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle");
-    }
-    if (origin == NULL || last == NULL || strcmp(origin, chain) != 0) {
+    if (origin == NULL || last == NULL || strcmp(origin, chain) != 0)
         return changed(AT "manifest", "the configuration", err);
-    }
     JSON_EACH (link, links) {
         enum status status = take_link(bundle, link, chain, err);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
     }
-    if (strcmp(chain, last) != 0) {
+    if (strcmp(chain, last) != 0)
         return changed(AT "manifest", "the chain of checkpoints", err);
-    }
     size_t others = bundle->metrics != NULL ? 1 : 0;
     return bundle->count > 0 && bundle->count + others == bundle->content.count
                ? STATUS_OK
@@ -201,15 +185,12 @@ enum status bundle_open(const void *bytes, size_t count, struct bundle *out, str
     error_clear(&inner);
     *out = (struct bundle){.manifest = NULL};
     enum status status = safetensors_parse(bytes, count, &out->content, &inner);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = read_manifest(out, &inner);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = check_members(out, &inner);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = check_chain(out, &inner);
-    }
     if (status != STATUS_OK) {
         bundle_close(out);
         return error_set(err, status == STATUS_NO_MEMORY ? status : STATUS_INVALID, inner.pointer, "%s", inner.message);

@@ -28,9 +28,8 @@ bool chain_origin(const cJSON *attestation, char link[HASH_TEXT])
         json_canonical(origin, &text);
         ok = !text.failed;
     }
-    if (ok) {
+    if (ok)
         digest(text.data, text.size, link);
-    }
     buf_close(&text);
     cJSON_Delete(origin);
     return ok;

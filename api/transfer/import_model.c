@@ -13,20 +13,17 @@
 enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err)
 {
     const struct import_bytes *bytes = context;
-    if (offset > bytes->count || count > bytes->count - offset) {
+    if (offset > bytes->count || count > bytes->count - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the stream ends too early");
-    }
     memcpy(to, (const unsigned char *)bytes->at + offset, count);
     return STATUS_OK;
 }
 
 const char *import_preset(const struct method *method, const char *preset)
 {
-    for (size_t i = 0; preset != NULL && i < method->preset_count; i++) {
-        if (strcmp(method->presets[i].name, preset) == 0) {
+    for (size_t i = 0; preset != NULL && i < method->preset_count; i++)
+        if (strcmp(method->presets[i].name, preset) == 0)
             return method->presets[i].name;
-        }
-    }
     return "";
 }
 
@@ -42,19 +39,15 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
 {
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     model->method = kind != NULL ? api_method(x->api, kind) : NULL;
-    if (faults == NULL) {
+    if (faults == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for faults");
-    }
-    if (model->method == NULL) {
+    if (model->method == NULL)
         return error_set(err, STATUS_INVALID, pointer, "must name a kind of this daemon; GET /v1/kinds lists them");
-    }
-    if (config == NULL) {
+    if (config == NULL)
         return error_set(err, STATUS_INVALID, pointer, "must contain the configuration of the job");
-    }
     enum status status = api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, err);
-    if (status == STATUS_NO_MEMORY) {
+    if (status == STATUS_NO_MEMORY)
         return status;
-    }
     if (status != STATUS_OK) {
         error_clear(err);
         return config_error(faults, pointer, err);
@@ -71,9 +64,8 @@ static enum status check_size(const struct exchange *x, const struct import_mode
 {
     struct method_estimate estimate;
     enum status status = method_estimate(model->method, model->config, &estimate, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (estimate.parameters > 0 && (uint64_t)estimate.parameters > count) {
         return error_set(err, STATUS_INVALID, pointer,
                          "does not fit its configuration: a model of this configuration has %lld weights, and the "
@@ -91,21 +83,18 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
     struct method_model *opened = NULL;
     struct error inner;
     error_clear(&inner);
-    if (model->method->open == NULL) {
+    if (model->method->open == NULL)
         return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
-    }
     enum status status = check_size(x, model, count, pointer, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     status = model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
     if (status == STATUS_OK) {
         model->method->close(opened);
         return STATUS_OK;
     }
-    if (status != STATUS_CORRUPT && status != STATUS_INVALID && status != STATUS_NUMERIC) {
+    if (status != STATUS_CORRUPT && status != STATUS_INVALID && status != STATUS_NUMERIC)
         return error_set(err, status, NULL, "%s", inner.message);
-    }
     return error_set(err, STATUS_INVALID, pointer, "does not fit its configuration: %s", inner.message);
 }
 

@@ -24,9 +24,8 @@ static enum status note_integer(const struct safetensors_content *content, const
     char pointer[64];
     (void)snprintf(pointer, sizeof pointer, NOTE("%s"), name);
     *out = 0;
-    if (text != NULL && (!text_integer(text, out) || *out < 0)) {
+    if (text != NULL && (!text_integer(text, out) || *out < 0))
         return error_set(err, STATUS_INVALID, pointer, "must be a whole number");
-    }
     return STATUS_OK;
 }
 
@@ -37,9 +36,8 @@ static enum status note_fraction(const struct safetensors_content *content, cons
     char pointer[64], *end = NULL;
     (void)snprintf(pointer, sizeof pointer, NOTE("%s"), name);
     *out = NAN;
-    if (text == NULL) {
+    if (text == NULL)
         return STATUS_OK;
-    }
     *out = strtod(text, &end);
     bool ok = end != text && *end == '\0' && *out >= 0 && *out <= 1;
     return ok ? STATUS_OK : error_set(err, STATUS_INVALID, pointer, "must be a number in [0, 1]");
@@ -49,18 +47,14 @@ static enum status read_notes(const struct safetensors_content *content, struct 
                               struct error *err)
 {
     enum status status = note_integer(content, "step", &checkpoint->what.step, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = note_integer(content, "samples", &checkpoint->what.samples, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = note_integer(content, "checkpoint", &checkpoint->seq, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = note_fraction(content, "density", &checkpoint->what.density, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = note_fraction(content, "accuracy", &checkpoint->what.accuracy, err);
-    }
     checkpoint->what.stage_end = true;
     checkpoint->seq = checkpoint->seq > 0 ? checkpoint->seq : 1;
     return status;
@@ -104,11 +98,10 @@ static void store_weights(struct exchange *x, const struct safetensors_content *
         .checkpoints = checkpoint,
         .count = 1,
     };
-    if (ok && json_sink_done(&json)) {
+    if (ok && json_sink_done(&json))
         import_respond(x, &import);
-    } else {
+    else
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    }
     buf_close(&result);
     buf_close(&progress);
 }
@@ -123,15 +116,12 @@ static void import_weights(struct exchange *x, const struct safetensors_content 
     buf_init(&weights, API_IMPORT_MAX + (1u << 20));
     enum status status = import_model_open(x, &model, safetensors_note(content, "kind"),
                                            safetensors_note(content, "config"), "/__metadata__", &err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = read_notes(content, &checkpoint, &err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = safetensors_to_snapshot(content, &weights, &err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = import_model_check(x, &model, weights.data, weights.size, "", &err);
-    }
     if (status == STATUS_OK) {
         checkpoint.bytes = weights.data;
         checkpoint.count = weights.size;
@@ -151,9 +141,8 @@ static bool arrived_whole(struct exchange *x)
     const char *expected = exchange_query(x, "sha256");
     hash_bytes(x->request->body, x->request->body_bytes, digest);
     hash_hex(digest, hex);
-    if (expected == NULL || strcmp(expected, hex) == 0) {
+    if (expected == NULL || strcmp(expected, hex) == 0)
         return true;
-    }
     respond_problem(x, PROBLEM_BAD_QUERY, "sha256: does not match the file, whose hash is %s.", hex);
     return false;
 }
@@ -163,16 +152,14 @@ static void import_file(struct exchange *x)
     struct safetensors_content content = {.head = NULL};
     struct error err;
     error_clear(&err);
-    if (!arrived_whole(x)) {
+    if (!arrived_whole(x))
         return;
-    }
-    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK) {
+    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK)
         respond_error(x, &err);
-    } else if (bundle_is(&content)) {
+    else if (bundle_is(&content))
         import_bundle(x);
-    } else {
+    else
         import_weights(x, &content);
-    }
     safetensors_content_close(&content);
 }
 
@@ -180,10 +167,9 @@ static void import_file(struct exchange *x)
 void imports_create(struct exchange *x)
 {
     int most = x->api->options.imports_at_once;
-    if (atomic_fetch_add(&x->api->imports, 1) < most) {
+    if (atomic_fetch_add(&x->api->imports, 1) < most)
         import_file(x);
-    } else {
+    else
         respond_problem(x, PROBLEM_TOO_MANY, "%d imports are in progress already.", most);
-    }
     atomic_fetch_sub(&x->api->imports, 1);
 }

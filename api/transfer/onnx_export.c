@@ -17,13 +17,11 @@ static enum status encode(struct exchange *x, const struct storage_job *job,
     struct onnx *onnx = NULL;
     char seq[24];
     enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     status = onnx_create(&onnx, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = method->graph(lease.model, onnx_writer(onnx), err);
-    }
     model_cache_release(x->api->models, &lease);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
     if (status == STATUS_OK) {
@@ -45,9 +43,8 @@ static void respond_model(struct exchange *x, const struct storage_job *job,
     error_clear(&err);
     hash_hex(checkpoint->sha256, hex);
     (void)snprintf(etag, sizeof etag, "\"%s\"", hex);
-    if (respond_not_modified(x, etag)) {
+    if (respond_not_modified(x, etag))
         return;
-    }
     if (encode(x, job, checkpoint, method, &err) != STATUS_OK) {
         buf_clear(&x->response->body);
         respond_error(x, &err);
@@ -63,15 +60,13 @@ void onnx_show(struct exchange *x)
 {
     struct storage_job job;
     struct storage_checkpoint checkpoint;
-    if (!exchange_job(x, &job)) {
+    if (!exchange_job(x, &job))
         return;
-    }
     const struct method *method = api_method(x->api, job.kind);
     if (method == NULL || method->graph == NULL || method->open == NULL) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Models of kind %s cannot be exported as ONNX.", job.kind);
         return;
     }
-    if (exchange_checkpoint(x, &job, &checkpoint)) {
+    if (exchange_checkpoint(x, &job, &checkpoint))
         respond_model(x, &job, &checkpoint, method);
-    }
 }

@@ -65,9 +65,8 @@ void arena_close(struct arena *arena)
 
 static bool round_up(size_t bytes, size_t *out)
 {
-    if (bytes > SIZE_MAX - (ALIGNMENT - 1)) {
+    if (bytes > SIZE_MAX - (ALIGNMENT - 1))
         return false;
-    }
     *out = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return true;
 }
@@ -89,19 +88,16 @@ static struct arena_block *add_block(struct arena *arena, size_t needed)
 {
     size_t bytes, limit = arena->limit_bytes > 0 ? arena->limit_bytes : SIZE_MAX;
     if (!round_up(needed > arena->block_bytes ? needed : arena->block_bytes, &bytes) ||
-        bytes > SIZE_MAX - sizeof(struct arena_block)) {
+        bytes > SIZE_MAX - sizeof(struct arena_block))
         return NULL;
-    }
     if (bytes > limit - arena->held_bytes) {
         bytes = needed; /* the last block before the limit may be a small one */
-        if (bytes > limit - arena->held_bytes) {
+        if (bytes > limit - arena->held_bytes)
             return NULL;
-        }
     }
     struct arena_block *block = get_block(sizeof *block + bytes);
-    if (block == NULL) {
+    if (block == NULL)
         return NULL;
-    }
     *block = (struct arena_block){.bytes = bytes};
     HIDE(memory_of(block), bytes);
     if (arena->current != NULL) {
@@ -117,20 +113,17 @@ static struct arena_block *add_block(struct arena *arena, size_t needed)
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     size_t rounded;
-    if (!round_up(bytes > 0 ? bytes : 1, &rounded)) {
+    if (!round_up(bytes > 0 ? bytes : 1, &rounded))
         return NULL;
-    }
     struct arena_block *block = arena->current;
     if (block == NULL || rounded > block->bytes - block->used) {
         block = block != NULL ? block->next : arena->first;
-        while (block != NULL && block->bytes < rounded) {
+        while (block != NULL && block->bytes < rounded)
             block = block->next;
-        }
         if (block == NULL) {
             block = add_block(arena, rounded);
-            if (block == NULL) {
+            if (block == NULL)
                 return NULL;
-            }
         }
         block->used = 0;
         arena->current = block;
@@ -146,13 +139,11 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 
 void *arena_zalloc(struct arena *arena, size_t count, size_t size)
 {
-    if (size > 0 && count > SIZE_MAX / size) {
+    if (size > 0 && count > SIZE_MAX / size)
         return NULL;
-    }
     void *at = arena_alloc(arena, count * size);
-    if (at != NULL) {
+    if (at != NULL)
         memset(at, 0, count * size);
-    }
     return at;
 }
 
@@ -160,9 +151,8 @@ char *arena_strdup(struct arena *arena, const char *text)
 {
     size_t bytes = strlen(text) + 1;
     char *copy = arena_alloc(arena, bytes);
-    if (copy != NULL) {
+    if (copy != NULL)
         memcpy(copy, text, bytes);
-    }
     return copy;
 }
 
@@ -176,9 +166,8 @@ struct arena_mark arena_mark(const struct arena *arena)
 void arena_release(struct arena *arena, struct arena_mark mark)
 {
     struct arena_block *block = mark.block != NULL ? mark.block : arena->first;
-    if (block == NULL) {
+    if (block == NULL)
         return;
-    }
     block->used = mark.offset;
     HIDE(memory_of(block) + block->used, block->bytes - block->used);
     for (struct arena_block *later = block->next; later != NULL; later = later->next) {

@@ -23,9 +23,8 @@ void buf_clear(struct buf *buf)
     buf->size = 0;
     buf->failed = false;
     buf->full = false;
-    if (buf->data != NULL) {
+    if (buf->data != NULL)
         buf->data[0] = '\0';
-    }
 }
 
 static void fail(struct buf *buf)
@@ -37,26 +36,22 @@ static void fail(struct buf *buf)
 /* Grows the buffer so that `count` more bytes and a NUL fit. */
 static bool reserve(struct buf *buf, size_t count)
 {
-    if (buf->failed) {
+    if (buf->failed)
         return false;
-    }
     if (count > buf->limit - buf->size || buf->size + count == SIZE_MAX) {
         fail(buf);
         buf->full = true;
         return false;
     }
     size_t needed = buf->size + count + 1;
-    if (needed <= buf->capacity) {
+    if (needed <= buf->capacity)
         return true;
-    }
     size_t most = buf->limit < SIZE_MAX ? buf->limit + 1 : SIZE_MAX;
     size_t capacity = buf->capacity < most / 2 ? 2 * buf->capacity : most;
-    if (capacity < 64) {
+    if (capacity < 64)
         capacity = most < 64 ? most : 64;
-    }
-    if (capacity < needed) {
+    if (capacity < needed)
         capacity = needed;
-    }
     char *data = realloc(buf->data, capacity);
     if (data == NULL) {
         fail(buf);
@@ -70,9 +65,8 @@ static bool reserve(struct buf *buf, size_t count)
 void buf_append(struct buf *buf, const void *bytes, size_t count)
 {
     if (reserve(buf, count)) {
-        if (count > 0) {
+        if (count > 0)
             memcpy(buf->data + buf->size, bytes, count);
-        }
         buf->size += count;
         buf->data[buf->size] = '\0';
     }
@@ -101,9 +95,8 @@ void buf_format(struct buf *buf, const char *format, ...)
 
 enum status buf_status(const struct buf *buf, const char *what, struct error *err)
 {
-    if (!buf->failed) {
+    if (!buf->failed)
         return STATUS_OK;
-    }
     return buf->full ? error_set(err, STATUS_LIMIT, NULL, "%s is larger than the limit of %zu bytes", what, buf->limit)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", what);
 }
@@ -112,9 +105,8 @@ char *buf_take(struct buf *buf, size_t *size)
 {
     buf_append(buf, "", 0); /* an empty buffer must return an empty string, not NULL */
     char *data = buf->data;
-    if (size != NULL) {
+    if (size != NULL)
         *size = buf->size;
-    }
     buf->data = NULL;
     buf->size = 0;
     buf->capacity = 0;

@@ -126,11 +126,10 @@ void comm_add(void *target, const void *const *from, int ranks, size_t count, en
             for (size_t i = 0; i < n; i++)
                 sum[i] +=
                     type == COMM_F64 ? ((const double *)from[r])[at + i] : (double)((const float *)from[r])[at + i];
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
             if (type == COMM_F64)
                 ((double *)target)[at + i] = sum[i];
             else
                 ((float *)target)[at + i] = (float)sum[i];
-        }
     }
 }

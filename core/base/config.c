@@ -9,11 +9,9 @@
 
 const struct config_field *config_find(const struct config_table *table, const char *name)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        if (strcmp(table->fields[i].name, name) == 0) {
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->fields[i].name, name) == 0)
             return &table->fields[i];
-        }
-    }
     return NULL;
 }
 
@@ -23,9 +21,8 @@ enum status config_defaults(const struct config_table *table, void *config, stru
     for (size_t i = 0; i < table->count; i++) {
         struct error fault;
         error_clear(&fault);
-        if (config_parse(&table->fields[i], config, table->fields[i].preset, &fault) != STATUS_OK) {
+        if (config_parse(&table->fields[i], config, table->fields[i].preset, &fault) != STATUS_OK)
             return error_set(err, STATUS_INTERNAL, NULL, "default of %s: %s", table->fields[i].name, fault.message);
-        }
     }
     return STATUS_OK;
 }
@@ -35,13 +32,11 @@ enum status config_apply(const struct config_table *table, void *config, const s
 {
     for (; settings != NULL && settings->field != NULL; settings++) {
         const struct config_field *field = config_find(table, settings->field);
-        if (field == NULL) {
+        if (field == NULL)
             return error_set(err, STATUS_INTERNAL, NULL, "there is no field %s", settings->field);
-        }
         enum status status = config_parse(field, config, settings->value, err);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
     }
     return STATUS_OK;
 }
@@ -61,9 +56,8 @@ static void shortest(double value, char *out, size_t out_bytes)
 {
     for (int digits = 6; digits <= 17; digits++) {
         (void)snprintf(out, out_bytes, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) {
+        if (strtod(out, NULL) == value)
             return;
-        }
     }
 }
 
@@ -129,17 +123,15 @@ enum status config_set_number(const struct config_field *field, void *config, do
     }
     bool inside = (field->min_open ? value > field->min : value >= field->min) &&
                   (field->max_open ? value < field->max : value <= field->max);
-    if (!isfinite(value) || !inside) {
+    if (!isfinite(value) || !inside)
         return refuse(field, found, err);
-    }
     if (field->type == FIELD_REAL) {
         double *real = at(field, config);
         *real = value;
         return STATUS_OK;
     }
-    if (value != floor(value) || fabs(value) > CONFIG_INT_MAX) {
+    if (value != floor(value) || fabs(value) > CONFIG_INT_MAX)
         return refuse(field, found, err);
-    }
     int64_t *integer = at(field, config);
     *integer = (int64_t)value;
     return STATUS_OK;
@@ -147,9 +139,8 @@ enum status config_set_number(const struct config_field *field, void *config, do
 
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err)
 {
-    if (field->type != FIELD_BOOL) {
+    if (field->type != FIELD_BOOL)
         return refuse(field, value ? "true" : "false", err);
-    }
     bool *flag = at(field, config);
     *flag = value;
     return STATUS_OK;
@@ -170,14 +161,11 @@ enum status config_set_text(const struct config_field *field, void *config, cons
         }
         return refuse(field, found, err);
     }
-    if (field->type != FIELD_TEXT || length >= CONFIG_TEXT) {
+    if (field->type != FIELD_TEXT || length >= CONFIG_TEXT)
         return refuse(field, found, err);
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (iscntrl((unsigned char)value[i])) {
+    for (size_t i = 0; i < length; i++)
+        if (iscntrl((unsigned char)value[i]))
             return refuse(field, "a control character", err);
-        }
-    }
     /* Equal configurations must be equal bytes, so the rest of the text is zeroed. */
     memset(at(field, config), 0, CONFIG_TEXT);
     memcpy(at(field, config), value, length);
@@ -187,9 +175,8 @@ enum status config_set_text(const struct config_field *field, void *config, cons
 /* A decimal number and nothing else: no spaces, no hexadecimal, no "inf". */
 static bool parse_number(const char *text, double *out)
 {
-    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0') {
+    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0')
         return false;
-    }
     char *end;
     *out = strtod(text, &end);
     return *end == '\0';
@@ -201,17 +188,14 @@ enum status config_parse(const struct config_field *field, void *config, const c
     switch (field->type) {
     case FIELD_INT:
     case FIELD_REAL:
-        if (parse_number(text, &number)) {
+        if (parse_number(text, &number))
             return config_set_number(field, config, number, err);
-        }
         break;
     case FIELD_BOOL:
-        if (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0) {
+        if (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0)
             return config_set_bool(field, config, true, err);
-        }
-        if (strcmp(text, "false") == 0 || strcmp(text, "no") == 0) {
+        if (strcmp(text, "false") == 0 || strcmp(text, "no") == 0)
             return config_set_bool(field, config, false, err);
-        }
         break;
     case FIELD_CHOICE:
     case FIELD_TEXT:
@@ -255,9 +239,8 @@ static bool value_is_among(const struct config_field *field, const void *config,
     size_t length = strlen(value);
     while (from < to) {
         size_t part = strcspn(from, "| ");
-        if (part == length && memcmp(from, value, length) == 0) {
+        if (part == length && memcmp(from, value, length) == 0)
             return true;
-        }
         from += part + 1;
     }
     return false;
@@ -271,14 +254,12 @@ bool config_applies(const struct config_table *table, const struct config_field 
         const struct config_field *asked = NULL;
         for (size_t i = 0; i < table->count && asked == NULL; i++) {
             const char *name = table->fields[i].name;
-            if (strlen(name) == name_length && memcmp(name, clause, name_length) == 0) {
+            if (strlen(name) == name_length && memcmp(name, clause, name_length) == 0)
                 asked = &table->fields[i];
-            }
         }
         bool has_names = asked != NULL && asked->type != FIELD_INT && asked->type != FIELD_REAL;
-        if (!has_names || !value_is_among(asked, config, clause + name_length + 1, clause + length)) {
+        if (!has_names || !value_is_among(asked, config, clause + name_length + 1, clause + length))
             return false;
-        }
         clause += length + (clause[length] == ' ');
     }
     return true;

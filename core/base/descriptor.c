@@ -7,9 +7,8 @@
 
 void descriptor_close(int *descriptor)
 {
-    if (*descriptor < 0) {
+    if (*descriptor < 0)
         return;
-    }
     int before = errno;
     int failed = close(*descriptor);
     assert(failed == 0 || errno != EBADF);

@@ -16,9 +16,8 @@ void error_clear(struct error *err)
 
 enum status error_set(struct error *err, enum status code, const char *pointer, const char *format, ...)
 {
-    if (err == NULL || err->code != STATUS_OK) {
+    if (err == NULL || err->code != STATUS_OK)
         return code;
-    }
     err->code = code;
     (void)snprintf(err->pointer, sizeof err->pointer, "%s", pointer != NULL ? pointer : "");
     va_list args;

@@ -8,9 +8,8 @@ void hash_init(struct hash *hash)
 
 void hash_add(struct hash *hash, const void *bytes, size_t count)
 {
-    if (count > 0) { /* `bytes` may be NULL if count is 0 */
+    if (count > 0) /* `bytes` may be NULL if count is 0 */
         (void)crypto_hash_sha256_update(&hash->state, bytes, count);
-    }
 }
 
 void hash_finish(struct hash *hash, unsigned char digest[HASH_BYTES])

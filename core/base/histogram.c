@@ -9,9 +9,8 @@ const double histogram_bounds[HISTOGRAM_BOUNDS] = {0.0005, 0.001, 0.0025, 0.005,
 void histogram_add(struct histogram *histogram, double seconds)
 {
     int b = 0;
-    while (b < HISTOGRAM_BOUNDS && seconds > histogram_bounds[b]) {
+    while (b < HISTOGRAM_BOUNDS && seconds > histogram_bounds[b])
         b++;
-    }
     atomic_fetch_add_explicit(&histogram->bucket[b], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&histogram->nanoseconds, (uint64_t)(fmax(seconds, 0) * 1e9), memory_order_relaxed);
 }

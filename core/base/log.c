@@ -6,9 +6,8 @@
 
 void log_line(const struct log_hook *hook, enum log_level level, const char *format, ...)
 {
-    if (hook == 0 || hook->line == 0) {
+    if (hook == 0 || hook->line == 0)
         return;
-    }
     char text[512];
     va_list args;
     va_start(args, format);

@@ -30,12 +30,10 @@ static void refill(struct mt19937 *rng)
 {
     uint32_t *s = rng->state;
     int i = 0;
-    for (; i < WORDS - MIDDLE; i++) {
+    for (; i < WORDS - MIDDLE; i++)
         s[i] = s[i + MIDDLE] ^ twisted(s[i], s[i + 1]);
-    }
-    for (; i < WORDS - 1; i++) {
+    for (; i < WORDS - 1; i++)
         s[i] = s[i + MIDDLE - WORDS] ^ twisted(s[i], s[i + 1]);
-    }
     s[WORDS - 1] = s[MIDDLE - 1] ^ twisted(s[WORDS - 1], s[0]);
     for (i = 0; i < WORDS; i++) {
         uint32_t word = s[i];
@@ -49,9 +47,8 @@ static void refill(struct mt19937 *rng)
 
 static inline uint32_t next_word(struct mt19937 *rng)
 {
-    if (rng->next >= WORDS) {
+    if (rng->next >= WORDS)
         refill(rng);
-    }
     return rng->words[rng->next++];
 }
 
@@ -77,27 +74,23 @@ void mt19937_uniforms(struct mt19937 *rng, double *out, int count)
         int pairs = (WORDS - rng->next) / 2;
         pairs = pairs < count - i ? pairs : count - i;
         const uint32_t *words = rng->words + rng->next;
-        for (int k = 0; k < pairs; k++) {
+        for (int k = 0; k < pairs; k++)
             out[i + k] = uniform_of(words[2 * k], words[2 * k + 1]);
-        }
         rng->next += 2 * pairs;
         i += pairs;
-        if (i < count) { /* fewer than two words are left, so the pair needs a refill */
+        if (i < count) /* fewer than two words are left, so the pair needs a refill */
             out[i++] = mt19937_uniform(rng);
-        }
     }
 }
 
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high)
 {
     uint32_t range = (uint32_t)(high - 1 - low);
-    if (range == 0) {
+    if (range == 0)
         return low;
-    }
     uint32_t mask = range;
-    for (int shift = 1; shift < 32; shift *= 2) {
+    for (int shift = 1; shift < 32; shift *= 2)
         mask |= mask >> shift;
-    }
     uint32_t value;
     do {
         value = next_word(rng) & mask;
@@ -117,9 +110,8 @@ void mt19937_shuffle(struct mt19937 *rng, int *values, int count)
 
 void mt19937_permutation(struct mt19937 *rng, int *out, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         out[i] = i;
-    }
     mt19937_shuffle(rng, out, count);
 }
 
@@ -131,17 +123,15 @@ int mt19937_choice(struct mt19937 *rng, int count)
 int mt19937_weighted(struct mt19937 *rng, const double *weights, int count)
 {
     double total = 0.0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         total += weights[i];
-    }
     double point = mt19937_uniform(rng);
     double sum = 0.0;
     int index = 0;
     for (; index < count - 1; index++) {
         sum += weights[index];
-        if (sum / total > point) {
+        if (sum / total > point)
             break;
-        }
     }
     return index;
 }

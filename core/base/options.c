@@ -88,17 +88,16 @@ bool options_next(struct option_reader *reader, struct option_item *item)
         if (!item->spec)
             item->spec = find(reader->shared, word + 2, length);
     }
-    if (!item->spec) {
+    if (!item->spec)
         item->fault = OPTION_UNKNOWN;
-    } else if (!item->spec->value && item->value) {
+    else if (!item->spec->value && item->value)
         item->fault = OPTION_VALUE_UNEXPECTED;
-    } else if (!item->spec->value) {
+    else if (!item->spec->value)
         item->value = "";
-    } else if (!item->value && reader->at < reader->argc) {
+    else if (!item->value && reader->at < reader->argc)
         item->value = reader->argv[reader->at++];
-    } else if (!item->value) {
+    else if (!item->value)
         item->fault = OPTION_VALUE_MISSING;
-    }
     return true;
 }
 

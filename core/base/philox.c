@@ -119,9 +119,8 @@ void philox_fill_u32(const struct philox *from, uint64_t first, uint32_t *out, s
     while (count > 0) {
         const uint32_t *words;
         size_t ready = next_words(from, &first, count, space, &words);
-        for (size_t i = 0; i < ready; i++) {
+        for (size_t i = 0; i < ready; i++)
             out[i] = words[i];
-        }
         out += ready;
         count -= ready;
     }
@@ -133,9 +132,8 @@ void philox_fill_uniform(const struct philox *from, uint64_t first, float *out, 
     while (count > 0) {
         const uint32_t *words;
         size_t ready = next_words(from, &first, count, space, &words);
-        for (size_t i = 0; i < ready; i++) {
+        for (size_t i = 0; i < ready; i++)
             out[i] = uniform_of(words[i]);
-        }
         out += ready;
         count -= ready;
     }

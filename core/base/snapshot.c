@@ -80,9 +80,8 @@ static bool entry_bytes(enum snapshot_type type, int rank, const uint64_t *dim, 
     bool empty = false;
     for (int i = 0; i < rank; i++) {
         empty = empty || dim[i] == 0;
-        if (dim[i] > INT64_MAX || (dim[i] > 0 && bytes > INT64_MAX / dim[i])) {
+        if (dim[i] > INT64_MAX || (dim[i] > 0 && bytes > INT64_MAX / dim[i]))
             return false;
-        }
         bytes *= dim[i] > 0 ? dim[i] : 1;
     }
     *out = empty ? 0 : bytes;
@@ -99,11 +98,9 @@ static uint64_t place(enum snapshot_role role, uint64_t end)
 static bool name_fits(const char *name)
 {
     size_t length = strnlen(name, SNAPSHOT_NAME);
-    for (size_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\') {
+    for (size_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\')
             return false;
-        }
-    }
     return length > 0 && length < SNAPSHOT_NAME;
 }
 
@@ -124,17 +121,14 @@ void snapshot_destroy(struct snapshot *snapshot)
 /* Grows the list so that one more entry fits. */
 static enum status grow(struct snapshot *snapshot, struct error *err)
 {
-    if (snapshot->count < snapshot->capacity) {
+    if (snapshot->count < snapshot->capacity)
         return STATUS_OK;
-    }
-    if (snapshot->count >= MAX_ENTRIES) {
+    if (snapshot->count >= MAX_ENTRIES)
         return error_set(err, STATUS_LIMIT, NULL, "a snapshot has at most %d entries", MAX_ENTRIES);
-    }
     size_t capacity = snapshot->capacity > 0 ? 2 * snapshot->capacity : 64;
     struct snapshot_entry *entries = realloc(snapshot->entries, capacity * sizeof *entries);
-    if (entries == NULL) {
+    if (entries == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a snapshot");
-    }
     snapshot->entries = entries;
     snapshot->capacity = capacity;
     return STATUS_OK;
@@ -145,33 +139,27 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
 {
     uint64_t bytes;
     if (!name_fits(name) || rank < 0 || rank > 4 || snapshot_type_bytes(type) == 0 || role < SNAPSHOT_WEIGHT ||
-        role > SNAPSHOT_STATE || !entry_bytes(type, rank, dim, &bytes)) {
+        role > SNAPSHOT_STATE || !entry_bytes(type, rank, dim, &bytes))
         return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %.95s: invalid name, type or shape", name);
-    }
     if (snapshot->count > 0 && snapshot->entries[snapshot->count - 1].role > role) {
         return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s: add weights first, then optimiser, then state",
                          name);
     }
-    for (size_t i = 0; i < snapshot->count; i++) {
-        if (strcmp(snapshot->entries[i].name, name) == 0) {
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (strcmp(snapshot->entries[i].name, name) == 0)
             return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s was added twice", name);
-        }
-    }
     enum status status = grow(snapshot, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     uint64_t offset = place(role, snapshot->data_bytes);
-    if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes) {
+    if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes)
         return error_set(err, STATUS_LIMIT, NULL, "snapshot entry %s is too large", name);
-    }
     struct snapshot_entry *entry = &snapshot->entries[snapshot->count++];
     *entry = (struct snapshot_entry){
         .type = type, .role = role, .rank = rank, .offset = offset, .bytes = bytes, .bytes_at = at};
     memcpy(entry->name, name, strlen(name));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         entry->dim[i] = i < rank ? dim[i] : 1;
-    }
     snapshot->data_bytes = offset + bytes;
     return STATUS_OK;
 }
@@ -214,9 +202,8 @@ static void encode_entry(const struct snapshot_entry *entry, unsigned char *out)
     out[96] = (unsigned char)entry->type;
     out[97] = (unsigned char)entry->role;
     out[98] = (unsigned char)entry->rank;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         put_u64(out + 104 + 8 * i, entry->dim[i]);
-    }
     put_u64(out + 136, entry->offset);
     put_u64(out + 144, entry->bytes);
 }
@@ -225,15 +212,13 @@ static enum status write_contents(const struct snapshot *snapshot, const struct 
 {
     size_t bytes = (size_t)data_start(snapshot->count);
     unsigned char *table = calloc(1, bytes);
-    if (table == NULL) {
+    if (table == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
-    }
     memcpy(table, MAGIC, 8);
     put_u32(table + 8, (uint32_t)snapshot->count);
     put_u64(table + 16, snapshot->data_bytes);
-    for (size_t i = 0; i < snapshot->count; i++) {
+    for (size_t i = 0; i < snapshot->count; i++)
         encode_entry(&snapshot->entries[i], table + HEADER_BYTES + i * ENTRY_BYTES);
-    }
     enum status status = to->write(to->context, table, bytes, err);
     free(table);
     return status;
@@ -246,12 +231,10 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
     uint64_t written = 0;
     for (size_t i = 0; i < snapshot->count && status == STATUS_OK; i++) {
         const struct snapshot_entry *entry = &snapshot->entries[i];
-        if (entry->offset > written) {
+        if (entry->offset > written)
             status = to->write(to->context, zeros, (size_t)(entry->offset - written), err);
-        }
-        if (status == STATUS_OK && entry->bytes > 0) {
+        if (status == STATUS_OK && entry->bytes > 0)
             status = to->write(to->context, entry->bytes_at, (size_t)entry->bytes, err);
-        }
         written = entry->offset + entry->bytes;
     }
     return status;
@@ -259,11 +242,9 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
 
 static bool all_zero(const unsigned char *at, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (at[i] != 0) {
+    for (size_t i = 0; i < count; i++)
+        if (at[i] != 0)
             return false;
-        }
-    }
     return true;
 }
 
@@ -274,21 +255,17 @@ static bool decode_entry(const unsigned char *in, enum snapshot_role last_role, 
     *out =
         (struct snapshot_entry){.type = (enum snapshot_type)in[96], .role = (enum snapshot_role)in[97], .rank = in[98]};
     memcpy(out->name, in, SNAPSHOT_NAME);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         out->dim[i] = get_u64(in + 104 + 8 * i);
-    }
     out->offset = get_u64(in + 136);
     out->bytes = get_u64(in + 144);
     size_t length = strnlen(out->name, SNAPSHOT_NAME);
     if (!name_fits(out->name) || !all_zero(in + length, SNAPSHOT_NAME - length) || !all_zero(in + 99, 5) ||
-        snapshot_type_bytes(out->type) == 0 || out->role < last_role || out->role > SNAPSHOT_STATE || out->rank > 4) {
+        snapshot_type_bytes(out->type) == 0 || out->role < last_role || out->role > SNAPSHOT_STATE || out->rank > 4)
         return false;
-    }
-    for (int i = out->rank; i < 4; i++) {
-        if (out->dim[i] != 1) {
+    for (int i = out->rank; i < 4; i++)
+        if (out->dim[i] != 1)
             return false;
-        }
-    }
     uint64_t bytes;
     return entry_bytes(out->type, out->rank, out->dim, &bytes) && bytes == out->bytes &&
            out->offset == place(out->role, end);
@@ -305,9 +282,8 @@ static const struct snapshot_entry **by_name(const struct snapshot_entry *entrie
 {
     const struct snapshot_entry **sorted = malloc((count + 1) * sizeof *sorted);
     if (sorted != NULL) {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             sorted[i] = &entries[i];
-        }
         qsort(sorted, count, sizeof *sorted, compare_names);
     }
     return sorted;
@@ -320,25 +296,20 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
     uint64_t end = 0; /* at most data_bytes, which read_header() has checked against the length of the stream */
     for (size_t i = 0; i < count; i++) {
         if (!decode_entry(table + i * ENTRY_BYTES, role, end, &entries[i]) || entries[i].offset > data_bytes ||
-            entries[i].bytes > data_bytes - entries[i].offset) {
+            entries[i].bytes > data_bytes - entries[i].offset)
             return error_set(err, STATUS_CORRUPT, NULL, "entry %zu of the table of contents is damaged", i);
-        }
         role = entries[i].role;
         end = entries[i].offset + entries[i].bytes;
     }
-    if (end != data_bytes) {
+    if (end != data_bytes)
         return error_set(err, STATUS_CORRUPT, NULL, "the entries do not cover all the data");
-    }
     const struct snapshot_entry **sorted = by_name(entries, count);
-    if (sorted == NULL) {
+    if (sorted == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
-    }
     enum status status = STATUS_OK;
-    for (size_t i = 1; i < count && status == STATUS_OK; i++) {
-        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0) {
+    for (size_t i = 1; i < count && status == STATUS_OK; i++)
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
             status = error_set(err, STATUS_CORRUPT, NULL, "entry %s occurs twice", sorted[i]->name);
-        }
-    }
     free(sorted);
     return status;
 }
@@ -348,22 +319,18 @@ static enum status read_header(const struct snapshot_reader *from, size_t *count
                                struct error *err)
 {
     unsigned char header[HEADER_BYTES];
-    if (from->total_bytes < HEADER_BYTES) {
+    if (from->total_bytes < HEADER_BYTES)
         return error_set(err, STATUS_CORRUPT, NULL, "too short for a snapshot");
-    }
     enum status status = from->read(from->context, 0, header, sizeof header, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
-    if (memcmp(header, MAGIC, 8) != 0 || get_u32(header + 12) != 0) {
+    if (memcmp(header, MAGIC, 8) != 0 || get_u32(header + 12) != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "not a snapshot: the first bytes are not " MAGIC);
-    }
     *count = get_u32(header + 8);
     *data_bytes = get_u64(header + 16);
     if (*count > MAX_ENTRIES || data_start(*count) > from->total_bytes ||
-        *data_bytes != from->total_bytes - data_start(*count)) {
+        *data_bytes != from->total_bytes - data_start(*count))
         return error_set(err, STATUS_CORRUPT, NULL, "the length of the stream does not match its header");
-    }
     return STATUS_OK;
 }
 
@@ -375,27 +342,22 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
     size_t found = 0;
     uint64_t data_bytes = 0;
     enum status status = read_header(from, &found, &data_bytes, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     unsigned char *table = malloc(found * ENTRY_BYTES + 1);
     struct snapshot_entry *list = calloc(found + 1, sizeof *list);
     if (table == NULL || list == NULL) {
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
         goto out;
     }
-    if (found > 0) {
+    if (found > 0)
         status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = decode_table(table, data_bytes, list, found, err);
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         goto out;
-    }
-    for (size_t i = 0; i < found; i++) {
+    for (size_t i = 0; i < found; i++)
         list[i].offset += data_start(found);
-    }
     *entries = list;
     *count = found;
     list = NULL;
@@ -423,21 +385,17 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
 {
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct snapshot_entry *wanted = &snapshot->entries[i];
-        if ((roles >> wanted->role & 1U) == 0) {
+        if ((roles >> wanted->role & 1U) == 0)
             continue;
-        }
         const struct snapshot_entry *found = find(sorted, count, wanted);
-        if (found == NULL) {
+        if (found == NULL)
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s is missing", wanted->name);
-        }
-        if (!same_shape(found, wanted)) {
+        if (!same_shape(found, wanted))
             return error_set(err, STATUS_CORRUPT, NULL, "entry %s has another type or shape", wanted->name);
-        }
         if (fill && wanted->bytes > 0) {
             enum status status = from->read(from->context, found->offset, wanted->bytes_at, (size_t)wanted->bytes, err);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
         }
     }
     return STATUS_OK;
@@ -449,17 +407,15 @@ enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot
     struct snapshot_entry *entries;
     size_t count;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL) {
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
     } else {
         status = match(snapshot, from, roles, sorted, count, false, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = match(snapshot, from, roles, sorted, count, true, err);
-        }
     }
     free(sorted);
     free(entries);
@@ -471,15 +427,12 @@ enum status snapshot_save(snapshot_declare *declare, void *owner, const struct s
 {
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = declare(owner, snapshot, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_write(snapshot, to, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         *bytes = snapshot_bytes(snapshot);
-    }
     snapshot_destroy(snapshot);
     return status;
 }
@@ -489,12 +442,10 @@ enum status snapshot_load(snapshot_declare *declare, void *owner, const struct s
 {
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = declare(owner, snapshot, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_read(snapshot, from, roles, err);
-    }
     snapshot_destroy(snapshot);
     return status;
 }

@@ -103,9 +103,8 @@ static void work(struct thread_pool *pool, int number)
 {
     uint64_t seen = atomic_load(&pool->round);
     while (untaken(seen) > 0) {
-        if (!atomic_compare_exchange_weak(&pool->round, &seen, seen - 1)) {
+        if (!atomic_compare_exchange_weak(&pool->round, &seen, seen - 1))
             continue;
-        }
         pool->task(pool->context, pool->chunks - (int)untaken(seen), number);
         if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_sleeps)) {
             (void)pthread_mutex_lock(&pool->lock);
@@ -132,9 +131,8 @@ static bool spin(struct thread_pool *pool, bool (*ready)(struct thread_pool *))
     int64_t deadline = now() + pool->spin_nanoseconds;
     do {
         for (int i = 0; i < 32; i++) {
-            if (ready(pool)) {
+            if (ready(pool))
                 return true;
-            }
             pause_briefly();
         }
     } while (now() < deadline);
@@ -150,9 +148,8 @@ static void *worker_main(void *argument)
         if (!spin(pool, work_or_stop)) {
             (void)pthread_mutex_lock(&pool->lock);
             atomic_fetch_add(&pool->sleepers, 1);
-            while (!work_or_stop(pool)) {
+            while (!work_or_stop(pool))
                 (void)pthread_cond_wait(&pool->work, &pool->lock);
-            }
             atomic_fetch_sub(&pool->sleepers, 1);
             (void)pthread_mutex_unlock(&pool->lock);
         }
@@ -196,18 +193,16 @@ static int start_workers(struct thread_pool *pool)
 static int spin_time(int threads)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < threads) {
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < threads)
         return 0;
-    }
     return SPIN_NANOSECONDS;
 }
 
 enum status thread_pool_create(int threads, struct thread_pool **out, struct error *err)
 {
     *out = NULL;
-    if (threads < 1 || threads > MAX_THREADS) {
+    if (threads < 1 || threads > MAX_THREADS)
         return error_set(err, STATUS_INVALID, "/threads", "must be in [1, %d]; got %d", MAX_THREADS, threads);
-    }
     struct thread_pool *pool = aligned_alloc(LINE, sizeof *pool);
     struct worker *workers = calloc((size_t)threads, sizeof *workers);
     if (pool == NULL || workers == NULL) {
@@ -231,14 +226,12 @@ enum status thread_pool_create(int threads, struct thread_pool **out, struct err
 
 void thread_pool_destroy(struct thread_pool *pool)
 {
-    if (pool == NULL) {
+    if (pool == NULL)
         return;
-    }
     atomic_store(&pool->stop, true);
     wake_workers(pool);
-    for (int i = 0; i < pool->started; i++) {
+    for (int i = 0; i < pool->started; i++)
         (void)pthread_join(pool->workers[i].thread, NULL);
-    }
     (void)pthread_cond_destroy(&pool->done);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_mutex_destroy(&pool->lock);
@@ -253,14 +246,12 @@ int thread_pool_threads(const struct thread_pool *pool)
 
 void thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
 {
-    if (chunks <= 0) {
+    if (chunks <= 0)
         return;
-    }
     uint64_t former = flush_denormals();
     if (pool->threads == 1 || chunks == 1) {
-        for (int chunk = 0; chunk < chunks; chunk++) {
+        for (int chunk = 0; chunk < chunks; chunk++)
             task(context, chunk, 0);
-        }
         restore_denormals(former);
         return;
     }
@@ -275,9 +266,8 @@ void thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *con
     if (!spin(pool, all_done)) {
         (void)pthread_mutex_lock(&pool->lock);
         atomic_store(&pool->caller_sleeps, true);
-        while (!all_done(pool)) {
+        while (!all_done(pool))
             (void)pthread_cond_wait(&pool->done, &pool->lock);
-        }
         atomic_store(&pool->caller_sleeps, false);
         (void)pthread_mutex_unlock(&pool->lock);
     }

@@ -7,26 +7,20 @@
 size_t utf8_char(const char *text, size_t bytes)
 {
     const unsigned char *u = (const unsigned char *)text;
-    if (bytes == 0) {
+    if (bytes == 0)
         return 0;
-    }
-    if (u[0] < 0x80) {
+    if (u[0] < 0x80)
         return 1;
-    }
     size_t more = u[0] >= 0xC2 && u[0] <= 0xDF ? 1 : (u[0] & 0xF0) == 0xE0 ? 2 : u[0] >= 0xF0 && u[0] <= 0xF4 ? 3 : 0;
-    if (more == 0 || bytes <= more) {
+    if (more == 0 || bytes <= more)
         return 0;
-    }
-    for (size_t i = 1; i <= more; i++) {
-        if ((u[i] & 0xC0) != 0x80) {
+    for (size_t i = 1; i <= more; i++)
+        if ((u[i] & 0xC0) != 0x80)
             return 0;
-        }
-    }
     /* overlong forms, surrogates, above U+10FFFF */
     if ((u[0] == 0xE0 && u[1] < 0xA0) || (u[0] == 0xED && u[1] > 0x9F) || (u[0] == 0xF0 && u[1] < 0x90) ||
-        (u[0] == 0xF4 && u[1] > 0x8F)) {
+        (u[0] == 0xF4 && u[1] > 0x8F))
         return 0;
-    }
     return more + 1;
 }
 
@@ -34,9 +28,8 @@ bool utf8_valid(const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         size_t length = utf8_char(text + at, bytes - at);
-        if (length == 0) {
+        if (length == 0)
             return false;
-        }
         at += length;
     }
     return true;
@@ -52,11 +45,9 @@ static const struct {
 
 static bool is_control(uint32_t point)
 {
-    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++) {
-        if (point >= controls[i].first && point <= controls[i].last) {
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (point >= controls[i].first && point <= controls[i].last)
             return true;
-        }
-    }
     return false;
 }
 
@@ -66,9 +57,8 @@ static uint32_t code_point(const char *text, size_t length)
     static const unsigned char first_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
     const unsigned char *u = (const unsigned char *)text;
     uint32_t point = u[0] & first_bits[length];
-    for (size_t i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++)
         point = point << 6 | (u[i] & 0x3Fu);
-    }
     return point;
 }
 
@@ -76,9 +66,8 @@ bool utf8_printable(const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         size_t length = utf8_char(text + at, bytes - at);
-        if (length == 0 || is_control(code_point(text + at, length))) {
+        if (length == 0 || is_control(code_point(text + at, length)))
             return false;
-        }
         at += length;
     }
     return true;
@@ -86,13 +75,12 @@ bool utf8_printable(const char *text, size_t bytes)
 
 static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes escapes)
 {
-    if (escapes == UTF8_FOR_TERMINAL) {
+    if (escapes == UTF8_FOR_TERMINAL)
         buf_format(out, point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
-    } else if (point < 0x10000) {
+    else if (point < 0x10000)
         buf_format(out, "\\u%04x", point);
-    } else { /* a pair of surrogates */
+    else /* a pair of surrogates */
         buf_format(out, "\\u%04x\\u%04x", 0xD7C0 + (point >> 10), 0xDC00 + (point & 0x3FF));
-    }
 }
 
 void utf8_escape(struct buf *out, const char *text, size_t bytes, enum utf8_escapes escapes)

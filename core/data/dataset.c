@@ -26,9 +26,8 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
                : stat(folder, &what) != 0             ? errno
                : S_ISDIR(what.st_mode)                ? 0
                                                       : ENOTDIR;
-    if (code == 0) {
+    if (code == 0)
         return STATUS_OK;
-    }
     return status_unopened(code) == STATUS_NOT_FOUND
                ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s; check its name", name)
                : error_set(err, STATUS_IO, NULL,

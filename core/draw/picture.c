@@ -45,9 +45,8 @@ void picture_destroy(struct picture *picture)
 /* The pixel at (row, col); NULL if it is outside. */
 static uint8_t *pixel(const struct picture *picture, int64_t row, int64_t col)
 {
-    if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols) {
+    if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols)
         return NULL;
-    }
     return picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
 }
 
@@ -82,11 +81,9 @@ static void fill(struct picture *picture, int64_t row, int64_t col, int64_t rows
 {
     int64_t row1 = clamp(row + rows, picture->rows), col0 = clamp(col, picture->cols),
             col1 = clamp(col + cols, picture->cols);
-    for (int64_t r = clamp(row, picture->rows); r < row1; r++) {
-        for (int64_t c = col0; c < col1; c++) {
+    for (int64_t r = clamp(row, picture->rows); r < row1; r++)
+        for (int64_t c = col0; c < col1; c++)
             set(picture, r, c, colour);
-        }
-    }
 }
 
 void picture_fill(struct picture *picture, int row, int col, int rows, int cols, struct colour colour)
@@ -160,9 +157,8 @@ static void annulus(struct picture *picture, int row, int col, int radius, int64
     for (int64_t r = -radius; r <= radius; r++) {
         for (int64_t c = -radius; c <= radius; c++) {
             int64_t distance = r * r + c * c;
-            if (distance >= least && distance <= most) {
+            if (distance >= least && distance <= most)
                 set(picture, row + r, col + c, colour);
-            }
         }
     }
 }
@@ -195,11 +191,9 @@ static void draw_glyph(struct picture *picture, int64_t row, int64_t col, unsign
     bool known = byte >= PICTURE_FONT_FIRST && byte <= PICTURE_FONT_LAST;
     const uint8_t *lines = known ? picture_font[byte - PICTURE_FONT_FIRST] : box;
     for (int r = 0; r < PICTURE_GLYPH_ROWS; r++) {
-        for (int c = 0; c < PICTURE_GLYPH_COLS; c++) {
-            if (lines[r] >> (PICTURE_GLYPH_COLS - 1 - c) & 1) {
+        for (int c = 0; c < PICTURE_GLYPH_COLS; c++)
+            if (lines[r] >> (PICTURE_GLYPH_COLS - 1 - c) & 1)
                 fill(picture, row + (int64_t)r * scale, col + (int64_t)c * scale, scale, scale, colour);
-            }
-        }
     }
 }
 
@@ -250,9 +244,8 @@ struct colour picture_palette(int index)
                                           {0, 114, 178}, {213, 94, 0},   {204, 121, 167}, {153, 153, 153}};
     const int count = (int)(sizeof first / sizeof first[0]);
     int64_t place = llabs((int64_t)index);
-    if (place < count) {
+    if (place < count)
         return first[place];
-    }
     place -= count; /* further colours: hues by the golden ratio, with alternating brightness */
     return from_hsv(fmod(0.11 + 0.61803398875 * (double)place, 1.0), 0.55 + 0.25 * (double)(place % 2),
                     1.0 - 0.2 * (double)(place % 3));

@@ -40,9 +40,8 @@ static void append(png_structp png, png_bytep bytes, size_t count)
 {
     struct buf *out = png_get_io_ptr(png);
     buf_append(out, bytes, count);
-    if (out->failed) {
+    if (out->failed)
         png_error(png, "no room for the file");
-    }
 }
 
 static void flush(png_structp png)
@@ -57,9 +56,8 @@ static void write_rows(struct writer *w)
     png_set_IHDR(w->png, w->info, (png_uint_32)picture->cols, (png_uint_32)picture->rows, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(w->png, w->info);
-    for (int row = 0; row < picture->rows; row++) {
+    for (int row = 0; row < picture->rows; row++)
         png_write_row(w->png, picture->pixels + (size_t)row * (size_t)picture->cols * 3);
-    }
     png_write_end(w->png, NULL);
 }
 
@@ -79,11 +77,10 @@ enum status png_encode(const struct picture *picture, struct buf *out, struct er
     enum status status = STATUS_NO_MEMORY;
     w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w.message, on_error, on_warning);
     w.info = w.png != NULL ? png_create_info_struct(w.png) : NULL;
-    if (w.info != NULL) {
+    if (w.info != NULL)
         status = write_guarded(&w, err);
-    } else {
+    else
         (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to write a PNG");
-    }
     png_destroy_write_struct(&w.png, &w.info);
     return status;
 }
@@ -105,9 +102,8 @@ struct reader {
 static void take(png_structp png, png_bytep out, size_t count)
 {
     struct reader *r = png_get_io_ptr(png);
-    if (count > r->count - r->at) {
+    if (count > r->count - r->at)
         png_error(png, "the file ends early");
-    }
     memcpy(out, r->bytes + r->at, count);
     r->at += count;
 }
@@ -123,13 +119,11 @@ static void check_size(struct reader *r)
 {
     r->rows = png_get_image_height(r->png, r->info);
     r->cols = png_get_image_width(r->png, r->info);
-    if (r->rows > r->max_side || r->cols > r->max_side) {
+    if (r->rows > r->max_side || r->cols > r->max_side)
         refuse(r, STATUS_LIMIT, "the picture is larger than allowed; a side has at most 4096 pixels");
-    }
     uint64_t packed = (uint64_t)r->rows * png_get_rowbytes(r->png, r->info);
-    if (packed / DEFLATE_BEST > r->count) {
+    if (packed / DEFLATE_BEST > r->count)
         refuse(r, STATUS_CORRUPT, "the file is too short for the size that its header states; it is damaged");
-    }
 }
 
 /* Converts every picture to 16-bit grey or RGB, with or without alpha. */
@@ -149,21 +143,18 @@ static void read_image(struct reader *r)
     size_t line_bytes = png_get_rowbytes(r->png, r->info);
     r->samples = calloc(r->rows, line_bytes);
     r->lines = malloc(r->rows * sizeof *r->lines);
-    if (r->samples == NULL || r->lines == NULL) {
+    if (r->samples == NULL || r->lines == NULL)
         refuse(r, STATUS_NO_MEMORY, "no memory for the picture");
-    }
-    for (uint32_t row = 0; row < r->rows; row++) {
+    for (uint32_t row = 0; row < r->rows; row++)
         r->lines[row] = (png_bytep)r->samples + row * line_bytes;
-    }
     png_read_image(r->png, r->lines);
     png_read_end(r->png, NULL);
 }
 
 static enum status read_guarded(struct reader *r, struct error *err)
 {
-    if (setjmp(png_jmpbuf(r->png)) != 0) {
+    if (setjmp(png_jmpbuf(r->png)) != 0)
         return error_set(err, r->refused != STATUS_OK ? r->refused : STATUS_CORRUPT, NULL, "PNG: %s", r->message);
-    }
     read_image(r);
     return STATUS_OK;
 }
@@ -180,12 +171,10 @@ static enum status to_grey(const struct reader *r, float **values, int *rows, in
     size_t pixels = (size_t)r->rows * r->cols;
     int channels = png_get_channels(r->png, r->info);
     float *out = malloc(pixels * sizeof *out);
-    if (out == NULL) {
+    if (out == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
-    }
-    for (size_t i = 0; i < pixels; i++) {
+    for (size_t i = 0; i < pixels; i++)
         out[i] = grey(r->samples + i * (size_t)channels, channels);
-    }
     *values = out;
     *rows = (int)r->rows;
     *cols = (int)r->cols;
@@ -197,21 +186,18 @@ enum status png_decode_grey(const void *bytes, size_t count, int max_side, float
 {
     *values = NULL;
     *rows = *cols = 0;
-    if (max_side < 1 || max_side > PNG_MAX_SIDE) {
+    if (max_side < 1 || max_side > PNG_MAX_SIDE)
         max_side = PNG_MAX_SIDE;
-    }
     struct reader r = {.bytes = bytes, .count = count, .max_side = (uint32_t)max_side};
     enum status status = STATUS_NO_MEMORY;
     r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r.message, on_error, on_warning);
     r.info = r.png != NULL ? png_create_info_struct(r.png) : NULL;
-    if (r.info != NULL) {
+    if (r.info != NULL)
         status = read_guarded(&r, err);
-    } else {
+    else
         (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a PNG");
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = to_grey(&r, values, rows, cols, err);
-    }
     free(r.lines);
     free(r.samples);
     png_destroy_read_struct(&r.png, &r.info, NULL);

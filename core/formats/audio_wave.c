@@ -32,9 +32,8 @@ static size_t number_at(const char *at)
 
 static void put_number(char *to, size_t number)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         to[i] = (char)(unsigned char)(number >> 8 * i);
-    }
 }
 
 /* Adds a chunk's header and the first `given` bytes of its contents. The caller adds the rest. */
@@ -65,9 +64,8 @@ static bool lay_out(const char *bytes, size_t count, struct memory *m)
             return format;
         }
         bool *first = memcmp(chunk, "fmt ", 4) == 0 ? &format : memcmp(chunk, "fact", 4) == 0 ? &number : NULL;
-        if (size > left || (first != NULL && (*first || size > FACTS_MOST || size % 2 != 0))) {
+        if (size > left || (first != NULL && (*first || size > FACTS_MOST || size % 2 != 0)))
             return false;
-        }
         if (first != NULL) {
             put_chunk(m, chunk, chunk + 8, size, size);
             *first = true;
@@ -87,9 +85,8 @@ static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
 {
     struct memory *m = context;
     sf_count_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? m->at : m->count;
-    if (base + offset < 0) {
+    if (base + offset < 0)
         return -1;
-    }
     m->at = base + offset < m->count ? base + offset
                                      : m->count; /* samples of odd length have a padding byte that may be missing */
     return m->at;
@@ -100,12 +97,10 @@ static sf_count_t memory_read(void *to, sf_count_t count, void *context)
     struct memory *m = context;
     sf_count_t left = m->count - m->at, taken = count < left ? count : left;
     sf_count_t before = m->at < m->head_bytes ? m->head_bytes - m->at : 0, head = before < taken ? before : taken;
-    if (head > 0) {
+    if (head > 0)
         memcpy(to, m->head + m->at, (size_t)head);
-    }
-    if (taken > head) {
+    if (taken > head)
         memcpy((char *)to + head, m->samples + (m->at + head - m->head_bytes), (size_t)(taken - head));
-    }
     m->at += taken;
     return taken;
 }
@@ -141,14 +136,12 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
     int64_t done = 0;
     while (done < info->frames) {
         sf_count_t got = sf_readf_float(file, block, info->frames - done < BLOCK ? info->frames - done : BLOCK);
-        if (got <= 0) {
+        if (got <= 0)
             break;
-        }
         for (size_t i = 0; i < (size_t)got; i++) {
             float sum = 0.0F;
-            for (size_t c = 0; c < channels; c++) {
+            for (size_t c = 0; c < channels; c++)
                 sum += block[i * channels + c];
-            }
             wave->samples[(size_t)done + i] = sum / (float)channels;
         }
         done += got;
@@ -158,11 +151,9 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
         return error_set(err, STATUS_CORRUPT, NULL, "%.80s ends early: %lld of %lld samples", name, (long long)done,
                          (long long)info->frames);
     }
-    for (int64_t i = 0; i < done; i++) {
-        if (!isfinite(wave->samples[i])) {
+    for (int64_t i = 0; i < done; i++)
+        if (!isfinite(wave->samples[i]))
             return error_set(err, STATUS_CORRUPT, NULL, "%.80s contains a value that is not finite", name);
-        }
-    }
     wave->count = (int)done;
     wave->rate = info->samplerate;
     return STATUS_OK;
@@ -186,9 +177,8 @@ static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *nam
         status = decode(file, info, name, wave, err);
     }
     (void)sf_close(file);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         audio_wave_close(wave);
-    }
     return status;
 }
 
@@ -209,9 +199,8 @@ enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave
 {
     struct memory memory = {.at = 0};
     *wave = (struct audio_wave){0};
-    if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0) {
+    if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0)
         return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file: it does not begin with RIFF and WAVE");
-    }
     if (!lay_out(bytes, count, &memory)) {
         return error_set(
             err, STATUS_CORRUPT, NULL,
@@ -226,9 +215,8 @@ enum status audio_wave_write(const char *path, const struct audio_wave *wave, st
 {
     SF_INFO info = {.samplerate = wave->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
     SNDFILE *file = sf_open(path, SFM_WRITE, &info);
-    if (file == NULL) {
+    if (file == NULL)
         return error_set(err, STATUS_IO, NULL, "%.80s cannot be written: %.100s", name_of(path), sf_strerror(NULL));
-    }
     (void)sf_command(file, SFC_SET_CLIPPING, NULL, SF_TRUE);
     bool whole = sf_writef_float(file, wave->samples, wave->count) == wave->count;
     whole = sf_close(file) == 0 && whole;
@@ -246,9 +234,8 @@ void audio_wave_close(struct audio_wave *wave)
 static double power(const float *samples, int count)
 {
     double sum = 0.0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         sum += (double)samples[i] * (double)samples[i];
-    }
     return sum;
 }
 
@@ -256,19 +243,15 @@ void audio_wave_trim(struct audio_wave *wave, double share, double margin)
 {
     int window = wave->rate / 100, windows = window > 0 ? wave->count / window : 0;
     double loudest = 0.0;
-    for (int i = 0; i < windows; i++) {
+    for (int i = 0; i < windows; i++)
         loudest = fmax(loudest, power(wave->samples + i * window, window));
-    }
-    if (loudest <= 0.0) {
+    if (loudest <= 0.0)
         return;
-    }
     int first = 0, last = windows - 1;
-    while (power(wave->samples + first * window, window) <= share * loudest) {
+    while (power(wave->samples + first * window, window) <= share * loudest)
         first++;
-    }
-    while (power(wave->samples + last * window, window) <= share * loudest) {
+    while (power(wave->samples + last * window, window) <= share * loudest)
         last--;
-    }
     int keep = (int)(margin * wave->rate), begin = first * window - keep, end = (last + 1) * window + keep;
     begin = begin > 0 ? begin : 0;
     end = end < wave->count ? end : wave->count;
@@ -280,9 +263,8 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
 {
     int more = (int)(seconds * wave->rate);
     float *padded = calloc((size_t)wave->count + 2 * (size_t)more + 1, sizeof *padded);
-    if (padded == NULL) {
+    if (padded == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %d samples", wave->count);
-    }
     memcpy(padded + more, wave->samples, (size_t)wave->count * sizeof *padded);
     free(wave->samples);
     wave->samples = padded;
@@ -333,9 +315,8 @@ static double bessel0(double x)
 static double kernel(double t)
 {
     double u = t / ZEROS, x = 3.14159265358979323846 * ROLLOFF * t;
-    if (fabs(u) >= 1.0) {
+    if (fabs(u) >= 1.0)
         return 0.0;
-    }
     double sinc = fabs(x) < 1e-9 ? 1.0 : sin(x) / x;
     return ROLLOFF * sinc * bessel0(BETA * sqrt(1.0 - u * u)) / bessel0(BETA);
 }
@@ -411,9 +392,8 @@ void audio_resample(struct audio_resampler *r, const float *in, int count, float
         const float *weight = weights_of(r, (int)(at % r->out));
         int from = first < 0 ? -first : 0, to = count - first < r->taps ? count - first : r->taps;
         double sum = 0.0;
-        for (int i = from; i < to; i++) {
+        for (int i = from; i < to; i++)
             sum += (double)weight[i] * (double)in[first + i];
-        }
         out[j] = (float)sum;
     }
 }
@@ -431,9 +411,8 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
                          (long long)length, r->rate_out);
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
-    if (out == NULL) {
+    if (out == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %lld samples", (long long)length);
-    }
     audio_resample(r, wave->samples, wave->count, out);
     free(wave->samples);
     *wave = (struct audio_wave){r->rate_out, (int)length, out};

@@ -11,9 +11,8 @@ enum status agreement_create(int channels, int others, struct agreement *out, st
     out->together = calloc((size_t)channels * (size_t)others, sizeof *out->together);
     out->motifs = calloc((size_t)channels, sizeof *out->motifs);
     out->of_other = calloc((size_t)others, sizeof *out->of_other);
-    if (out->together == NULL || out->motifs == NULL || out->of_other == NULL) {
+    if (out->together == NULL || out->motifs == NULL || out->of_other == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    }
     return STATUS_OK;
 }
 
@@ -36,9 +35,8 @@ static int nearest(const struct motif *motif, const struct motif *others, int co
     int best = -1;
     for (int i = 0; i < count; i++) {
         int far = distance(motif, &others[i]);
-        if (far <= reach && (best < 0 || far < distance(motif, &others[best]))) {
+        if (far <= reach && (best < 0 || far < distance(motif, &others[best])))
             best = i;
-        }
     }
     return best;
 }
@@ -49,13 +47,11 @@ void agreement_add(struct agreement *a, const struct motif *motifs, int count, c
     for (int i = 0; i < count; i++) {
         int best = nearest(&motifs[i], others, other_count, reach);
         a->motifs[motifs[i].channel]++;
-        if (best >= 0) {
+        if (best >= 0)
             a->together[motifs[i].channel * a->others + others[best].channel] += 1;
-        }
     }
-    for (int i = 0; i < other_count; i++) {
+    for (int i = 0; i < other_count; i++)
         a->of_other[others[i].channel]++;
-    }
 }
 
 enum status agreement_match(const struct agreement *a, int *other_of, double *share, struct error *err)

@@ -31,11 +31,9 @@ static double reduced_cost(const struct search *s, int short_line, int long_line
 static int nearest(const struct search *s)
 {
     int best = -1;
-    for (int j = 0; j < s->longs; j++) {
-        if (!s->settled[j] && (best < 0 || s->distance[j] < s->distance[best])) {
+    for (int j = 0; j < s->longs; j++)
+        if (!s->settled[j] && (best < 0 || s->distance[j] < s->distance[best]))
             best = j;
-        }
-    }
     return best;
 }
 
@@ -73,9 +71,8 @@ static void augment(struct search *s, int start)
             s->short_price[s->owner[j]] += length - s->distance[j];
         }
     }
-    for (int j = end; j >= 0; j = s->before[j]) {
+    for (int j = end; j >= 0; j = s->before[j])
         s->owner[j] = s->before[j] >= 0 ? s->owner[s->before[j]] : start;
-    }
 }
 
 /* Sets initial prices that make all reduced costs non-negative: for each short line, its lowest cost. */
@@ -94,14 +91,11 @@ static void first_prices(struct search *s)
 
 enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total, struct error *err)
 {
-    if (rows < 0 || cols < 0) {
+    if (rows < 0 || cols < 0)
         return error_set(err, STATUS_INVALID, NULL, "a matrix of %d x %d cannot be assigned", rows, cols);
-    }
-    for (size_t i = 0; i < (size_t)rows * (size_t)cols; i++) {
-        if (!isfinite(score[i])) {
+    for (size_t i = 0; i < (size_t)rows * (size_t)cols; i++)
+        if (!isfinite(score[i]))
             return error_set(err, STATUS_NUMERIC, NULL, "a score of the assignment is not finite");
-        }
-    }
     struct search s = {.score = score, .cols = cols, .transposed = rows > cols};
     s.shorts = s.transposed ? cols : rows;
     s.longs = s.transposed ? rows : cols;
@@ -122,24 +116,18 @@ enum status assignment_best(const double *score, int rows, int cols, int *column
     s.settled = settled;
     memset(s.owner, -1, longs * sizeof *s.owner);
     first_prices(&s);
-    for (int i = 0; i < s.shorts; i++) {
+    for (int i = 0; i < s.shorts; i++)
         augment(&s, i);
-    }
     double sum = 0.0;
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++)
         column_of[i] = s.transposed ? s.owner[i] : -1;
-    }
-    for (int j = 0; j < s.longs && !s.transposed; j++) {
-        if (s.owner[j] >= 0) {
+    for (int j = 0; j < s.longs && !s.transposed; j++)
+        if (s.owner[j] >= 0)
             column_of[s.owner[j]] = j;
-        }
-    }
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++)
         sum += column_of[i] >= 0 ? score[(size_t)i * (size_t)cols + (size_t)column_of[i]] : 0.0;
-    }
-    if (total != NULL) {
+    if (total != NULL)
         *total = sum;
-    }
 out:
     free(settled);
     free(links);

@@ -16,9 +16,8 @@ double bootstrap_percentile(const double *sorted, int count, double fraction)
 {
     double position = fraction * (count - 1);
     int below = (int)floor(position);
-    if (below >= count - 1) {
+    if (below >= count - 1)
         return sorted[count - 1];
-    }
     return sorted[below] + (position - below) * (sorted[below + 1] - sorted[below]);
 }
 
@@ -27,9 +26,8 @@ enum status bootstrap_mean(const double *values, int count, struct bootstrap *ou
     *out = (struct bootstrap){.count = 0, .mean = NAN, .low = NAN, .high = NAN};
     double means[BOOTSTRAP_RESAMPLES], sum = 0.0;
     double *kept = malloc(((size_t)(count > 0 ? count : 0) + 1) * sizeof *kept);
-    if (kept == NULL) {
+    if (kept == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d values", count);
-    }
     for (int i = 0; i < count; i++) {
         if (!isnan(values[i])) {
             kept[out->count++] = values[i];
@@ -41,9 +39,8 @@ enum status bootstrap_mean(const double *values, int count, struct bootstrap *ou
         mt19937_init(&rng, 0);
         for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
             means[resample] = 0.0;
-            for (int i = 0; i < out->count; i++) {
+            for (int i = 0; i < out->count; i++)
                 means[resample] += kept[mt19937_choice(&rng, out->count)];
-            }
             means[resample] /= out->count;
         }
         qsort(means, BOOTSTRAP_RESAMPLES, sizeof means[0], ascending);

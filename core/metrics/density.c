@@ -18,9 +18,8 @@ double density_minimum(double mean_symbols, double positions, int channels)
 int density_last_stage(double start, double factor, double minimum)
 {
     int stage = 0;
-    while (stage < MOST_STAGES && density_at(start, factor, stage + 1) >= minimum) {
+    while (stage < MOST_STAGES && density_at(start, factor, stage + 1) >= minimum)
         stage++;
-    }
     return stage;
 }
 

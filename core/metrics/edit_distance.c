@@ -13,12 +13,10 @@ static int least(int a, int b, int c)
 int edit_distance(const int *a, int a_count, const int *b, int b_count)
 {
     int row[EDIT_DISTANCE_MAX + 1];
-    if (a_count < 0 || b_count < 0 || a_count > EDIT_DISTANCE_MAX || b_count > EDIT_DISTANCE_MAX) {
+    if (a_count < 0 || b_count < 0 || a_count > EDIT_DISTANCE_MAX || b_count > EDIT_DISTANCE_MAX)
         return -1;
-    }
-    for (int j = 0; j <= b_count; j++) {
+    for (int j = 0; j <= b_count; j++)
         row[j] = j;
-    }
     for (int i = 1; i <= a_count; i++) {
         int diagonal = row[0];
         row[0] = i;
@@ -34,9 +32,8 @@ int edit_distance(const int *a, int a_count, const int *b, int b_count)
 double edit_error(const int *a, int a_count, const int *b, int b_count)
 {
     int distance = edit_distance(a, a_count, b, b_count);
-    if (distance < 0) {
+    if (distance < 0)
         return NAN;
-    }
     int longer = a_count > b_count ? a_count : b_count;
     return longer > 0 ? (double)distance / longer : 0.0;
 }

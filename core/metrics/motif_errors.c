@@ -31,9 +31,8 @@ enum status motif_errors_init(struct motif_errors *errors, int symbols, int chan
                          channels, reach);
     }
     errors->boxes = calloc(3 * cells(errors), sizeof *errors->boxes);
-    if (errors->boxes == NULL) {
+    if (errors->boxes == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a confusion matrix");
-    }
     errors->windows = errors->boxes + cells(errors);
     errors->lone = errors->windows + cells(errors);
     return STATUS_OK;
@@ -63,12 +62,10 @@ static bool active(const struct motif *motif)
 /* Whether a is the stronger of two active motifs. This is a total order, so the order of lists does not matter. */
 static bool stronger(const struct motif *a, const struct motif *b)
 {
-    if (a->value != b->value) {
+    if (a->value != b->value)
         return a->value > b->value;
-    }
-    if (a->channel != b->channel) {
+    if (a->channel != b->channel)
         return a->channel < b->channel;
-    }
     return a->row != b->row ? a->row < b->row : a->col < b->col;
 }
 
@@ -76,20 +73,17 @@ static bool stronger(const struct motif *a, const struct motif *b)
 static const struct motif *strongest(const struct motif *motifs, int count, const int *owner, int box)
 {
     const struct motif *best = NULL;
-    for (int i = 0; i < count; i++) {
-        if (owner[i] == box && active(&motifs[i]) && (best == NULL || stronger(&motifs[i], best))) {
+    for (int i = 0; i < count; i++)
+        if (owner[i] == box && active(&motifs[i]) && (best == NULL || stronger(&motifs[i], best)))
             best = &motifs[i];
-        }
-    }
     return best;
 }
 
 static int owned_by(const struct motif *motifs, int count, const int *owner, int box)
 {
     int owned = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         owned += owner[i] == box && active(&motifs[i]);
-    }
     return owned;
 }
 
@@ -101,11 +95,9 @@ static bool inside(const struct motif *motif, const struct box *box)
 /* The first box that contains a motif; -1: none does. */
 static int owner_by_box(const struct motif *motif, const struct box *boxes, int count)
 {
-    for (int b = 0; b < count; b++) {
-        if (inside(motif, &boxes[b])) {
+    for (int b = 0; b < count; b++)
+        if (inside(motif, &boxes[b]))
             return b;
-        }
-    }
     return NOBODY;
 }
 
@@ -132,11 +124,9 @@ static int owner_by_window(const struct motif *motif, const struct box *boxes, i
 
 static bool any_in_window(const struct motif *motifs, int count, const struct box *box, int reach)
 {
-    for (int i = 0; i < count; i++) {
-        if (active(&motifs[i]) && in_window(&motifs[i], box, reach)) {
+    for (int i = 0; i < count; i++)
+        if (active(&motifs[i]) && in_window(&motifs[i], box, reach))
             return true;
-        }
-    }
     return false;
 }
 
@@ -156,15 +146,13 @@ static int64_t count_strays(const struct motif_errors *errors, int64_t *matrix, 
 static void count_boxes(struct motif_errors *errors, const struct motif *motifs, int motif_count,
                         const struct box *boxes, int box_count)
 {
-    for (int i = 0; i < motif_count; i++) {
+    for (int i = 0; i < motif_count; i++)
         errors->owner[i] = owner_by_box(&motifs[i], boxes, box_count);
-    }
     for (int b = 0; b < box_count; b++) {
         const struct motif *best = strongest(motifs, motif_count, errors->owner, b);
         errors->boxes[cell(errors, boxes[b].symbol, best != NULL ? best->channel : errors->channels)]++;
-        if (best != NULL && owned_by(motifs, motif_count, errors->owner, b) == 1) {
+        if (best != NULL && owned_by(motifs, motif_count, errors->owner, b) == 1)
             errors->lone[cell(errors, boxes[b].symbol, best->channel)]++;
-        }
     }
     (void)count_strays(errors, errors->boxes, motifs, motif_count);
 }
@@ -173,9 +161,8 @@ static void count_windows(struct motif_errors *errors, const struct motif *motif
                           const struct box *boxes, int box_count)
 {
     int64_t hits = 0;
-    for (int i = 0; i < motif_count; i++) {
+    for (int i = 0; i < motif_count; i++)
         errors->owner[i] = owner_by_window(&motifs[i], boxes, box_count, errors->reach);
-    }
     for (int b = 0; b < box_count; b++) {
         const struct motif *best = strongest(motifs, motif_count, errors->owner, b);
         if (best != NULL) {
@@ -194,11 +181,9 @@ static void count_windows(struct motif_errors *errors, const struct motif *motif
 static bool windows_meet(const struct box *boxes, int count, int reach)
 {
     for (int i = 0; i < count; i++) {
-        for (int j = 0; j < i; j++) {
-            if (abs(boxes[i].row - boxes[j].row) <= 2 * reach && abs(boxes[i].col - boxes[j].col) <= 2 * reach) {
+        for (int j = 0; j < i; j++)
+            if (abs(boxes[i].row - boxes[j].row) <= 2 * reach && abs(boxes[i].col - boxes[j].col) <= 2 * reach)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -213,16 +198,12 @@ static void count_truths(struct motif_errors *errors, const struct box *boxes, i
 static enum status check_input(const struct motif_errors *errors, const struct motif *motifs, int motif_count,
                                const struct box *boxes, int box_count, struct error *err)
 {
-    for (int i = 0; i < motif_count; i++) {
-        if (motifs[i].channel < 0 || motifs[i].channel >= errors->channels) {
+    for (int i = 0; i < motif_count; i++)
+        if (motifs[i].channel < 0 || motifs[i].channel >= errors->channels)
             return error_set(err, STATUS_INVALID, NULL, "motif channel %d of %d", motifs[i].channel, errors->channels);
-        }
-    }
-    for (int b = 0; b < box_count; b++) {
-        if (boxes[b].symbol < 0 || boxes[b].symbol >= errors->symbols) {
+    for (int b = 0; b < box_count; b++)
+        if (boxes[b].symbol < 0 || boxes[b].symbol >= errors->symbols)
             return error_set(err, STATUS_INVALID, NULL, "symbol %d of %d", boxes[b].symbol, errors->symbols);
-        }
-    }
     return STATUS_OK;
 }
 
@@ -230,23 +211,20 @@ enum status motif_errors_add(struct motif_errors *errors, const struct motif *mo
                              const struct box *boxes, int box_count, struct error *err)
 {
     enum status status = check_input(errors, motifs, motif_count, boxes, box_count, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (motif_count > errors->owner_room) {
         int *owner = realloc(errors->owner, (size_t)motif_count * sizeof *owner);
-        if (owner == NULL) {
+        if (owner == NULL)
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d motifs", motif_count);
-        }
         errors->owner = owner;
         errors->owner_room = motif_count;
     }
     count_boxes(errors, motifs, motif_count, boxes, box_count);
     count_windows(errors, motifs, motif_count, boxes, box_count);
     count_truths(errors, boxes, box_count);
-    for (int i = 0; i < motif_count; i++) {
+    for (int i = 0; i < motif_count; i++)
         errors->motifs += active(&motifs[i]);
-    }
     errors->samples++;
     return STATUS_OK;
 }
@@ -259,9 +237,8 @@ int motif_scan(const float *map, int channels, int rows, int cols, struct motif 
             for (int col = 0; col < cols; col++) {
                 float value = *map++;
                 if (value > 0.0F) {
-                    if (found < room) {
+                    if (found < room)
                         out[found] = (struct motif){.row = row, .col = col, .channel = channel, .value = value};
-                    }
                     found++;
                 }
             }
@@ -275,9 +252,8 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
 {
     int count = motif_scan(map, errors->channels, rows, cols, NULL, 0);
     struct motif *motifs = malloc(((size_t)count + 1) * sizeof *motifs);
-    if (motifs == NULL) {
+    if (motifs == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d motifs", count);
-    }
     (void)motif_scan(map, errors->channels, rows, cols, motifs, count);
     enum status status = motif_errors_add(errors, motifs, count, boxes, box_count, err);
     free(motifs);
@@ -286,21 +262,18 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
 
 enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err)
 {
-    if (into->symbols != from->symbols || into->channels != from->channels || into->reach != from->reach) {
+    if (into->symbols != from->symbols || into->channels != from->channels || into->reach != from->reach)
         return error_set(err, STATUS_INVALID, NULL, "motif errors of different shapes cannot be joined");
-    }
-    for (size_t i = 0; i < 3 * cells(into); i++) {
+    for (size_t i = 0; i < 3 * cells(into); i++)
         into->boxes[i] += from->boxes[i];
-    }
     into->samples += from->samples;
     into->motifs += from->motifs;
     into->weaker += from->weaker;
     into->taken += from->taken;
     into->crowded += from->crowded;
     into->most = from->most > into->most ? from->most : into->most;
-    for (int i = 0; i <= MOTIF_COUNTS; i++) {
+    for (int i = 0; i <= MOTIF_COUNTS; i++)
         into->counts[i] += from->counts[i];
-    }
     return STATUS_OK;
 }
 
@@ -310,9 +283,8 @@ void motif_errors_fold(struct motif_errors *errors, int symbol)
     for (int m = 0; m < 2; m++) {
         for (int channel = 0; channel <= errors->channels; channel++) {
             int64_t *from = &matrices[m][cell(errors, symbol, channel)];
-            if (channel < errors->channels) {
+            if (channel < errors->channels)
                 matrices[m][cell(errors, errors->symbols, channel)] += *from;
-            }
             *from = 0;
         }
     }
@@ -335,9 +307,8 @@ static enum status assign(const struct motif_errors *errors, const int64_t *matr
                           struct error *err)
 {
     double *score = malloc((size_t)errors->symbols * (size_t)errors->channels * sizeof *score);
-    if (score == NULL) {
+    if (score == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment");
-    }
     for (int channel = 0; channel < errors->channels; channel++) {
         for (int symbol = 0; symbol < errors->symbols; symbol++) {
             score[(size_t)channel * (size_t)errors->symbols + (size_t)symbol] =
@@ -385,11 +356,9 @@ double motif_errors_proof(const struct motif_errors *errors)
         (void)majority(errors, errors->lone, channel, &count);
         right += count;
     }
-    for (int symbol = 0; symbol < errors->symbols; symbol++) {
-        for (int channel = 0; channel <= errors->channels; channel++) {
+    for (int symbol = 0; symbol < errors->symbols; symbol++)
+        for (int channel = 0; channel <= errors->channels; channel++)
             truths += errors->boxes[cell(errors, symbol, channel)];
-        }
-    }
     int64_t most = errors->motifs > truths ? errors->motifs : truths;
     return most > 0 ? 1 - (double)right / (double)most : NAN;
 }
@@ -405,13 +374,11 @@ enum status motif_errors_report(const struct motif_errors *errors, enum motif_fo
         (void)majority(errors, matrix, channel, &count);
         by_majority += count;
         out->false_positives += matrix[cell(errors, errors->symbols, channel)];
-        for (int symbol = 0; symbol < errors->symbols; symbol++) {
+        for (int symbol = 0; symbol < errors->symbols; symbol++)
             out->hits += matrix[cell(errors, symbol, channel)];
-        }
     }
-    for (int symbol = 0; symbol < errors->symbols; symbol++) {
+    for (int symbol = 0; symbol < errors->symbols; symbol++)
         out->misses += matrix[cell(errors, symbol, errors->channels)];
-    }
     bool windows = form == MOTIF_WINDOWS;
     out->truths = out->hits + out->misses + (windows ? errors->taken : 0);
     out->predictions = windows ? errors->motifs : out->hits + out->false_positives;
@@ -420,9 +387,8 @@ enum status motif_errors_report(const struct motif_errors *errors, enum motif_fo
     out->ce_majority = share(out->hits - by_majority, out->hits);
 
     int *symbol_of = malloc((size_t)errors->channels * sizeof *symbol_of);
-    if (symbol_of == NULL) {
+    if (symbol_of == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment");
-    }
     double matched = 0.0;
     enum status status = assign(errors, matrix, symbol_of, &matched, err);
     out->ce_assignment = share(out->hits - (int64_t)matched, out->hits);

@@ -21,14 +21,13 @@ real select_kth(real *values, size_t n, size_t k)
             swap(last, middle);
         real pivot = *middle;
         size_t less = low, next = low, greater = high; /* [low,less) < pivot, [less,next) equal, [greater,high) > */
-        while (next < greater) {
+        while (next < greater)
             if (values[next] < pivot)
                 swap(&values[less++], &values[next++]);
             else if (values[next] > pivot)
                 swap(&values[next], &values[--greater]);
             else
                 next++;
-        }
         if (at < less)
             high = less;
         else if (at >= greater)

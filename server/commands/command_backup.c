@@ -66,12 +66,10 @@ static void show(void *context, const char *what, int64_t done, int64_t all)
 {
     struct showing *s = context;
     double time = now();
-    if (s->what != what) {
+    if (s->what != what)
         *s = (struct showing){what, time, time};
-    }
-    if (all <= 0 || done <= 0 || (time - s->shown < 0.2 && done < all)) {
+    if (all <= 0 || done <= 0 || (time - s->shown < 0.2 && done < all))
         return;
-    }
     s->shown = time;
     double left = (time - s->began) * (double)(all - done) / (double)done;
     (void)fprintf(stderr, "\r%s %3.0f %%, %.0f s left ", what, 100.0 * (double)done / (double)all, left);
@@ -89,9 +87,8 @@ static int copy(const char *name, struct storage_copy_options options)
         options.context = &showing;
     }
     enum status status = storage_copy(&options, &report, &err);
-    if (showing.what != NULL) {
+    if (showing.what != NULL)
         (void)fputc('\n', stderr);
-    }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd %s: %s\n", name, err.message);
         return EXIT_FAULT;
@@ -106,16 +103,13 @@ static int run(int argc, char **argv, const struct command_usage *usage, bool re
 {
     struct options given;
     int code;
-    if (!command_read(usage, argc, argv, &given, &code)) {
+    if (!command_read(usage, argc, argv, &given, &code))
         return code;
-    }
     const char *named = getenv("MOTIFD_DB"), *db = options_value(&given, "db"), *file = given.positional[0];
-    if (db == NULL) {
+    if (db == NULL)
         db = named != NULL && named[0] != '\0' ? named : SETTINGS_DB;
-    }
-    if (db[0] == '\0' || file[0] == '\0') {
+    if (db[0] == '\0' || file[0] == '\0')
         return command_misused(usage, "the name of a file is empty");
-    }
     return copy(usage->name, restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
                                        : (struct storage_copy_options){.from = db, .to = file});
 }

@@ -58,15 +58,14 @@ struct bench_command {
 
 static void cell(const cJSON *value, char *out, size_t out_bytes)
 {
-    if (cJSON_IsString(value)) {
+    if (cJSON_IsString(value))
         (void)snprintf(out, out_bytes, "%s", value->valuestring);
-    } else if (cJSON_IsNumber(value)) {
+    else if (cJSON_IsNumber(value))
         (void)snprintf(out, out_bytes, "%.6g", value->valuedouble);
-    } else if (cJSON_IsBool(value)) {
+    else if (cJSON_IsBool(value))
         (void)snprintf(out, out_bytes, "%s", cJSON_IsTrue(value) ? "yes" : "no");
-    } else {
+    else
         (void)snprintf(out, out_bytes, "-");
-    }
 }
 
 /* Prints a list of objects with the same members as a table. */
@@ -80,9 +79,8 @@ static void print_table(const cJSON *list)
         cJSON_ArrayForEach (member, row) {
             cell(member, text, sizeof text);
             int needed = (int)(strlen(text) > strlen(member->string) ? strlen(text) : strlen(member->string));
-            if (column < COLUMNS_MAX && needed > width[column]) {
+            if (column < COLUMNS_MAX && needed > width[column])
                 width[column] = needed;
-            }
             column++;
         }
     }
@@ -121,12 +119,10 @@ static void print_object(const cJSON *object)
 static enum status read_setting(struct bench_command *command, char *text, struct error *err)
 {
     char *value = strchr(text, '=');
-    if (value == NULL) {
+    if (value == NULL)
         return error_set(err, STATUS_INVALID, NULL, "--set takes FIELD=VALUE; got %.80s", text);
-    }
-    if (command->settings == SETTINGS_MAX) {
+    if (command->settings == SETTINGS_MAX)
         return error_set(err, STATUS_INVALID, NULL, "--set may be given %d times at most", SETTINGS_MAX);
-    }
     *value = '\0';
     command->set[command->settings++] = (struct config_setting){text, value + 1};
     command->options.set = command->set;
@@ -145,26 +141,21 @@ static enum status read_options(struct bench_command *command, const struct opti
     options->kernels = options_value(given, "kernels");
     options->backward = options_value(given, "backward");
     options->processor_time = clock_name != NULL && strcmp(clock_name, "processor") == 0;
-    if (command->name == NULL && !command->list) {
+    if (command->name == NULL && !command->list)
         return error_set(err, STATUS_INVALID, NULL, "the NAME of a benchmark is missing; --list shows them");
-    }
-    if (clock_name != NULL && !options->processor_time && strcmp(clock_name, "wall") != 0) {
+    if (clock_name != NULL && !options->processor_time && strcmp(clock_name, "wall") != 0)
         return error_set(err, STATUS_INVALID, NULL, "--clock must be wall or processor; got %.40s", clock_name);
-    }
     if (options_number(given, "threads", 0.0, NUMBER_MAX, 0.0, &threads, err) != STATUS_OK ||
         options_number(given, "batch", 0.0, NUMBER_MAX, 0.0, &batch, err) != STATUS_OK ||
         options_number(given, "density", 0.0, NUMBER_MAX, 0.0, &options->density, err) != STATUS_OK ||
-        options_number(given, "seconds", 0.0, NUMBER_MAX, 0.0, &options->seconds, err) != STATUS_OK) {
+        options_number(given, "seconds", 0.0, NUMBER_MAX, 0.0, &options->seconds, err) != STATUS_OK)
         return STATUS_INVALID;
-    }
     options->threads = (int)threads;
     options->batch = (int)batch;
-    for (size_t i = 0; i < given->option_count; i++) {
+    for (size_t i = 0; i < given->option_count; i++)
         if (strcmp(given->options[i].name, "set") == 0 &&
-            read_setting(command, (char *)(uintptr_t)given->options[i].value, err) != STATUS_OK) {
+            read_setting(command, (char *)(uintptr_t)given->options[i].value, err) != STATUS_OK)
             return STATUS_INVALID;
-        }
-    }
     return STATUS_OK;
 }
 
@@ -177,14 +168,12 @@ static void print_list(bool json)
     sink_begin_object(&sink.sink, NULL);
     for (const struct bench *bench = bench_list(); bench->name != NULL; bench++) {
         sink_text(&sink.sink, bench->name, bench->meaning);
-        if (!json) {
+        if (!json)
             (void)printf("  %-16s %s\n", bench->name, bench->meaning);
-        }
     }
     sink_end_object(&sink.sink);
-    if (json && json_sink_done(&sink)) {
+    if (json && json_sink_done(&sink))
         (void)puts(out.data);
-    }
     buf_close(&out);
 }
 
@@ -198,16 +187,14 @@ static int run(const struct bench_command *command)
     json_sink_init(&sink, &out);
     blas_init();
     enum status status = bench_run(command->name, &command->options, &sink.sink, &err);
-    if (status == STATUS_OK && !json_sink_done(&sink)) {
+    if (status == STATUS_OK && !json_sink_done(&sink))
         status = error_set(&err, STATUS_INTERNAL, NULL, "the benchmark did not return one object");
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         (void)fprintf(stderr, "motifd bench: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
-    } else if (command->json) {
+    else if (command->json)
         (void)puts(out.data);
-    } else if (json_parse(out.data, out.size, &root, &err) == STATUS_OK) {
+    else if (json_parse(out.data, out.size, &root, &err) == STATUS_OK)
         print_object(root);
-    }
     cJSON_Delete(root);
     buf_close(&out);
     return status == STATUS_OK                                      ? EXIT_OK
@@ -221,12 +208,10 @@ int command_bench(int argc, char **argv)
     struct options given;
     struct error err = {0};
     int code;
-    if (!command_read(&usage, argc, argv, &given, &code)) {
+    if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    }
-    if (read_options(&command, &given, &err) != STATUS_OK) {
+    if (read_options(&command, &given, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    }
     if (command.list) {
         print_list(command.json);
         return EXIT_OK;

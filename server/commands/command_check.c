@@ -32,12 +32,10 @@ static int check_job(const char *text, size_t size)
     }
     rules.methods = methods_all(&rules.method_count);
     enum status status = api_job_parse(&rules, text, size, &spec, faults, &err);
-    for (size_t i = 0; i < faults->count; i++) {
+    for (size_t i = 0; i < faults->count; i++)
         (void)printf("%s: %s\n", faults->items[i].pointer, faults->items[i].detail);
-    }
-    if (faults->more > 0) {
+    if (faults->more > 0)
         (void)printf("and %zu more\n", faults->more);
-    }
     if (status == STATUS_OK) {
         (void)printf("a job of kind %s: no faults\n", spec.method->kind);
         api_job_spec_close(&spec);
@@ -53,9 +51,8 @@ static int check_settings(const char *text, size_t size)
     struct settings settings;
     struct settings_faults faults = {.add = print_fault};
     settings_defaults(&settings);
-    if (settings_read_json(&settings, text, size, NULL, &faults) != STATUS_OK) {
+    if (settings_read_json(&settings, text, size, NULL, &faults) != STATUS_OK)
         return EXIT_FAULT;
-    }
     (void)printf("settings of the daemon: no faults\n");
     return EXIT_OK;
 }
@@ -83,22 +80,20 @@ int command_check_config(int argc, char **argv)
     cJSON *root = NULL;
     size_t size = 0;
     int code = EXIT_FAULT;
-    if (!command_read(&usage, argc, argv, &given, &code)) {
+    if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    }
     char *text = file_read(given.positional[0], FILE_MAX, &size, &err);
     if (text == NULL) {
         (void)fprintf(stderr, "motifd check-config: %s\n", err.message);
         return EXIT_USAGE;
     }
     code = EXIT_FAULT;
-    if (json_parse(text, size, &root, &err) != STATUS_OK) {
+    if (json_parse(text, size, &root, &err) != STATUS_OK)
         (void)printf("%s: %s\n", err.pointer, err.message);
-    } else if (cJSON_GetObjectItemCaseSensitive(root, "kind") != NULL) {
+    else if (cJSON_GetObjectItemCaseSensitive(root, "kind") != NULL)
         code = check_job(text, size);
-    } else {
+    else
         code = check_settings(text, size);
-    }
     cJSON_Delete(root);
     free(text);
     return code;

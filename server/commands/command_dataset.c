@@ -112,14 +112,11 @@ static enum status speak(const char *voice, size_t take, const char *word, const
         return error_set(err, STATUS_NOT_FOUND, NULL,
                          "espeak-ng cannot be started: install Debian's package espeak-ng");
     }
-    while (waitpid(child, &how, 0) < 0) {
-        if (errno != EINTR) {
+    while (waitpid(child, &how, 0) < 0)
+        if (errno != EINTR)
             return error_set(err, STATUS_IO, NULL, "the process of espeak-ng was lost");
-        }
-    }
-    if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) {
+    if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
         return error_set(err, STATUS_IO, NULL, "espeak-ng failed on the voice %s", voice);
-    }
     return STATUS_OK;
 }
 
@@ -129,16 +126,14 @@ static enum status polish(struct audio_resampler *resampler, const char *from, c
 {
     struct audio_wave wave;
     enum status status = audio_wave_read(from, &wave, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, err);
-    }
     if (status == STATUS_OK) {
         audio_wave_trim(&wave, 3e-5, 0);
         status = audio_wave_pad(&wave, 0.04, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = audio_wave_write(to, &wave, err);
-    }
     audio_wave_close(&wave);
     return status;
 }
@@ -146,9 +141,8 @@ static enum status polish(struct audio_resampler *resampler, const char *from, c
 static void file_voice(const char *voice, char *out, size_t room)
 {
     (void)snprintf(out, room, "%s", voice);
-    for (char *c = out; *c != '\0'; c++) {
+    for (char *c = out; *c != '\0'; c++)
         *c = *c == '+' ? '-' : *c;
-    }
 }
 
 /* ---- the set ---------------------------------------------------------------------------------- */
@@ -158,9 +152,8 @@ static enum status make_resampler(const char *path, struct audio_resampler **res
 {
     struct audio_wave wave;
     enum status status = audio_wave_read(path, &wave, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = audio_resampler_create(wave.rate, AUDIO_RATE, resampler, err);
-    }
     audio_wave_close(&wave);
     return status;
 }
@@ -177,20 +170,16 @@ static enum status fill(const struct plan *plan, const char *folder, struct erro
             size_t take = i / DIGITS, digit = i % DIGITS;
             (void)snprintf(path, sizeof path, "%s/%zu_%s_%zu.wav", folder, digit, name, take);
             status = speak(voices[v], take, words[digit], raw, err);
-            if (status == STATUS_OK && resampler == NULL) {
+            if (status == STATUS_OK && resampler == NULL)
                 status = make_resampler(raw, &resampler, err);
-            }
-            if (status == STATUS_OK) {
+            if (status == STATUS_OK)
                 status = polish(resampler, raw, path, err);
-            }
         }
-        if (isatty(STDERR_FILENO)) {
+        if (isatty(STDERR_FILENO))
             (void)fprintf(stderr, "\r%zu of %zu voices", v + 1, plan->voices);
-        }
     }
-    if (isatty(STDERR_FILENO)) {
+    if (isatty(STDERR_FILENO))
         (void)fputc('\n', stderr);
-    }
     (void)unlink(raw);
     audio_resampler_destroy(resampler);
     return status;
@@ -202,9 +191,8 @@ static enum status check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
     enum status status = audio_corpus_load(folder, AUDIO_RATE, &corpus, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     int speakers = audio_corpus_speakers(corpus);
     for (int a = 0; status == STATUS_OK && a < speakers; a++) {
         for (int b = 0; status == STATUS_OK && b < a; b++) {
@@ -241,19 +229,15 @@ static enum status make_set(const struct plan *plan, struct error *err)
 {
     char partial[SETTINGS_TEXT + 48];
     (void)snprintf(partial, sizeof partial, "%s.partial", plan->folder);
-    if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+    if (mkdir(partial, 0777) != 0 && errno != EEXIST)
         return error_set(err, STATUS_IO, NULL, "cannot make the folder %.80s: %s", partial, strerror(errno));
-    }
     enum status status = fill(plan, partial, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = check(partial, err);
-    }
-    if (status == STATUS_OK && rename(partial, plan->folder) != 0) {
+    if (status == STATUS_OK && rename(partial, plan->folder) != 0)
         status = error_set(err, STATUS_IO, NULL, "cannot rename %.80s: %s", partial, strerror(errno));
-    }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         empty(partial);
-    }
     return status;
 }
 
@@ -263,24 +247,19 @@ static enum status read_plan(const struct options *given, struct plan *plan, cha
 {
     const char *named = getenv("MOTIFD_DATA"), *out = options_value(given, "out"), *data = options_value(given, "data");
     long long voice_count = 0, take_count = 0;
-    if (data == NULL) {
+    if (data == NULL)
         data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
-    }
-    if (strcmp(given->positional[0], "audio") != 0) {
+    if (strcmp(given->positional[0], "audio") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not a data set: use audio", given->positional[0]);
-    }
     if (options_integer(given, "voices", 2, VOICES, VOICES, &voice_count, err) != STATUS_OK ||
-        options_integer(given, "takes", 1, TAKES, TAKES, &take_count, err) != STATUS_OK) {
+        options_integer(given, "takes", 1, TAKES, TAKES, &take_count, err) != STATUS_OK)
         return STATUS_INVALID;
-    }
-    if (strlen(out != NULL ? out : data) >= SETTINGS_TEXT) {
+    if (strlen(out != NULL ? out : data) >= SETTINGS_TEXT)
         return error_set(err, STATUS_INVALID, NULL, "the folder's name must be shorter than %d bytes", SETTINGS_TEXT);
-    }
     plan->voices = (size_t)voice_count;
     plan->takes = (size_t)take_count;
-    if (out == NULL) {
+    if (out == NULL)
         (void)mkdir(data, 0777); /* if this fails, the creation of the folder below fails too and reports the reason */
-    }
     (void)snprintf(folder, folder_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
     plan->folder = folder;
     return STATUS_OK;
@@ -294,12 +273,10 @@ int command_dataset(int argc, char **argv)
     struct error err = {0};
     struct stat there;
     int code;
-    if (!command_read(&usage, argc, argv, &given, &code)) {
+    if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    }
-    if (read_plan(&given, &plan, folder, sizeof folder, &err) != STATUS_OK) {
+    if (read_plan(&given, &plan, folder, sizeof folder, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    }
     if (stat(folder, &there) == 0) {
         (void)printf("%s exists already\n", folder);
         return EXIT_OK;

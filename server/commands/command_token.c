@@ -65,25 +65,20 @@ static enum status read_words(const struct options *given, struct token_options 
     options->words[TOKEN_NAME] = options_has(given, "name") ? options_value(given, "name") : "";
     options->words[TOKEN_SCOPE] = options_has(given, "scope") ? options_value(given, "scope") : "submit";
     options->words[TOKEN_DAYS] = options_has(given, "days") ? options_value(given, "days") : "";
-    if (!create && !revoke && strcmp(verb, "list") != 0) {
+    if (!create && !revoke && strcmp(verb, "list") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
-    }
-    if (options_integer(given, "days", 1, TOKEN_DAYS_MAX, 1, &days, err) != STATUS_OK) {
+    if (options_integer(given, "days", 1, TOKEN_DAYS_MAX, 1, &days, err) != STATUS_OK)
         return STATUS_INVALID;
-    }
     if (auth_scope_parse(options->words[TOKEN_SCOPE]) == API_SCOPE_NONE) {
         return error_set(err, STATUS_INVALID, NULL, "--scope must be read, submit or admin; got %.40s",
                          options->words[TOKEN_SCOPE]);
     }
-    if (db != NULL && strlen(db) >= sizeof options->settings.db) {
+    if (db != NULL && strlen(db) >= sizeof options->settings.db)
         return error_set(err, STATUS_INVALID, NULL, "--db must be shorter than %zu bytes", sizeof options->settings.db);
-    }
-    if (db != NULL && db[0] != '\0') {
+    if (db != NULL && db[0] != '\0')
         memcpy(options->settings.db, db, strlen(db) + 1);
-    }
-    if ((create || revoke) && options->words[TOKEN_NAME][0] == '\0') {
+    if ((create || revoke) && options->words[TOKEN_NAME][0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "--name is needed");
-    }
     return create ? auth_check_name(options->words[TOKEN_NAME], err) : STATUS_OK;
 }
 
@@ -95,9 +90,8 @@ static enum status work(const struct token_options *options, struct buf *out, st
         struct error why = {0};
         bool open;
         enum status status = console_ask(db, options->words, TOKEN_WORDS, &open, out, &why);
-        if (open) {
+        if (open)
             return status == STATUS_OK ? status : error_set(err, status, NULL, "%s", why.message);
-        }
         error_clear(&why);
         status = storage_open(&(struct storage_options){.path = db}, &storage, &why);
         if (status == STATUS_OK) {
@@ -105,9 +99,8 @@ static enum status work(const struct token_options *options, struct buf *out, st
             storage_close(storage);
             return status;
         }
-        if (status != STATUS_CONFLICT || left == 0) {
+        if (status != STATUS_CONFLICT || left == 0)
             return error_set(err, status, NULL, "%s", why.message);
-        }
         (void)nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
     }
 }
@@ -119,25 +112,21 @@ int command_token(int argc, char **argv)
     struct error err = {0};
     struct buf out;
     int code;
-    if (!command_read(&usage, argc, argv, &given, &code)) {
+    if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    }
-    if (read_words(&given, &options, &err) != STATUS_OK) {
+    if (read_words(&given, &options, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    }
     buf_init(&out, CONSOLE_ANSWER);
     enum status status = work(&options, &out, &err);
-    if (status == STATUS_OK && out.failed) {
+    if (status == STATUS_OK && out.failed)
         status = buf_status(&out, "the list", &err);
-    }
     if (status == STATUS_OK &&
         (fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout) != out.size || fflush(stdout) != 0)) {
         status = error_set(&err, STATUS_IO, NULL, "the change was made, but its answer cannot be written: %s",
                            strerror(errno));
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         (void)fprintf(stderr, "motifd token: %s\n", err.message);
-    }
     buf_close(&out);
     return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
 }

@@ -34,9 +34,8 @@ struct verifying {
 static enum status read_stream(void *context, uint64_t offset, void *to, size_t count, struct error *err)
 {
     const struct bundle_checkpoint *checkpoint = context;
-    if (offset > checkpoint->count || count > checkpoint->count - offset) {
+    if (offset > checkpoint->count || count > checkpoint->count - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint ends too early");
-    }
     memcpy(to, checkpoint->bytes + offset, count);
     return STATUS_OK;
 }
@@ -56,9 +55,8 @@ static enum status table_count(void *context, size_t *count, struct error *err)
 static enum status table_describe(void *context, size_t index, struct method_checkpoint *out, struct error *err)
 {
     const struct verifying *v = context;
-    if (index >= v->at) {
+    if (index >= v->at)
         return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
-    }
     const struct bundle_checkpoint *checkpoint = &v->bundle.checkpoints[index];
     *out = (struct method_checkpoint){checkpoint->seq, checkpoint->step, checkpoint->density, checkpoint->stage_end};
     return STATUS_OK;
@@ -67,9 +65,8 @@ static enum status table_describe(void *context, size_t index, struct method_che
 static enum status table_open(void *context, size_t index, struct snapshot_reader *reader, struct error *err)
 {
     struct verifying *v = context;
-    if (index >= v->at) {
+    if (index >= v->at)
         return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
-    }
     *reader = reader_of(&v->bundle.checkpoints[index]);
     return STATUS_OK;
 }
@@ -121,9 +118,8 @@ static enum status run_until(struct verifying *v, const struct bundle_checkpoint
     while (status == STATUS_OK && !*same && request != METHOD_DONE && progress.step <= to->step) {
         request = METHOD_CONTINUE;
         status = v->method->step(v->run, &request, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             method_progress(v->method, v->run, &progress);
-        }
         if (status == STATUS_OK && progress.step == to->step && progress.samples == to->samples) {
             status = state_hash(v, hex, err);
             *same = strcmp(hex, to->sha256) == 0;
@@ -148,9 +144,8 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
     v->run = NULL;
     v->at = from != NULL ? (size_t)(from - v->bundle.checkpoints) + 1 : 0;
     enum status status = begin_run(v, from, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = run_until(v, to, hex, same, err);
-    }
     v->method->destroy(v->run);
     if (status == STATUS_OK) {
         (void)printf("%lld -> %lld: step %lld, %.1f s, %s %.16s", from != NULL ? (long long)from->seq : 0LL,
@@ -178,16 +173,14 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
     json_canonical(cJSON_GetObjectItemCaseSensitive(v->bundle.attestation, "config"), &text);
     v->method = cJSON_IsString(kind) ? method_find(kind->valuestring) : NULL;
     enum status status = STATUS_OK;
-    if (faults == NULL || text.failed) {
+    if (faults == NULL || text.failed)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
-    } else if (v->method == NULL) {
+    else if (v->method == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
-    } else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) !=
-               STATUS_OK) {
+    else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) != STATUS_OK)
         status = error_set(err, STATUS_INVALID, NULL, "%s: %s", faults->items[0].pointer, faults->items[0].detail);
-    } else {
+    else
         status = thread_pool_create((int)wanted->threads, &v->pool, err);
-    }
     v->env = (struct method_env){
         .pool = v->pool,
         .kernels = kernels_best(),
@@ -210,9 +203,8 @@ static enum status verify_links(struct verifying *v, const struct wanted *wanted
         struct bundle_checkpoint *to = &v->bundle.checkpoints[i], *from = i > 0 ? to - 1 : NULL;
         long long seq = from != NULL ? (long long)from->seq : 0;
         bool same, asked = wanted->from >= 0 ? seq >= wanted->from : from != NULL;
-        if (!asked || (wanted->to > 0 && to->seq > wanted->to) || (from == NULL && !scratch)) {
+        if (!asked || (wanted->to > 0 && to->seq > wanted->to) || (from == NULL && !scratch))
             continue;
-        }
         status = verify_link(v, from, to, &same, err);
         *links += 1;
         *wrong += status == STATUS_OK && !same;
@@ -238,9 +230,8 @@ static int verify(const struct wanted *wanted)
                      kernels_best()->name, blas_core());
         status = open_method(&v, wanted, &err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = verify_links(&v, wanted, &links, &wrong, &err);
-    }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd verify: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
     } else if (links == 0) {
@@ -286,15 +277,13 @@ int command_verify(int argc, char **argv)
     struct options given;
     struct error err = {0};
     int code;
-    if (!command_read(&usage, argc, argv, &given, &code)) {
+    if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    }
     wanted.file = given.positional[0];
     wanted.data = options_has(&given, "data") ? options_value(&given, "data") : getenv("MOTIFD_DATA");
     if (options_integer(&given, "from", 0, SEQ_MOST, -1, &wanted.from, &err) != STATUS_OK ||
         options_integer(&given, "to", 1, SEQ_MOST, 0, &wanted.to, &err) != STATUS_OK ||
-        options_integer(&given, "threads", 1, THREADS_MOST, 1, &wanted.threads, &err) != STATUS_OK) {
+        options_integer(&given, "threads", 1, THREADS_MOST, 1, &wanted.threads, &err) != STATUS_OK)
         return command_misused(&usage, err.message);
-    }
     return verify(&wanted);
 }

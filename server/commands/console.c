@@ -37,9 +37,8 @@ static enum status address(const char *db, int *folder, struct sockaddr_un *out,
     char *path = slash == NULL ? strdup(".") : strndup(db, slash == db ? 1 : (size_t)(slash - db));
     *folder = path != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     free(path);
-    if (*folder < 0) {
+    if (*folder < 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "cannot open the folder of the database");
-    }
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     int bytes = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s-console", *folder, name);
     if (bytes < 0 || (size_t)bytes >= sizeof out->sun_path) {
@@ -60,12 +59,10 @@ static bool send_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
         ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) {
+        if (sent < 0 && errno == EINTR)
             continue;
-        }
-        if (sent <= 0) {
+        if (sent <= 0)
             return false;
-        }
         bytes += sent;
         count -= (size_t)sent;
     }
@@ -86,16 +83,13 @@ static bool receive_all(int fd, struct buf *in)
     char piece[1024];
     const time_t until = seconds_now() + DEADLINE_SECONDS;
     for (;;) {
-        if (seconds_now() > until || in->failed) {
+        if (seconds_now() > until || in->failed)
             return false;
-        }
         ssize_t got = recv(fd, piece, sizeof piece, 0);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && errno == EINTR)
             continue;
-        }
-        if (got <= 0) {
+        if (got <= 0)
             return got == 0 && !in->failed;
-        }
         buf_append(in, piece, (size_t)got);
     }
 }
@@ -113,13 +107,11 @@ static bool may_ask(int fd)
 static size_t split(const struct buf *in, const char **words)
 {
     size_t count = 0;
-    if (in->size == 0 || in->data[in->size - 1] != '\0') {
+    if (in->size == 0 || in->data[in->size - 1] != '\0')
         return 0;
-    }
     for (size_t at = 0; at < in->size; at += strlen(in->data + at) + 1) {
-        if (count == CONSOLE_WORDS) {
+        if (count == CONSOLE_WORDS)
             return 0;
-        }
         words[count++] = in->data + at;
     }
     return count;
@@ -138,9 +130,8 @@ static void serve_one(const struct console *console, int fd)
         size_t count = split(&in, words);
         enum status status = count > 0 ? console->options.answer(console->options.context, words, count, &out, &err)
                                        : error_set(&err, STATUS_INVALID, NULL, "not a request");
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = buf_status(&out, "the answer", &err);
-        }
         const char *head = status == STATUS_OK ? "ok" : status_name(status);
         const char *text = status == STATUS_OK ? out.data : err.message;
         size_t bytes = status == STATUS_OK ? out.size : strlen(err.message);
@@ -156,12 +147,10 @@ static void *console_main(void *argument)
     struct pollfd wait[] = {{.fd = console->stop, .events = POLLIN}, {.fd = console->listener, .events = POLLIN}};
     for (;;) {
         int ready = poll(wait, 2, -1);
-        if (ready < 0 && errno == EINTR) {
+        if (ready < 0 && errno == EINTR)
             continue;
-        }
-        if (ready < 0 || wait[0].revents != 0) {
+        if (ready < 0 || wait[0].revents != 0)
             return NULL;
-        }
         int fd = accept4(console->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
             serve_one(console, fd);
@@ -176,15 +165,13 @@ static void *console_main(void *argument)
 static enum status listen_there(struct console *console, struct error *err)
 {
     console->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (console->listener < 0) {
+    if (console->listener < 0)
         return error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
-    }
     (void)unlink(console->at.sun_path);
     if (fchmod(console->listener, 0600) != 0 || /* sets the mode of the socket file, before any client can open it */
         bind(console->listener, (const struct sockaddr *)&console->at, sizeof console->at) != 0 ||
-        listen(console->listener, 8) != 0) {
+        listen(console->listener, 8) != 0)
         return error_set(err, STATUS_IO, NULL, "cannot open a socket beside the database: %s", strerror(errno));
-    }
     return STATUS_OK;
 }
 
@@ -192,20 +179,17 @@ enum status console_start(const struct console_options *options, struct console 
 {
     struct console *console = calloc(1, sizeof *console);
     *out = NULL;
-    if (console == NULL) {
+    if (console == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a console");
-    }
     console->options = *options;
     console->folder = console->listener = -1;
     console->stop = eventfd(0, EFD_CLOEXEC);
     enum status status = console->stop >= 0 ? address(options->db, &console->folder, &console->at, err)
                                             : error_set(err, STATUS_IO, NULL, "no eventfd: %s", strerror(errno));
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = listen_there(console, err);
-    }
-    if (status == STATUS_OK && pthread_create(&console->thread, NULL, console_main, console) != 0) {
+    if (status == STATUS_OK && pthread_create(&console->thread, NULL, console_main, console) != 0)
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for a console");
-    }
     console->started = status == STATUS_OK;
     if (status != STATUS_OK) {
         console_stop(console);
@@ -217,9 +201,8 @@ enum status console_start(const struct console_options *options, struct console 
 
 void console_stop(struct console *console)
 {
-    if (console == NULL) {
+    if (console == NULL)
         return;
-    }
     if (console->started) {
         const uint64_t one = 1;
         (void)!write(console->stop, &one, sizeof one);
@@ -252,9 +235,8 @@ static enum status take_answer(const struct buf *in, struct buf *out, struct err
     }
     for (int status = STATUS_OK + 1; status <= STATUS_INTERNAL; status++) {
         const char *name = status_name((enum status)status);
-        if (strlen(name) == head && memcmp(name, in->data, head) == 0) {
+        if (strlen(name) == head && memcmp(name, in->data, head) == 0)
             return error_set(err, (enum status)status, NULL, "%s", line + 1);
-        }
     }
     return error_set(err, STATUS_INTERNAL, NULL, "the answer of the daemon cannot be read");
 }
@@ -267,9 +249,8 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
     int folder;
     *open = false;
     enum status status = address(db, &folder, &at, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     buf_init(&in, CONSOLE_ANSWER + 64);
     if (fd < 0) { /* this says nothing about a daemon */
@@ -283,9 +264,8 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         bool sent = true;
         *open = true;
         set_deadlines(fd);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             sent = sent && send_all(fd, words[i], strlen(words[i]) + 1);
-        }
         (void)(sent && shutdown(fd, SHUT_WR) == 0 &&
                receive_all(fd, &in)); /* a truncated answer is detected when it is parsed */
         status = take_answer(&in, out, err);

@@ -11,9 +11,8 @@ static void print_help(const struct command_usage *usage, FILE *to)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
-    for (size_t i = 0; usage->lines[i] != NULL; i++) {
+    for (size_t i = 0; usage->lines[i] != NULL; i++)
         buf_format(&out, "%s motifd %s\n", i == 0 ? "usage:" : "      ", usage->lines[i]);
-    }
     buf_format(&out, "\n%s\n", usage->text);
     options_describe(usage->options, &out);
     options_describe(common, &out);
@@ -38,9 +37,8 @@ bool command_read(const struct command_usage *usage, int argc, char **argv, stru
         *code = EXIT_OK;
         return false;
     }
-    if (status == STATUS_OK && out->positional_count < usage->least) {
+    if (status == STATUS_OK && out->positional_count < usage->least)
         status = error_set(&err, STATUS_INVALID, NULL, "an argument is missing");
-    }
     if (status == STATUS_OK && out->positional_count > usage->most) {
         status = error_set(&err, STATUS_INVALID, NULL, "the argument %.80s is not expected here",
                            out->positional[usage->most]);

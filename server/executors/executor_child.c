@@ -30,17 +30,15 @@ unsigned long long child_begun(pid_t pid)
     char path[64], text[512];
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    if (file == NULL)
         return 0;
-    }
     size_t size = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[size] = '\0';
     /* the fields after the program's name in /proc/PID/stat; the name may contain any character */
     const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) {
+    for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
-    }
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
@@ -50,15 +48,12 @@ unsigned long long child_begun(pid_t pid)
 static char **environment(const char *variable)
 {
     size_t count = 0, at = 0;
-    while (environ[count] != NULL) {
+    while (environ[count] != NULL)
         count++;
-    }
     char **made = calloc(count + 2, sizeof *made);
-    for (size_t i = 0; made != NULL && i < count; i++) {
-        if (strncmp(environ[i], "MOTIFD_TOKEN=", 13) != 0 && strncmp(environ[i], "MOTIF_TRAIN_TOKEN=", 18) != 0) {
+    for (size_t i = 0; made != NULL && i < count; i++)
+        if (strncmp(environ[i], "MOTIFD_TOKEN=", 13) != 0 && strncmp(environ[i], "MOTIF_TRAIN_TOKEN=", 18) != 0)
             made[at++] = environ[i];
-        }
-    }
     if (made != NULL) {
         /* posix_spawn() does not change these strings, although its parameter is not const */
         made[at] = (char *)(uintptr_t)variable;
@@ -82,9 +77,8 @@ static enum status open_ends(const struct child_how *how, struct ends *ends, str
 {
     *ends = (struct ends){{-1, -1}, {-1, -1}};
     if ((how->input != NULL && pipe2(ends->input, O_CLOEXEC) != 0) ||
-        (how->listen && pipe2(ends->output, O_CLOEXEC) != 0)) {
+        (how->listen && pipe2(ends->output, O_CLOEXEC) != 0))
         return error_set(err, STATUS_UNAVAILABLE, NULL, "no pipe for a program: %s", strerror(errno));
-    }
     return STATUS_OK;
 }
 
@@ -97,14 +91,12 @@ static int spawn(const struct child_how *how, const struct ends *ends, char *con
     (void)sigfillset(&all);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawnattr_init(&attributes);
-    if (how->input != NULL) {
+    if (how->input != NULL)
         (void)posix_spawn_file_actions_adddup2(&actions, ends->input[0], STDIN_FILENO);
-    } else {
+    else
         (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    }
-    if (how->listen) {
+    if (how->listen)
         (void)posix_spawn_file_actions_adddup2(&actions, ends->output[1], STDERR_FILENO);
-    }
     (void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     (void)posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
@@ -127,9 +119,8 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     child->line_size = 0;
     child->said[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
-    if (status == STATUS_OK && variables == NULL) {
+    if (status == STATUS_OK && variables == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a program");
-    }
     if (status == STATUS_OK) {
         int code = spawn(how, &ends, variables, &child->pid);
         status = code == 0 ? STATUS_OK
@@ -138,10 +129,8 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     }
     if (status == STATUS_OK) {
         child->fd = pidfd_open(child->pid, 0);
-        if (how->input !=
-            NULL) { /* the input fits into the pipe; child_wait() notices a child that has already ended */
+        if (how->input != NULL) /* the input fits into the pipe; child_wait() notices a child that has already ended */
             (void)!write(ends.input[1], how->input, strlen(how->input));
-        }
         if (how->listen) {
             child->words = ends.output[0];
             ends.output[0] = -1;
@@ -159,15 +148,12 @@ static void end_line(struct child *child, child_line *heard, void *context)
 {
     child->line[child->line_size] = '\0';
     child->line_size = 0;
-    if (child->line[strspn(child->line, " -=")] == '\0') { /* empty, or a line of dashes */
+    if (child->line[strspn(child->line, " -=")] == '\0') /* empty, or a line of dashes */
         return;
-    }
-    if (strstr(child->line, "motif-train") != NULL || strstr(child->line, "noticed that") != NULL) {
+    if (strstr(child->line, "motif-train") != NULL || strstr(child->line, "noticed that") != NULL)
         (void)snprintf(child->said, sizeof child->said, "%.*s", (int)sizeof child->said - 1, child->line);
-    }
-    if (heard != NULL) {
+    if (heard != NULL)
         heard(context, child->line);
-    }
 }
 
 static void listen_now(struct child *child, child_line *heard, void *context)
@@ -175,30 +161,25 @@ static void listen_now(struct child *child, child_line *heard, void *context)
     char bytes[1024];
     ssize_t count;
     while (child->words >= 0 && (count = read(child->words, bytes, sizeof bytes)) != 0) {
-        if (count < 0 && errno != EINTR) {
+        if (count < 0 && errno != EINTR)
             return; /* nothing to read now */
-        }
         for (ssize_t i = 0; i < count; i++) {
-            if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line) {
+            if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line)
                 end_line(child, heard, context);
-            }
-            if (bytes[i] != '\n' && bytes[i] != '\r') {
+            if (bytes[i] != '\n' && bytes[i] != '\r')
                 child->line[child->line_size++] = bytes[i];
-            }
         }
     }
-    if (child->words >= 0) { /* end of file: no process writes to the pipe any more */
+    if (child->words >= 0) /* end of file: no process writes to the pipe any more */
         descriptor_close(&child->words);
-    }
 }
 
 bool child_wait(struct child *child, int ms, child_line *heard, void *context)
 {
     struct pollfd gone = {.fd = child->fd, .events = POLLIN};
     listen_now(child, heard, context);
-    if (child->fd >= 0) {
+    if (child->fd >= 0)
         return poll(&gone, 1, ms) == 1;
-    }
     siginfo_t what = {0};
     child_sleep(ms);
     return waitid(P_PID, (id_t)child->pid, &what, WEXITED | WNOHANG | WNOWAIT) != 0 || what.si_pid == child->pid;
@@ -217,9 +198,8 @@ void child_reap(struct child *child, child_line *heard, void *context)
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
     }
     listen_now(child, heard, context);
-    if (child->line_size > 0) {
+    if (child->line_size > 0)
         end_line(child, heard, context);
-    }
     descriptor_close(&child->words);
     descriptor_close(&child->fd);
     child->signal[0] = '\0';

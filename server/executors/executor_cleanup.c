@@ -53,9 +53,8 @@ static bool maps(const char *pid, const char *path)
         found = at != NULL && (at[strlen(path)] == '\n' || at[strlen(path)] == ' ');
     }
     free(line);
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
     return found;
 }
 
@@ -63,12 +62,10 @@ static bool in_use(const char *path)
 {
     DIR *processes = opendir("/proc");
     bool found = processes == NULL; /* without /proc nothing may be removed */
-    for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;) {
+    for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;)
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && maps(entry->d_name, path);
-    }
-    if (processes != NULL) {
+    if (processes != NULL)
         (void)closedir(processes);
-    }
     return found;
 }
 
@@ -81,23 +78,19 @@ static int sweep_shared(const struct leftovers *l)
     DIR *folder = opendir(SHARED);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         struct stat about;
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
-        }
         (void)snprintf(path, sizeof path, SHARED "/%s", entry->d_name);
         if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != l->user ||
-            !younger(&about.st_mtim, &l->since)) {
+            !younger(&about.st_mtim, &l->since))
             continue;
-        }
-        if (in_use(path)) {
+        if (in_use(path))
             left++;
-        } else {
+        else
             (void)unlink(path);
-        }
     }
-    if (folder != NULL) {
+    if (folder != NULL)
         (void)closedir(folder);
-    }
     return left;
 }
 
@@ -109,22 +102,18 @@ void executor_clear_mpirun(pid_t pid)
     struct stat about;
     char parent[700], folder[760];
     const char *base = NULL;
-    if (gethostname(l.host, sizeof l.host - 1) != 0) {
+    if (gethostname(l.host, sizeof l.host - 1) != 0)
         return;
-    }
     l.host[strcspn(l.host, ".")] = '\0';
-    for (size_t i = 0; base == NULL && i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; base == NULL && i < sizeof variables / sizeof variables[0]; i++)
         base = getenv(variables[i]);
-    }
     (void)snprintf(parent, sizeof parent, "%.400s/ompi.%s.%u", base != NULL ? base : "/tmp", l.host, l.user);
     (void)snprintf(folder, sizeof folder, "%s/pid.%d", parent, (int)pid);
-    if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0) {
-        return; /* mpirun has removed the folder, or the pid belongs to another process now */
-    }
+    if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0)
+        return;              /* mpirun has removed the folder, or the pid belongs to another process now */
     l.since = about.st_mtim; /* time of the folder's last change, which was before the ranks ran */
-    for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++) {
+    for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++)
         child_sleep(LOOK_MS);
-    }
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     (void)rmdir(parent);
 }

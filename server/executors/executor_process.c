@@ -45,31 +45,26 @@ static void kill_stray(const struct executor *executor, const char *job, const s
     char *rest;
     long number = strtol(lease->foreign_id, &rest, 10);
     unsigned long long ticks = strtoull(rest, NULL, 10);
-    if (number <= 1 || number > INT_MAX || ticks == 0) {
+    if (number <= 1 || number > INT_MAX || ticks == 0)
         return;
-    }
     int pid = (int)number;
     for (int waited = 0; waited < grace + 10000 && child_begun(pid) == ticks; waited += LOOK_MS) {
-        if (waited == grace) {
+        if (waited == grace)
             executor_say(executor, LOG_LEVEL_WARN, job, "killed a trainer that an earlier daemon had left running");
-        }
-        if (waited >= grace) {
+        if (waited >= grace)
             (void)kill(pid, SIGKILL);
-        }
         child_sleep(LOOK_MS);
     }
-    if (strcmp(lease->executor, "mpirun") == 0) {
+    if (strcmp(lease->executor, "mpirun") == 0)
         executor_clear_mpirun(pid);
-    }
 }
 
 /* ---- a child ------------------------------------------------------------------------------------------------- */
 
 static void add_words(const char **to, size_t *at, const char *const *words, size_t count)
 {
-    for (size_t i = 0; i < count && words[i] != NULL && *at + 1 < EXECUTOR_WORDS; i++) {
+    for (size_t i = 0; i < count && words[i] != NULL && *at + 1 < EXECUTOR_WORDS; i++)
         to[(*at)++] = words[i];
-    }
     to[*at] = NULL;
 }
 
@@ -115,12 +110,10 @@ static enum status start(struct course *course, const char *token, struct error 
                             .input = course->ranks ? held.data : NULL,
                             .listen = course->ranks};
     enum status status = buf_status(&held, "the token", err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = child_spawn(&how, &course->child, err);
-    }
-    if (held.data != NULL) {
+    if (held.data != NULL)
         sodium_memzero(held.data, held.size);
-    }
     buf_close(&held);
     if (status == STATUS_OK) {
         (void)snprintf(foreign_id, sizeof foreign_id, "%d %llu", (int)course->child.pid,
@@ -146,9 +139,8 @@ static void watch(struct course *course, struct job_control *control, bool *want
     double signalled = 0.0;
     bool ending = false;
     while (!child_wait(&course->child, LOOK_MS, heard, course)) {
-        if (!executor_must_yield(executor, job, control)) {
+        if (!executor_must_yield(executor, job, control))
             continue;
-        }
         if (!*wanted) {
             *wanted = true;
             signalled = run_now();
@@ -165,9 +157,8 @@ static void watch(struct course *course, struct job_control *control, bool *want
         atomic_store(&control->look, true); /* a pause may be followed by a cancel */
     }
     child_reap(&course->child, heard, course);
-    if (course->ranks) {
+    if (course->ranks)
         executor_clear_mpirun(course->child.pid);
-    }
 }
 
 /* ---- a job --------------------------------------------------------------------------------------------------- */
@@ -180,9 +171,8 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
     struct arena arena;
     arena_init(&arena, 4096, 0);
     if (storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
-        lease.state != LEASE_NONE) {
+        lease.state != LEASE_NONE)
         kill_stray(executor, job, &lease);
-    }
     arena_close(&arena);
     return executor_ended(executor, job, since);
 }
@@ -209,12 +199,10 @@ static bool one_trainer(struct course *course, struct job_control *control, doub
         executor_fail(executor, job, "trainer-died", detail, course->child.signal, tries - 1, since);
         return true;
     }
-    if (status == STATUS_OK && tries > 1) {
+    if (status == STATUS_OK && tries > 1)
         child_sleep(PAUSE_FIRST_MS << (tries - 2));
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start(course, token, &err);
-    }
     sodium_memzero(token, sizeof token);
     if (status != STATUS_OK) {
         executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
@@ -222,9 +210,8 @@ static bool one_trainer(struct course *course, struct job_control *control, doub
     }
     watch(course, control, &wanted);
     executor_trainer_gone(executor, job);
-    if (executor_ended(executor, job, since)) {
+    if (executor_ended(executor, job, since))
         return true;
-    }
     executor_say(executor, LOG_LEVEL_WARN, job, course->child.death);
     if (wanted || executor_must_yield(executor, job, control)) {
         executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - since);
@@ -238,9 +225,8 @@ void executor_run_process(struct executor *executor, const struct storage_job *j
 {
     double since = run_now();
     struct course course = {.executor = executor, .job = job, .ranks = ranks, .child = {.fd = -1, .words = -1}};
-    if (clear_before(executor, job->id, since)) {
+    if (clear_before(executor, job->id, since))
         return;
-    }
     while (!atomic_load(
         &executor->serving)) { /* trainers need the address of the daemon, which is known once the listener is up */
         if (atomic_load(&control->drain)) {

@@ -6,21 +6,18 @@
 
 void executor_trainer_gone(struct executor *executor, const char *job)
 {
-    if (executor->api != NULL) {
+    if (executor->api != NULL)
         api_trainer_gone(executor->api, job);
-    }
 }
 
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control)
 {
     enum requested_state requested = REQUESTED_NONE;
     struct error err = {0};
-    if (atomic_load(&control->drain)) {
+    if (atomic_load(&control->drain))
         return true;
-    }
-    if (!atomic_exchange(&control->look, false)) {
+    if (!atomic_exchange(&control->look, false))
         return false;
-    }
     if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK) {
         atomic_store(&control->look, true); /* check again after the next step */
         return false;
@@ -33,9 +30,8 @@ void executor_count(struct executor *executor, uint64_t steps, uint64_t samples,
     executor->steps += steps;
     executor->samples += samples;
     histogram_add(&executor->step_times, step_seconds);
-    if (step_seconds > executor->step_seconds_max) {
+    if (step_seconds > executor->step_seconds_max)
         executor->step_seconds_max = step_seconds; /* two workers may race here, which is harmless for a gauge */
-    }
     if (gflops > 0.0) {
         double before = executor->gflops_per_thread;
         executor->gflops_per_thread = before > 0.0 ? before + 0.02 * (gflops - before) : gflops;
@@ -79,17 +75,14 @@ void executor_fail(struct executor *executor, const char *job, const char *code,
     sink_begin_object(&json.sink, NULL);
     sink_text(&json.sink, "code", code);
     sink_text(&json.sink, "detail", detail);
-    if (signal[0] != '\0') {
+    if (signal[0] != '\0')
         sink_text(&json.sink, "signal", signal);
-    }
-    if (tries > 0) {
+    if (tries > 0)
         sink_integer(&json.sink, "tries", tries);
-    }
-    if (latest.seq > 0) {
+    if (latest.seq > 0)
         sink_integer(&json.sink, "checkpoint", latest.seq);
-    } else {
+    else
         sink_null(&json.sink, "checkpoint");
-    }
     sink_end_object(&json.sink);
     executor_say(executor, LOG_LEVEL_WARN, job, detail);
     executor_leave(executor, job, JOB_EVENT_FAIL, NULL,
@@ -104,9 +97,8 @@ bool executor_ended(struct executor *executor, const char *job, double since)
     arena_init(&arena, 16384, 0);
     bool is = storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
               lease.state == LEASE_ENDED;
-    if (is) {
+    if (is)
         executor_leave(executor, job, lease.ending, lease.result, lease.error, run_now() - since);
-    }
     arena_close(&arena);
     return is;
 }

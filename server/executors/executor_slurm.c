@@ -61,20 +61,16 @@ static enum status command(const struct errand *errand, const char *name, const 
     size_t at = 1;
     (void)snprintf(path, sizeof path, "%s/%s", options->slurm_bin, name);
     all[0] = path;
-    for (; *words != NULL && at + 1 < EXECUTOR_WORDS; words++) {
+    for (; *words != NULL && at + 1 < EXECUTOR_WORDS; words++)
         all[at++] = *words;
-    }
     struct child_how how = {.arguments = all, .variable = variable, .input = input, .listen = true};
     enum status status = child_spawn(&how, &child, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     double begun = run_now();
-    while (!child_wait(&child, LOOK_MS / 10, keep_line, said)) {
-        if (run_now() - begun > COMMAND_S) {
+    while (!child_wait(&child, LOOK_MS / 10, keep_line, said))
+        if (run_now() - begun > COMMAND_S)
             child_kill(&child);
-        }
-    }
     child_reap(&child, keep_line, said);
     if (child.code != 0) {
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %.200s", name,
@@ -135,9 +131,8 @@ static bool read_id(char *said, char id[STORAGE_FOREIGN])
 
 static void add_words(const char **to, size_t *at, const char *const *words)
 {
-    for (; words != NULL && *words != NULL && *at + 1 < EXECUTOR_WORDS; words++) {
+    for (; words != NULL && *words != NULL && *at + 1 < EXECUTOR_WORDS; words++)
         to[(*at)++] = *words;
-    }
     to[*at] = NULL;
 }
 
@@ -173,9 +168,8 @@ static enum status submit(struct errand *errand, const char *token, struct error
     buf_init(&said, 65536);
     enum status status = command(errand, "sbatch", words, variable, script, &said, err);
     sodium_memzero(variable, sizeof variable);
-    if (status == STATUS_OK && (said.data == NULL || !read_id(said.data, errand->id))) {
+    if (status == STATUS_OK && (said.data == NULL || !read_id(said.data, errand->id)))
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
-    }
     buf_close(&said);
     return status;
 }
@@ -192,9 +186,8 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     (void)storage_lease_close(storage, errand->job->id, NULL);
     enum status status = submit(errand, token, err);
     sodium_memzero(token, sizeof token);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = storage_lease_grant_to(storage, errand->job->id, hash, "slurm", errand->id, tries, err);
-    }
     if (status == STATUS_OK && *tries <= TRIES_MOST) {
         buf_init(&said, 4096);
         status =
@@ -259,24 +252,20 @@ static enum end watch(struct errand *errand, struct job_control *control)
     bool down = false;
     for (;; child_sleep(LOOK_MS)) {
         enum requested_state requested = REQUESTED_NONE;
-        if (executor_ended(executor, job, errand->since)) {
+        if (executor_ended(executor, job, errand->since))
             return END_LEFT;
-        }
-        if (atomic_load(&control->drain)) {
+        if (atomic_load(&control->drain))
             return END_DRAINED;
-        }
         (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
         double now = run_now();
         bool first = requested != REQUESTED_NONE && wanted == 0.0;
         wanted = first ? now : wanted;
-        if (!first && now - asked < ASK_S) {
+        if (!first && now - asked < ASK_S)
             continue;
-        }
         asked = now;
         enum slurm_state state = look(errand);
-        if (state == SLURM_GONE) {
+        if (state == SLURM_GONE)
             return executor_ended(executor, job, errand->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
-        }
         bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(errand)) ||
                     (requested == REQUESTED_CANCELLED && now - wanted > GRACE_S);
         if (wanted > 0.0 && deaf && !down) {
@@ -306,9 +295,8 @@ static bool one_try(struct errand *errand, bool adopted, struct job_control *con
         return true;
     }
     enum end end = watch(errand, control);
-    if (end == END_LEFT || end == END_DRAINED) {
+    if (end == END_LEFT || end == END_DRAINED)
         return true;
-    }
     executor_trainer_gone(executor, job);
     if (end == END_WANTED) {
         executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - errand->since);
@@ -318,9 +306,8 @@ static bool one_try(struct errand *errand, bool adopted, struct job_control *con
     executor_say(executor, LOG_LEVEL_WARN, job, errand->before);
     for (int waited = 0;
          waited < (PAUSE_FIRST_S << (tries > 0 ? tries - 1 : 0)) * 1000 && !atomic_load(&control->drain);
-         waited += LOOK_MS) {
+         waited += LOOK_MS)
         child_sleep(LOOK_MS);
-    }
     return false;
 }
 
@@ -329,18 +316,15 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
     struct errand errand = {.executor = executor, .job = job, .since = run_now()};
     (void)snprintf(errand.name, sizeof errand.name, "motif-%s", job->id);
     (void)snprintf(errand.before, sizeof errand.before, "the trainer made no progress");
-    if (executor_ended(executor, job->id, errand.since)) {
+    if (executor_ended(executor, job->id, errand.since))
         return;
-    }
-    while (!atomic_load(&executor->serving) && !atomic_load(&control->drain)) {
+    while (!atomic_load(&executor->serving) && !atomic_load(&control->drain))
         child_sleep(LOOK_MS);
-    }
     bool adopted = adopt(&errand);
     for (bool left = false; !left; adopted = false) {
         if (atomic_load(&control->drain)) { /* the next daemon adopts the running job */
-            if (!adopted) {
+            if (!adopted)
                 executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
-            }
             return;
         }
         if (!adopted && executor_must_yield(executor, job->id, control)) {

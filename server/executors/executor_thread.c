@@ -86,9 +86,8 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     *reader = opened;
     *from = (struct snapshot_reader){
         .context = opened, .total_bytes = (uint64_t)found.bytes, .read = storage_checkpoint_read};
-    if (info != NULL) {
+    if (info != NULL)
         *info = found;
-    }
     return status;
 }
 

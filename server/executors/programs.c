@@ -12,9 +12,8 @@ bool program_beside(const char *name, char *path, size_t room)
     ssize_t own = length < room ? readlink("/proc/self/exe", path, room - length) : 0;
     path[own > 0 ? own : 0] = '\0';
     char *slash = strrchr(path, '/');
-    if (slash != NULL) {
+    if (slash != NULL)
         memcpy(slash + 1, name, length);
-    }
     return slash != NULL && access(path, X_OK) == 0;
 }
 
@@ -24,9 +23,8 @@ bool program_find(const char *name, char *path, size_t room)
     while (at != NULL) {
         size_t length = strcspn(at, ":");
         int size = snprintf(path, room, "%.*s%s%s", (int)length, at, length > 0 ? "/" : "", name);
-        if (size > 0 && (size_t)size < room && access(path, X_OK) == 0) {
+        if (size > 0 && (size_t)size < room && access(path, X_OK) == 0)
             return true;
-        }
         at = at[length] == ':' ? at + length + 1 : NULL;
     }
     return false;
@@ -38,9 +36,8 @@ bool program_words(char *text, const char **words, size_t room)
     char *rest = text, *word;
     while ((word = strsep(&rest, " ")) != NULL) {
         if (*word != '\0') {
-            if (count + 1 >= room) {
+            if (count + 1 >= room)
                 return false;
-            }
             words[count++] = word;
         }
     }

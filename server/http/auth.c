@@ -30,9 +30,8 @@ static enum status any_live_token(struct storage *storage, bool *any, struct err
     arena_init(&arena, 4096, 0);
     enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
     *any = false;
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
         *any = *any || !tokens[i].revoked;
-    }
     arena_close(&arena);
     return status;
 }
@@ -43,13 +42,11 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     bool stored = false;
     memset(auth, 0, sizeof *auth);
     auth->storage = storage;
-    if (sodium_init() < 0) {
+    if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
-    }
     enum status status = any_live_token(storage, &stored, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     if (static_token[0] != '\0') {
         hash_token(static_token, auth->static_hash);
         auth->has_static = true;
@@ -72,16 +69,13 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
     uint8_t hash[AUTH_HASH];
     struct storage_token token;
     name[0] = '\0';
-    if (!atomic_load(&auth->required)) {
+    if (!atomic_load(&auth->required))
         return API_SCOPE_ADMIN;
-    }
-    if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0) {
+    if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
         return API_SCOPE_NONE;
-    }
     const char *secret = authorization + 7 + strspn(authorization + 7, " ");
-    if (secret[0] == '\0' || strlen(secret) > 512) {
+    if (secret[0] == '\0' || strlen(secret) > 512)
         return API_SCOPE_NONE;
-    }
     hash_token(secret, hash);
     if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
         (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
@@ -89,20 +83,17 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
     }
     if (storage_token_find(auth->storage, hash, &token, NULL) != STATUS_OK ||
         sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 || token.scope < API_SCOPE_READ ||
-        token.scope > API_SCOPE_ADMIN) {
+        token.scope > API_SCOPE_ADMIN)
         return API_SCOPE_NONE;
-    }
     (void)snprintf(name, AUTH_NAME, "%s", token.name);
     return (enum api_scope)token.scope;
 }
 
 enum api_scope auth_scope_parse(const char *name)
 {
-    for (int scope = API_SCOPE_READ; scope <= API_SCOPE_ADMIN; scope++) {
-        if (strcmp(name, scope_names[scope]) == 0) {
+    for (int scope = API_SCOPE_READ; scope <= API_SCOPE_ADMIN; scope++)
+        if (strcmp(name, scope_names[scope]) == 0)
             return (enum api_scope)scope;
-        }
-    }
     return API_SCOPE_NONE;
 }
 
@@ -113,9 +104,8 @@ const char *auth_scope_name(enum api_scope scope)
 
 enum status auth_check_name(const char *name, struct error *err)
 {
-    if (name[0] == '\0' || strlen(name) >= AUTH_NAME) {
+    if (name[0] == '\0' || strlen(name) >= AUTH_NAME)
         return error_set(err, STATUS_INVALID, NULL, "the name of a token must have 1 to %d bytes", AUTH_NAME - 1);
-    }
     if (!utf8_printable(name, strlen(name))) {
         return error_set(err, STATUS_INVALID, NULL,
                          "the name of a token must be UTF-8 without control characters and without characters that "
@@ -131,12 +121,10 @@ enum status auth_create(struct storage *storage, const char *name, enum api_scop
     uint8_t random[32];
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
     enum status status = auth_check_name(name, err);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
-    if (sodium_init() < 0) {
+    if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
-    }
     randombytes_buf(random, sizeof random);
     memcpy(secret, prefix, sizeof prefix);
     (void)sodium_bin2base64(secret + sizeof prefix - 1, AUTH_SECRET - sizeof prefix + 1, random, sizeof random,

@@ -25,12 +25,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void shown_free(struct shown *shown)
 {
-    for (unsigned i = 0; i < shown->count; i++) {
+    for (unsigned i = 0; i < shown->count; i++)
         gnutls_pcert_deinit(&shown->chain[i]);
-    }
-    if (shown->key != NULL) {
+    if (shown->key != NULL)
         gnutls_privkey_deinit(shown->key);
-    }
     free(shown);
 }
 
@@ -52,14 +50,12 @@ static int parse(struct shown *shown, const gnutls_datum_t *cert, const gnutls_d
     unsigned room = CHAIN_MAX;
     int code = gnutls_pcert_list_import_x509_raw(shown->chain, &room, cert, GNUTLS_X509_FMT_PEM,
                                                  GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
-    if (code < 0) {
+    if (code < 0)
         return code;
-    }
     shown->count = room;
     code = gnutls_pcert_export_x509(&shown->chain[0], &own);
-    if (code < 0) {
+    if (code < 0)
         return code;
-    }
     *expires = (int64_t)gnutls_x509_crt_get_expiration_time(own);
     gnutls_x509_crt_deinit(own);
     code = gnutls_privkey_init(&shown->key);
@@ -72,9 +68,8 @@ static int parse(struct shown *shown, const gnutls_datum_t *cert, const gnutls_d
 
 static enum status fail(int code, struct error *err)
 {
-    if (code == GNUTLS_E_MEMORY_ERROR) {
+    if (code == GNUTLS_E_MEMORY_ERROR)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the TLS certificate");
-    }
     return error_set(err, STATUS_INVALID, NULL, "certificate and key are not PEM, or do not match: %s",
                      gnutls_strerror(code));
 }
@@ -84,9 +79,8 @@ static char *read_pem(const char *option, const char *path, size_t *bytes, struc
 {
     struct error why = {0};
     char *text = file_read(path, PEM_MAX, bytes, &why);
-    if (text == NULL) {
+    if (text == NULL)
         (void)error_set(err, why.code, NULL, "%s: %s", option, why.message);
-    }
     return text;
 }
 
@@ -95,18 +89,16 @@ enum status certificate_load(const char *cert_path, const char *key_path, int64_
     size_t cert_bytes = 0, key_bytes = 0;
     struct shown *shown = NULL;
     char *cert = read_pem("--tls-cert", cert_path, &cert_bytes, err), *key = NULL;
-    if (cert != NULL) {
+    if (cert != NULL)
         key = read_pem("--tls-key", key_path, &key_bytes, err);
-    }
     enum status status = key != NULL ? STATUS_OK : err->code;
     if (status == STATUS_OK) {
         shown = calloc(1, sizeof *shown);
         const gnutls_datum_t own = {(unsigned char *)cert, (unsigned)cert_bytes};
         const gnutls_datum_t secret = {(unsigned char *)key, (unsigned)key_bytes};
         int code = shown == NULL ? GNUTLS_E_MEMORY_ERROR : check_pair(&own, &secret);
-        if (code == 0) {
+        if (code == 0)
             code = parse(shown, &own, &secret, expires);
-        }
         status = code < 0 ? fail(code, err) : STATUS_OK;
     }
     if (status == STATUS_OK) {
@@ -117,9 +109,8 @@ enum status certificate_load(const char *cert_path, const char *key_path, int64_
     } else if (shown != NULL) {
         shown_free(shown);
     }
-    if (key != NULL) {
+    if (key != NULL)
         sodium_memzero(key, key_bytes);
-    }
     free(key);
     free(cert);
     return status;
@@ -132,9 +123,8 @@ int certificate_show(gnutls_session_t session, const gnutls_datum_t *authorities
     (void)pthread_mutex_lock(&lock);
     struct shown *shown = current;
     (void)pthread_mutex_unlock(&lock);
-    if (shown == NULL) {
+    if (shown == NULL)
         return -1;
-    }
     *chain = shown->chain;
     *chain_count = shown->count;
     *key = shown->key;

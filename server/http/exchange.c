@@ -75,9 +75,8 @@ static bool client_gone(void *context)
 
 static void refuse(struct exchange *exchange, int status, const char *title, const char *detail, int retry_after)
 {
-    if (exchange->has_response) {
+    if (exchange->has_response)
         api_response_close(&exchange->response);
-    }
     api_refuse(exchange->http->options.api, &exchange->request, status, title, detail, retry_after,
                &exchange->response);
     exchange->has_response = true;
@@ -101,23 +100,19 @@ static enum MHD_Result send_response(struct exchange *exchange)
 {
     struct api_response *response = &exchange->response;
     struct MHD_Response *out;
-    if (response->events) {
+    if (response->events)
         out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
-    } else if (response->read != NULL) {
+    else if (response->read != NULL)
         out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
-    } else { /* the bytes are valid until on_completed */
+    else /* the bytes are valid until on_completed */
         out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
-    }
-    if (out == NULL) {
+    if (out == NULL)
         return MHD_NO;
-    }
     bool ok = true;
-    for (size_t i = 0; i < response->header_count; i++) {
+    for (size_t i = 0; i < response->header_count; i++)
         ok = ok && MHD_add_response_header(out, response->headers[i].name, response->headers[i].value) == MHD_YES;
-    }
-    if (exchange->close) {
+    if (exchange->close)
         ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
-    }
     exchange->stage = STAGE_SENT;
     /* Event streams have a deadline of their own for slow readers. */
     reaper_enter(exchange->http->reaper, exchange->watch, response->events ? REAPER_ANSWERING : REAPER_SENDING);
@@ -152,9 +147,8 @@ static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, co
 static bool lies_as_sent(const struct guard_header *header)
 {
     const char *at = header->name + header->name_bytes + 1;
-    if (header->value == no_value) {
+    if (header->value == no_value)
         return true;
-    }
     for (; at < header->value && (*at == ' ' || *at == '\t'); at++) {
     }
     return at == header->value && header->value[header->value_bytes + 1] == '\0';
@@ -162,11 +156,9 @@ static bool lies_as_sent(const struct guard_header *header)
 
 static bool headers_lie_as_sent(const struct exchange *exchange)
 {
-    for (size_t i = 0; exchange->http->old_parser && i < exchange->head.header_count; i++) {
-        if (!lies_as_sent(&exchange->headers[i])) {
+    for (size_t i = 0; exchange->http->old_parser && i < exchange->head.header_count; i++)
+        if (!lies_as_sent(&exchange->headers[i]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -180,14 +172,12 @@ static void name_peer(struct exchange *exchange)
 {
     const struct sockaddr *address = address_of(exchange->connection);
     const void *bytes = NULL;
-    if (address != NULL && address->sa_family == AF_INET) {
+    if (address != NULL && address->sa_family == AF_INET)
         bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
-    } else if (address != NULL && address->sa_family == AF_INET6) {
+    else if (address != NULL && address->sa_family == AF_INET6)
         bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    }
-    if (bytes != NULL) {
+    if (bytes != NULL)
         (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
-    }
 }
 
 static void name_request(struct exchange *exchange)
@@ -371,9 +361,8 @@ void exchange_work(void *item)
 {
     struct exchange *exchange = item;
     api_handle(exchange->http->options.api, &exchange->request, &exchange->response);
-    if (exchange->response.events && strcmp(exchange->head.method, "HEAD") != 0) {
+    if (exchange->response.events && strcmp(exchange->head.method, "HEAD") != 0)
         open_stream(exchange);
-    }
     exchange->has_response = true;
     exchange->stage = STAGE_ANSWERED;
     MHD_resume_connection(exchange->connection);
@@ -383,9 +372,8 @@ void exchange_work(void *item)
 static enum MHD_Result answer(struct exchange *exchange)
 {
     struct http *http = exchange->http;
-    if (exchange->refused) {
+    if (exchange->refused)
         return send_response(exchange);
-    }
     if (exchange->overflow) {
         exchange->close = true;
         refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
@@ -440,9 +428,8 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
                                     void **state)
 {
     struct exchange *exchange = *state;
-    if (exchange == NULL) {
+    if (exchange == NULL)
         return MHD_NO;
-    }
     switch (exchange->stage) {
     case STAGE_HEAD:
         exchange->stage = STAGE_BODY;
@@ -468,9 +455,8 @@ void exchange_on_completed(void *context, struct MHD_Connection *connection, voi
                            enum MHD_RequestTerminationCode code)
 {
     struct exchange *exchange = *state;
-    if (exchange == NULL) {
+    if (exchange == NULL)
         return;
-    }
     struct http *http = exchange->http;
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);

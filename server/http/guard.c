@@ -33,21 +33,17 @@ static bool token_char(unsigned char c)
 
 static bool is_token(const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        if (!token_char((unsigned char)text[i])) {
+    for (size_t i = 0; i < bytes; i++)
+        if (!token_char((unsigned char)text[i]))
             return false;
-        }
-    }
     return bytes > 0;
 }
 
 const char *guard_header(const struct guard_request *request, const char *name)
 {
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (strcasecmp(request->headers[i].name, name) == 0) {
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcasecmp(request->headers[i].name, name) == 0)
             return request->headers[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -58,14 +54,12 @@ static bool check_fields(const struct guard_rules *rules, const struct guard_req
     for (size_t i = 0; i < request->header_count; i++) {
         const struct guard_header *header = &request->headers[i];
         total += header->name_bytes + header->value_bytes;
-        if (!is_token(header->name, header->name_bytes)) {
+        if (!is_token(header->name, header->name_bytes))
             return bad(verdict, "a header name contains a character that is not allowed");
-        }
         for (size_t b = 0; b < header->value_bytes; b++) {
             unsigned char c = (unsigned char)header->value[b];
-            if ((c < 0x20 && c != '\t') || c == 0x7F) {
+            if ((c < 0x20 && c != '\t') || c == 0x7F)
                 return bad(verdict, "a header value contains a control character");
-            }
         }
     }
     return total <= rules->headers_max ||
@@ -76,12 +70,10 @@ static bool check_singles(const struct guard_request *request, struct guard_verd
 {
     for (size_t s = 0; s < sizeof single_headers / sizeof single_headers[0]; s++) {
         const char *first = guard_header(request, single_headers[s]);
-        for (size_t i = 0; first != NULL && i < request->header_count; i++) {
+        for (size_t i = 0; first != NULL && i < request->header_count; i++)
             if (strcasecmp(request->headers[i].name, single_headers[s]) == 0 &&
-                strcmp(request->headers[i].value, first) != 0) {
+                strcmp(request->headers[i].value, first) != 0)
                 return bad(verdict, "a header that may occur once occurs twice with different values");
-            }
-        }
     }
     return true;
 }
@@ -91,12 +83,10 @@ static bool parse_length(const char *text, uint64_t *out)
 {
     size_t digits = strspn(text, "0123456789");
     uint64_t value = 0;
-    if (digits == 0 || digits > 18 || text[digits] != '\0') {
+    if (digits == 0 || digits > 18 || text[digits] != '\0')
         return false;
-    }
-    for (size_t i = 0; i < digits; i++) {
+    for (size_t i = 0; i < digits; i++)
         value = value * 10 + (uint64_t)(text[i] - '0');
-    }
     *out = value;
     return true;
 }
@@ -106,21 +96,16 @@ static bool check_framing(const struct guard_request *request, struct guard_verd
     const char *length = guard_header(request, "Content-Length"), *coding = guard_header(request, "Transfer-Encoding");
     const char *expect = guard_header(request, "Expect");
     uint64_t bytes;
-    if (length != NULL && !parse_length(length, &bytes)) {
+    if (length != NULL && !parse_length(length, &bytes))
         return bad(verdict, "Content-Length is not a number of bytes");
-    }
-    if (length != NULL && coding != NULL) {
+    if (length != NULL && coding != NULL)
         return bad(verdict, "Content-Length and Transfer-Encoding contradict each other");
-    }
-    if (coding != NULL && strcasecmp(coding, "chunked") != 0) {
+    if (coding != NULL && strcasecmp(coding, "chunked") != 0)
         return refuse(verdict, 501, "Not implemented", "the only supported transfer coding is chunked", true);
-    }
-    if (coding != NULL && strcmp(request->version, "HTTP/1.0") == 0) {
+    if (coding != NULL && strcmp(request->version, "HTTP/1.0") == 0)
         return bad(verdict, "HTTP/1.0 has no Transfer-Encoding");
-    }
-    if (expect != NULL && strcasecmp(expect, "100-continue") != 0) {
+    if (expect != NULL && strcasecmp(expect, "100-continue") != 0)
         return refuse(verdict, 417, "Expectation failed", "the only supported expectation is 100-continue", true);
-    }
     return true;
 }
 
@@ -132,9 +117,8 @@ static size_t host_length(const char *authority, const char **host)
     *host = authority;
     if (authority[0] == '[') {
         length = strspn(authority + 1, "0123456789abcdefABCDEF:.");
-        if (length == 0 || authority[1 + length] != ']') {
+        if (length == 0 || authority[1 + length] != ']')
             return 0;
-        }
         *host = authority + 1;
         rest = authority + length + 2;
     } else {
@@ -157,16 +141,13 @@ static bool host_is(const char *host, size_t length, const char *name)
 static bool host_loopback_v4(const char *host, size_t length)
 {
     int dots = 0;
-    if (length < 9 || strncmp(host, "127.", 4) != 0) {
+    if (length < 9 || strncmp(host, "127.", 4) != 0)
         return false;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (host[i] == '.') {
+    for (size_t i = 0; i < length; i++)
+        if (host[i] == '.')
             dots++;
-        } else if (host[i] < '0' || host[i] > '9') {
+        else if (host[i] < '0' || host[i] > '9')
             return false;
-        }
-    }
     return dots == 3;
 }
 
@@ -174,9 +155,8 @@ static bool host_listed(const char *host, size_t length, const char *list)
 {
     while (*list != '\0') {
         size_t item = strcspn(list, ",");
-        if (item == length && strncasecmp(list, host, length) == 0) {
+        if (item == length && strncasecmp(list, host, length) == 0)
             return true;
-        }
         list += item + (list[item] == ',');
     }
     return false;
@@ -186,13 +166,11 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
                        struct guard_verdict *verdict)
 {
     const char *authority = guard_header(request, "Host"), *host = NULL;
-    if (authority == NULL) {
+    if (authority == NULL)
         return strcmp(request->version, "HTTP/1.0") == 0 || bad(verdict, "HTTP/1.1 requires a Host header");
-    }
     size_t length = host_length(authority, &host);
-    if (length == 0) {
+    if (length == 0)
         return bad(verdict, "the Host header is not a host name with an optional port");
-    }
     bool own = host_is(host, length, "localhost") || host_is(host, length, "::1") || host_loopback_v4(host, length);
     bool allowed =
         host_listed(host, length, rules->allow_host) || (rules->loopback ? own : own || rules->allow_host[0] == '\0');
@@ -204,9 +182,8 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
 static bool check_origin(const struct guard_request *request, struct guard_verdict *verdict)
 {
     const char *origin = guard_header(request, "Origin"), *host = guard_header(request, "Host");
-    if (origin == NULL || strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0) {
+    if (origin == NULL || strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0)
         return true;
-    }
     const char *authority = strstr(origin, "://");
     return (authority != NULL && host != NULL && strcasecmp(authority + 3, host) == 0) ||
            refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
@@ -215,16 +192,13 @@ static bool check_origin(const struct guard_request *request, struct guard_verdi
 bool guard_check(const struct guard_rules *rules, const struct guard_request *request, struct guard_verdict *verdict)
 {
     bool known = false;
-    for (size_t i = 0; i < sizeof known_methods / sizeof known_methods[0]; i++) {
+    for (size_t i = 0; i < sizeof known_methods / sizeof known_methods[0]; i++)
         known = known || strcmp(request->method, known_methods[i]) == 0;
-    }
     if (!check_fields(rules, request, verdict) || !check_singles(request, verdict) ||
-        !check_framing(request, verdict) || !check_host(rules, request, verdict) || !check_origin(request, verdict)) {
+        !check_framing(request, verdict) || !check_host(rules, request, verdict) || !check_origin(request, verdict))
         return false;
-    }
-    if (!known) {
+    if (!known)
         return refuse(verdict, 501, "Not implemented", "this method is not supported", true);
-    }
     return strlen(request->target) <= rules->target_max ||
            refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);
 }

@@ -23,12 +23,10 @@ static void *run(void *context)
     crash_thread();
     (void)pthread_mutex_lock(&handlers->lock);
     for (;;) {
-        while (handlers->count == 0 && !handlers->stop) {
+        while (handlers->count == 0 && !handlers->stop)
             (void)pthread_cond_wait(&handlers->filled, &handlers->lock);
-        }
-        if (handlers->count == 0) {
+        if (handlers->count == 0)
             break;
-        }
         void *item = handlers->ring[handlers->first];
         handlers->first = (handlers->first + 1) % handlers->limit;
         handlers->count--;
@@ -73,17 +71,15 @@ void handler_threads_stop(struct handler_threads *handlers)
     handlers->stop = true;
     (void)pthread_cond_broadcast(&handlers->filled);
     (void)pthread_mutex_unlock(&handlers->lock);
-    for (int i = 0; i < handlers->threads; i++) {
+    for (int i = 0; i < handlers->threads; i++)
         (void)pthread_join(handlers->thread[i], NULL);
-    }
     handlers->threads = 0;
 }
 
 void handler_threads_destroy(struct handler_threads *handlers)
 {
-    if (handlers == NULL) {
+    if (handlers == NULL)
         return;
-    }
     handler_threads_stop(handlers);
     (void)pthread_cond_destroy(&handlers->filled);
     (void)pthread_mutex_destroy(&handlers->lock);

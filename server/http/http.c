@@ -60,9 +60,8 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
                          http->options.port, strerror(errno));
     }
     bytes = sizeof address;
-    if (getsockname(http->listener, (struct sockaddr *)&address, &bytes) != 0) {
+    if (getsockname(http->listener, (struct sockaddr *)&address, &bytes) != 0)
         return error_set(err, STATUS_IO, NULL, "cannot find out the port: %s", strerror(errno));
-    }
     http->port = ntohs(*v6 ? v6_address->sin6_port : v4_address->sin_port);
     return STATUS_OK;
 }
@@ -100,9 +99,8 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
                          MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
                          exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[2], MHD_OPTION_END);
     /* clang-format on */
-    if (http->daemon == NULL) {
+    if (http->daemon == NULL)
         return error_set(err, STATUS_IO, NULL, "the %s server cannot be started", tls ? "HTTPS" : "HTTP");
-    }
     return STATUS_OK;
 }
 
@@ -110,9 +108,8 @@ enum status http_start(const struct http_options *options, struct http **http, s
 {
     struct http *made = calloc(1, sizeof *made);
     bool v6 = false;
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the HTTP server");
-    }
     made->options = *options;
     made->listener = -1;
     made->rules = (struct guard_rules){
@@ -124,18 +121,14 @@ enum status http_start(const struct http_options *options, struct http **http, s
     made->old_parser = strncmp(MHD_get_version(), "0.", 2) == 0;
     randombytes_buf(&made->salt, sizeof made->salt);
     enum status status = reaper_create(&options->deadlines, &made->reaper, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = rate_create(options->rate_limit, &made->rate, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = handler_threads_create(options->handlers, QUEUE_MAX, exchange_work, &made->handlers, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = open_listener(made, &v6, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = start_daemon(made, v6, err);
-    }
     if (status != STATUS_OK) {
         http_stop(made, 0);
         return status;
@@ -162,25 +155,21 @@ static void quiesce(struct http *http)
 
 void http_stop(struct http *http, int wait_ms)
 {
-    if (http == NULL) {
+    if (http == NULL)
         return;
-    }
     quiesce(http);
-    if (http->options.streams != NULL) {
+    if (http->options.streams != NULL)
         streams_end(http->options.streams);
-    }
-    for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5) {
+    for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5)
         (void)usleep(5000);
-    }
     api_interrupt(http->options.api);
     /* Stop the handler threads first: they resume the connections that they hold, and no connection may be suspended
      * when libmicrohttpd stops. */
-    if (http->handlers != NULL) {
+    if (http->handlers != NULL)
         handler_threads_stop(http->handlers);
-    }
-    if (http->daemon != NULL) {
+    if (http->daemon != NULL)
         MHD_stop_daemon(http->daemon);
-    } else
+    else
         descriptor_close(&http->listener);
     handler_threads_destroy(http->handlers);
     reaper_destroy(http->reaper);

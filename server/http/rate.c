@@ -27,9 +27,8 @@ struct rate {
 enum status rate_create(int64_t per_second, struct rate **out, struct error *err)
 {
     *out = NULL;
-    if (per_second == 0) {
+    if (per_second == 0)
         return STATUS_OK;
-    }
     struct rate *rate = calloc(1, sizeof *rate);
     if (rate == NULL || sodium_init() < 0 || pthread_mutex_init(&rate->lock, NULL) != 0) {
         free(rate);
@@ -55,9 +54,8 @@ static struct bucket *find(struct rate *rate, uint64_t key, double now)
 {
     struct bucket *set = rate->buckets[key % SETS], *oldest = &set[0];
     for (int i = 0; i < WAYS; i++) {
-        if (set[i].filled > 0 && set[i].key == key) {
+        if (set[i].filled > 0 && set[i].key == key)
             return &set[i];
-        }
         oldest = set[i].filled < oldest->filled ? &set[i] : oldest;
     }
     *oldest = (struct bucket){.key = key, .permits = rate->most, .filled = now};
@@ -67,9 +65,8 @@ static struct bucket *find(struct rate *rate, uint64_t key, double now)
 bool rate_take(struct rate *rate, const void *caller, size_t bytes, double now, int *wait)
 {
     uint64_t key;
-    if (rate == NULL) {
+    if (rate == NULL)
         return true;
-    }
     (void)crypto_shorthash((unsigned char *)&key, caller, bytes, rate->secret);
     (void)pthread_mutex_lock(&rate->lock);
     struct bucket *bucket = find(rate, key, now);

@@ -42,9 +42,8 @@ static bool tcp_totals(int fd, uint64_t *received, uint64_t *acked)
     struct tcp_info info = {0};
     socklen_t bytes = sizeof info;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
-        bytes < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) {
+        bytes < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received)
         return false;
-    }
     *received = info.tcpi_bytes_received;
     *acked = info.tcpi_bytes_acked;
     return true;
@@ -68,9 +67,8 @@ static bool late(const struct reaper_limits *limits, struct reaper_watch *watch,
 {
     int64_t elapsed = now - watch->since;
     uint64_t received = watch->received, acked = watch->acked;
-    if (watch->phase == REAPER_IDLE || watch->phase == REAPER_BODY || watch->phase == REAPER_SENDING) {
+    if (watch->phase == REAPER_IDLE || watch->phase == REAPER_BODY || watch->phase == REAPER_SENDING)
         (void)tcp_totals(watch->fd, &received, &acked);
-    }
     switch (watch->phase) {
     case REAPER_IDLE:
         if (received != watch->received) {
@@ -123,9 +121,8 @@ enum status reaper_create(const struct reaper_limits *limits, struct reaper **re
 {
     struct reaper *made = calloc(1, sizeof *made);
     pthread_condattr_t monotonic;
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the connection deadlines");
-    }
     made->limits = *limits;
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
@@ -144,9 +141,8 @@ enum status reaper_create(const struct reaper_limits *limits, struct reaper **re
 
 void reaper_destroy(struct reaper *reaper)
 {
-    if (reaper == NULL) {
+    if (reaper == NULL)
         return;
-    }
     (void)pthread_mutex_lock(&reaper->lock);
     reaper->stop = true;
     (void)pthread_cond_signal(&reaper->changed);
@@ -160,16 +156,14 @@ void reaper_destroy(struct reaper *reaper)
 struct reaper_watch *reaper_watch(struct reaper *reaper, int fd)
 {
     struct reaper_watch *watch = calloc(1, sizeof *watch);
-    if (watch == NULL) {
+    if (watch == NULL)
         return NULL;
-    }
     watch->fd = fd;
     enter(watch, REAPER_HEAD, now_ms());
     (void)pthread_mutex_lock(&reaper->lock);
     watch->next = reaper->first;
-    if (reaper->first != NULL) {
+    if (reaper->first != NULL)
         reaper->first->previous = watch;
-    }
     reaper->first = watch;
     reaper->stats.open++;
     reaper->stats.opened++;
@@ -179,18 +173,15 @@ struct reaper_watch *reaper_watch(struct reaper *reaper, int fd)
 
 void reaper_forget(struct reaper *reaper, struct reaper_watch *watch)
 {
-    if (watch == NULL) {
+    if (watch == NULL)
         return;
-    }
     (void)pthread_mutex_lock(&reaper->lock);
-    if (watch->next != NULL) {
+    if (watch->next != NULL)
         watch->next->previous = watch->previous;
-    }
-    if (watch->previous != NULL) {
+    if (watch->previous != NULL)
         watch->previous->next = watch->next;
-    } else {
+    else
         reaper->first = watch->next;
-    }
     reaper->stats.open--;
     (void)pthread_mutex_unlock(&reaper->lock);
     free(watch);
@@ -198,13 +189,11 @@ void reaper_forget(struct reaper *reaper, struct reaper_watch *watch)
 
 void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase)
 {
-    if (watch == NULL) {
+    if (watch == NULL)
         return;
-    }
     (void)pthread_mutex_lock(&reaper->lock);
-    if (watch->phase != REAPER_CUT) {
+    if (watch->phase != REAPER_CUT)
         enter(watch, phase, now_ms());
-    }
     (void)pthread_mutex_unlock(&reaper->lock);
 }
 

@@ -97,9 +97,8 @@ static bool has_room(const struct stream *stream)
 
 static void queue_bytes(struct stream *stream, const char *bytes, size_t count, int64_t now)
 {
-    if (waiting(stream) == 0) {
+    if (waiting(stream) == 0)
         stream->taken_at = now; /* the time limit of the reader starts here */
-    }
     if (stream->taken >= STREAM_BYTES / 2) {
         stream->queue.size -= stream->taken;
         memmove(stream->queue.data, stream->queue.data + stream->taken, stream->queue.size);
@@ -107,9 +106,8 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
     }
     buf_append(&stream->queue, bytes, count);
     stream->queued_at = now;
-    if (stream->queue.failed) { /* out of memory: the client reconnects */
+    if (stream->queue.failed) /* out of memory: the client reconnects */
         stream->ended = true;
-    }
 }
 
 /* Returns the formatted event; formats it at most once while it is in the cache. Returns NULL without memory or when it
@@ -117,9 +115,8 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
 static const struct written *written_of(struct streams *streams, const struct storage_event *event, struct error *err)
 {
     struct written *place = &streams->cache[(uint64_t)event->id & (CACHE - 1)];
-    if (place->id == event->id) {
+    if (place->id == event->id)
         return place;
-    }
     struct arena arena;
     struct buf out;
     arena_init(&arena, 1 << 16, 0);
@@ -154,9 +151,8 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
             streams->stats.events++;
         }
         (void)pthread_mutex_unlock(&streams->lock);
-        if (!room) {
+        if (!room)
             return;
-        }
     }
     if (count < ROWS) {
         (void)pthread_mutex_lock(&streams->lock);
@@ -193,9 +189,8 @@ static struct stream *hold_next(struct streams *streams)
 {
     (void)pthread_mutex_lock(&streams->lock);
     struct stream *stream = streams->first;
-    while (stream != NULL && (stream->fed || !is_hungry(stream))) {
+    while (stream != NULL && (stream->fed || !is_hungry(stream)))
         stream = stream->next;
-    }
     if (stream != NULL) {
         stream->held = true;
         stream->fed = true;
@@ -254,14 +249,12 @@ static void sleep_until_work(struct streams *streams)
     int timeout = streams->count == 0 ? -1 : tick < 1000 ? (int)tick : 1000;
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
         hungry = hungry || is_hungry(stream);
-        if (stream->suspended && !stream->gone && stream->line.fd >= 0) {
+        if (stream->suspended && !stream->gone && stream->line.fd >= 0)
             set[count++] = (struct pollfd){.fd = stream->line.fd, .events = POLLRDHUP};
-        }
     }
     (void)pthread_mutex_unlock(&streams->lock);
-    if (hungry) {
+    if (hungry)
         return;
-    }
     (void)poll(set, count, timeout);
     uint64_t notices;
     ssize_t got = read(streams->notice, &notices, sizeof notices);
@@ -298,9 +291,8 @@ static void *run(void *context)
     struct streams *streams = context;
     struct arena arena;
     arena_init(&arena, 1 << 16, 0);
-    while (pass(streams, &arena)) {
+    while (pass(streams, &arena))
         sleep_until_work(streams);
-    }
     arena_close(&arena);
     return NULL;
 }
@@ -310,9 +302,8 @@ static void *run(void *context)
 enum status streams_create(const struct streams_options *options, struct streams **streams, struct error *err)
 {
     struct streams *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for event streams");
-    }
     made->options = *options;
     made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
     made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
@@ -331,9 +322,8 @@ enum status streams_create(const struct streams_options *options, struct streams
 enum status streams_start(struct streams *streams, struct storage *storage, struct error *err)
 {
     streams->storage = storage;
-    if (pthread_create(&streams->thread, NULL, run, streams) != 0) {
+    if (pthread_create(&streams->thread, NULL, run, streams) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for event streams");
-    }
     streams->started = true;
     return STATUS_OK;
 }
@@ -358,12 +348,10 @@ void streams_end(struct streams *streams)
 
 void streams_destroy(struct streams *streams)
 {
-    if (streams == NULL) {
+    if (streams == NULL)
         return;
-    }
-    for (size_t i = 0; i < CACHE; i++) {
+    for (size_t i = 0; i < CACHE; i++)
         free(streams->cache[i].text);
-    }
     (void)pthread_cond_destroy(&streams->released);
     (void)pthread_mutex_destroy(&streams->lock);
     descriptor_close(&streams->notice);
@@ -376,9 +364,8 @@ void streams_destroy(struct streams *streams)
 static bool caller_full(const struct streams *streams, const char *caller)
 {
     int open = 0;
-    for (const struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
+    for (const struct stream *stream = streams->first; stream != NULL; stream = stream->next)
         open += strncmp(stream->caller, caller, STREAM_CALLER - 1) == 0;
-    }
     return open >= streams->options.per_caller;
 }
 
@@ -394,9 +381,8 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
                             const char *opening, size_t bytes)
 {
     struct stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
+    if (stream == NULL)
         return NULL;
-    }
     stream->owner = streams;
     stream->line = *line;
     stream->after = after;
@@ -409,9 +395,8 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
     bool room = streams->count < STREAMS_MAX && !caller_full(streams, stream->caller) && !streams->ending;
     if (room) {
         stream->next = streams->first;
-        if (streams->first != NULL) {
+        if (streams->first != NULL)
             streams->first->previous = stream;
-        }
         streams->first = stream;
         streams->count++;
         streams->stats.opened++;
@@ -453,30 +438,25 @@ ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
         stream->line.suspend(stream->line.context);
     }
     (void)pthread_mutex_unlock(&streams->lock);
-    if (want) {
+    if (want)
         stir(streams);
-    }
     return got;
 }
 
 void streams_close(struct stream *stream)
 {
-    if (stream == NULL) {
+    if (stream == NULL)
         return;
-    }
     struct streams *streams = stream->owner;
     (void)pthread_mutex_lock(&streams->lock);
-    while (stream->held) {
+    while (stream->held)
         (void)pthread_cond_wait(&streams->released, &streams->lock);
-    }
-    if (stream->previous != NULL) {
+    if (stream->previous != NULL)
         stream->previous->next = stream->next;
-    } else {
+    else
         streams->first = stream->next;
-    }
-    if (stream->next != NULL) {
+    if (stream->next != NULL)
         stream->next->previous = stream->previous;
-    }
     streams->count--;
     (void)pthread_mutex_unlock(&streams->lock);
     buf_close(&stream->queue);

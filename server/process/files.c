@@ -19,13 +19,11 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *err)
     }
     buf_init(&text, limit);
     buf_text(&text, "");
-    for (size_t got; (got = fread(block, 1, sizeof block, file)) > 0;) {
+    for (size_t got; (got = fread(block, 1, sizeof block, file)) > 0;)
         buf_append(&text, block, got);
-    }
     int failure = ferror(file) != 0 ? errno : 0;
-    if (file != stdin) {
+    if (file != stdin)
         (void)fclose(file);
-    }
     if (failure != 0) {
         (void)error_set(err, STATUS_IO, NULL, "cannot read the file: %s", strerror(failure));
         buf_close(&text);

@@ -43,16 +43,14 @@ static double monotonic_seconds(void)
 enum status journal_open(struct journal **journal, int fd, enum log_level least, struct error *err)
 {
     struct journal *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the log");
-    }
     made->fd = fd;
     made->least = least;
     (void)pthread_mutex_init(&made->lock, NULL);
     double now = monotonic_seconds();
-    for (int i = 0; i < JOURNAL_COMPONENTS; i++) {
+    for (int i = 0; i < JOURNAL_COMPONENTS; i++)
         made->buckets[i] = (struct bucket){.lines = BUCKET_LINES, .filled_at = now};
-    }
     *journal = made;
     return STATUS_OK;
 }
@@ -67,11 +65,9 @@ void journal_close(struct journal *journal)
 
 int journal_level(const char *name)
 {
-    for (int i = 0; i < (int)(sizeof level_names / sizeof level_names[0]); i++) {
-        if (strcmp(name, level_names[i]) == 0) {
+    for (int i = 0; i < (int)(sizeof level_names / sizeof level_names[0]); i++)
+        if (strcmp(name, level_names[i]) == 0)
             return i;
-        }
-    }
     return -1;
 }
 
@@ -81,21 +77,19 @@ static size_t utf8_length(const unsigned char *s)
 {
     size_t length;
     unsigned least, value;
-    if (s[0] < 0x80) {
+    if (s[0] < 0x80)
         return 1;
-    } else if ((s[0] & 0xE0) == 0xC0) {
+    else if ((s[0] & 0xE0) == 0xC0)
         length = 2, least = 0x80, value = s[0] & 0x1FU;
-    } else if ((s[0] & 0xF0) == 0xE0) {
+    else if ((s[0] & 0xF0) == 0xE0)
         length = 3, least = 0x800, value = s[0] & 0x0FU;
-    } else if ((s[0] & 0xF8) == 0xF0) {
+    else if ((s[0] & 0xF8) == 0xF0)
         length = 4, least = 0x10000, value = s[0] & 0x07U;
-    } else {
+    else
         return 0;
-    }
     for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
+        if ((s[i] & 0xC0) != 0x80)
             return 0;
-        }
         value = value << 6 | (s[i] & 0x3FU);
     }
     return value < least || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) ? 0 : length;
@@ -117,16 +111,14 @@ size_t journal_escape(char *out, size_t out_bytes, const char *text)
         } else {
             memcpy(piece, s, length);
         }
-        if (used + length + 1 > out_bytes) {
+        if (used + length + 1 > out_bytes)
             break;
-        }
         memcpy(out + used, piece, length);
         used += length;
         s += taken;
     }
-    if (out_bytes > 0) {
+    if (out_bytes > 0)
         out[used] = '\0';
-    }
     return used;
 }
 
@@ -147,9 +139,8 @@ static bool bucket_take(struct bucket *bucket, enum log_level level)
 
 static size_t append_member(char *line, size_t used, const char *key, const char *value)
 {
-    if (value == NULL || value[0] == '\0') {
+    if (value == NULL || value[0] == '\0')
         return used;
-    }
     used += (size_t)snprintf(line + used, LINE_BYTES - used, ",\"%s\":\"", key);
     used += journal_escape(line + used, LINE_BYTES - 8 - used, value);
     line[used++] = '"';
@@ -171,9 +162,8 @@ static size_t start_line(char *line, enum log_level level, enum journal_componen
 void journal_line(struct journal *journal, enum log_level level, enum journal_component component, const char *request,
                   const char *job, const char *format, ...)
 {
-    if (journal == NULL || level < journal->least) {
+    if (journal == NULL || level < journal->least)
         return;
-    }
     char message[1024], line[LINE_BYTES];
     va_list args;
     va_start(args, format);

@@ -23,9 +23,8 @@ static void ask_for_slice(uint64_t ns)
     struct attributes wanted = {
         .size = sizeof wanted, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
     /* somebody chose another policy on purpose, so it does not change */
-    if (sched_getscheduler(0) == SCHED_OTHER) {
+    if (sched_getscheduler(0) == SCHED_OTHER)
         (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* a refusal makes answers slower and has no other effect */
-    }
 }
 
 void priority_answer(void)

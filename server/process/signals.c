@@ -32,20 +32,17 @@ enum status signals_catch(struct error *err)
 {
     struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART}, before;
     (void)sigemptyset(&action.sa_mask);
-    if (pipe_ends[0] < 0 && pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (pipe_ends[0] < 0 && pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return error_set(err, STATUS_IO, NULL, "no pipe for signals");
-    }
     bool caught = sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0 &&
                   sigaction(SIGHUP, NULL, &before) == 0;
-    if (caught && before.sa_handler != SIG_IGN) { /* an ignored SIGHUP stays ignored, as under nohup */
+    if (caught && before.sa_handler != SIG_IGN) /* an ignored SIGHUP stays ignored, as under nohup */
         caught = sigaction(SIGHUP, &action, NULL) == 0;
-    }
     struct sigaction nothing = {.sa_handler = drop, .sa_flags = SA_RESTART};
     (void)sigemptyset(&nothing.sa_mask);
     caught = caught && sigaction(SIGUSR1, &nothing, NULL) == 0 && sigaction(SIGUSR2, &nothing, NULL) == 0;
-    if (!caught) {
+    if (!caught)
         return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
-    }
     (void)signal(SIGPIPE, SIG_IGN);
     return STATUS_OK;
 }
@@ -54,8 +51,7 @@ int signals_wait(int ms)
 {
     struct pollfd ready = {.fd = pipe_ends[0], .events = POLLIN};
     unsigned char number = 0;
-    if (poll(&ready, 1, ms) == 1 && read(pipe_ends[0], &number, 1) == 1) {
+    if (poll(&ready, 1, ms) == 1 && read(pipe_ends[0], &number, 1) == 1)
         return number;
-    }
     return 0;
 }

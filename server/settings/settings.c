@@ -122,17 +122,14 @@ static bool executors_allowed(const char *value)
     for (const char *at = value;; at++) {
         size_t length = strcspn(at, ",");
         unsigned bit = 0;
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
             bit = strlen(names[i]) == length && strncmp(at, names[i], length) == 0 ? 1u << i : bit;
-        }
-        if (bit == 0 || (seen & bit) != 0) {
+        if (bit == 0 || (seen & bit) != 0)
             return false;
-        }
         seen |= bit;
         at += length;
-        if (*at == '\0') {
+        if (*at == '\0')
             return true;
-        }
     }
 }
 
@@ -176,9 +173,8 @@ bool settings_set(const struct setting *setting, struct settings *settings, cons
             (void)snprintf(detail, detail_bytes, "must be shorter than %d bytes", SETTINGS_TEXT);
             return false;
         }
-        if (!text_allowed(setting, value, detail, detail_bytes)) {
+        if (!text_allowed(setting, value, detail, detail_bytes))
             return false;
-        }
         memcpy(text_of(setting, settings), value, strlen(value) + 1);
         return true;
     }
@@ -198,22 +194,19 @@ void settings_defaults(struct settings *settings)
 {
     char detail[160];
     memset(settings, 0, sizeof *settings);
-    for (size_t i = 0; i < settings_count; i++) {
+    for (size_t i = 0; i < settings_count; i++)
         (void)settings_set(&settings_table[i], settings, settings_table[i].preset, detail, sizeof detail);
-    }
 }
 
 /* Converts threads-per-job to MOTIFD_THREADS_PER_JOB or threads_per_job. */
 void settings_name_in(const struct setting *setting, bool environment, char *out, size_t out_bytes)
 {
     int used = snprintf(out, out_bytes, "%s%s", environment ? "MOTIFD_" : "", setting->name);
-    for (int i = 0; i < used && (size_t)i < out_bytes; i++) {
-        if (out[i] == '-') {
+    for (int i = 0; i < used && (size_t)i < out_bytes; i++)
+        if (out[i] == '-')
             out[i] = '_';
-        } else if (environment && out[i] >= 'a' && out[i] <= 'z') {
+        else if (environment && out[i] >= 'a' && out[i] <= 'z')
             out[i] = (char)(out[i] - 'a' + 'A');
-        }
-    }
 }
 
 void settings_help(FILE *to)
@@ -239,16 +232,13 @@ static bool split_address(const char *listen, char *host, size_t host_bytes, con
     } else if (memchr(listen, ':', length) != NULL) {
         return false; /* an IPv6 address needs brackets */
     }
-    if (length >= host_bytes) {
+    if (length >= host_bytes)
         return false;
-    }
     memcpy(host, length > 0 ? listen : "127.0.0.1", length > 0 ? length : sizeof "127.0.0.1");
-    if (length > 0) {
+    if (length > 0)
         host[length] = '\0';
-    }
-    if (strcmp(host, "localhost") == 0) {
+    if (strcmp(host, "localhost") == 0)
         (void)snprintf(host, host_bytes, "127.0.0.1");
-    }
     return true;
 }
 
@@ -258,21 +248,18 @@ enum status settings_address(const char *listen, char *host, size_t host_bytes, 
     const char *port_text = NULL;
     struct in_addr v4;
     struct in6_addr v6;
-    if (host_bytes < 16 || !split_address(listen, host, host_bytes, &port_text)) {
+    if (host_bytes < 16 || !split_address(listen, host, host_bytes, &port_text))
         return error_set(err, STATUS_INVALID, NULL, "must be ADDR:PORT or [ADDR]:PORT");
-    }
     char *end = NULL;
     long number = strtol(port_text, &end, 10);
-    if (port_text[0] < '0' || port_text[0] > '9' || *end != '\0' || number > 65535) {
+    if (port_text[0] < '0' || port_text[0] > '9' || *end != '\0' || number > 65535)
         return error_set(err, STATUS_INVALID, NULL, "must end in a port in [0, 65535]");
-    }
     *port = (uint16_t)number;
-    if (inet_pton(AF_INET, host, &v4) == 1) {
+    if (inet_pton(AF_INET, host, &v4) == 1)
         *loopback = ntohl(v4.s_addr) >> 24 == 127;
-    } else if (inet_pton(AF_INET6, host, &v6) == 1) {
+    else if (inet_pton(AF_INET6, host, &v6) == 1)
         *loopback = IN6_IS_ADDR_LOOPBACK(&v6);
-    } else {
+    else
         return error_set(err, STATUS_INVALID, NULL, "must begin with a numeric address or localhost");
-    }
     return STATUS_OK;
 }

@@ -17,9 +17,8 @@ static void add_fault(const struct settings_faults *faults, size_t *count, const
                       const char *detail)
 {
     (*count)++;
-    if (faults != NULL && faults->add != NULL) {
+    if (faults != NULL && faults->add != NULL)
         faults->add(faults->context, setting, source, detail);
-    }
 }
 
 /* ---- flags ------------------------------------------------------------------------------------------- */
@@ -34,12 +33,10 @@ static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
     const char *from = word + strspn(word, "-");
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "="), from);
     struct name_guess guess = {.given = name};
-    for (size_t i = 0; i < settings_count; i++) {
+    for (size_t i = 0; i < settings_count; i++)
         name_guess_offer(&guess, settings_table[i].name);
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         guess.best = strcmp(name, others[i][0]) == 0 ? others[i][1] : guess.best;
-    }
     (void)snprintf(detail, detail_bytes, "is not known%s%s%s", guess.best != NULL ? "; did you mean --" : "",
                    guess.best != NULL ? guess.best : "", guess.best != NULL ? "?" : "");
 }
@@ -51,9 +48,8 @@ static void read_flag(struct settings *settings, const struct option_item *item,
     for (size_t i = 0; item->spec != NULL && i < settings_count; i++) {
         if (item->spec->name == settings_table[i].name) {
             taken[i] = true;
-            if (!settings_set(&settings_table[i], settings, item->value, detail, sizeof detail)) {
+            if (!settings_set(&settings_table[i], settings, item->value, detail, sizeof detail))
                 add_fault(faults, count, settings_table[i].name, "flag", detail);
-            }
         }
     }
 }
@@ -64,9 +60,8 @@ static size_t read_flags(struct settings *settings, int argc, char **argv, bool 
     struct option_spec specs[SETTINGS_MAX + 2] = {{NULL, NULL, NULL}};
     char detail[160];
     size_t count = 0;
-    for (size_t i = 0; i < settings_count; i++) {
+    for (size_t i = 0; i < settings_count; i++)
         specs[i] = (struct option_spec){settings_table[i].name, settings_table[i].placeholder, ""};
-    }
     specs[settings_count] = (struct option_spec){"help", NULL, ""};
     struct option_reader reader = {.own = specs, .argc = argc - 1, .argv = argv + 1};
     struct option_item item;
@@ -98,12 +93,10 @@ static size_t read_environment(struct settings *settings, bool *taken, const str
     for (size_t i = 0; i < settings_count; i++) {
         settings_name_in(&settings_table[i], true, name, sizeof name);
         const char *value = getenv(name);
-        if (value == NULL || value[0] == '\0') {
+        if (value == NULL || value[0] == '\0')
             continue;
-        }
-        if (!settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, detail, sizeof detail)) {
+        if (!settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, detail, sizeof detail))
             add_fault(faults, &count, name, "environment", detail);
-        }
         taken[i] = true;
     }
     return count;
@@ -150,9 +143,8 @@ static void read_member(struct settings *settings, const cJSON *member, const bo
         return;
     }
     bool skip = taken != NULL && taken[index];
-    if (!settings_set(setting, skip ? &scratch : settings, value, detail, sizeof detail)) {
+    if (!settings_set(setting, skip ? &scratch : settings, value, detail, sizeof detail))
         add_fault(faults, count, member->string, "file", detail);
-    }
 }
 
 enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,
@@ -165,13 +157,11 @@ enum status settings_read_json(struct settings *settings, const char *text, size
         add_fault(faults, &count, err.pointer, "file", err.message);
         return STATUS_INVALID;
     }
-    if (!cJSON_IsObject(root)) {
+    if (!cJSON_IsObject(root))
         add_fault(faults, &count, "", "file", "must be a JSON object with settings as members");
-    } else {
-        for (const cJSON *member = root->child; member != NULL; member = member->next) {
+    else
+        for (const cJSON *member = root->child; member != NULL; member = member->next)
             read_member(settings, member, taken, &count, faults);
-        }
-    }
     cJSON_Delete(root);
     return count > 0 ? STATUS_INVALID : STATUS_OK;
 }
@@ -182,19 +172,17 @@ enum status settings_read(struct settings *settings, int argc, char **argv, cons
     bool taken[SETTINGS_MAX] = {false};
     settings_defaults(settings);
     size_t count = read_flags(settings, argc, argv, taken, faults, help);
-    if (*help) {
+    if (*help)
         return STATUS_OK;
-    }
     count += read_environment(settings, taken, faults);
     if (settings->config[0] != '\0') {
         struct error err = {0};
         size_t size = 0;
         char *text = file_read(settings->config, FILE_MAX, &size, &err);
-        if (text == NULL) {
+        if (text == NULL)
             add_fault(faults, &count, "config", "file", err.message);
-        } else if (settings_read_json(settings, text, size, taken, faults) != STATUS_OK) {
+        else if (settings_read_json(settings, text, size, taken, faults) != STATUS_OK)
             count++;
-        }
         free(text);
     }
     return count > 0 ? STATUS_INVALID : STATUS_OK;

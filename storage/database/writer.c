@@ -485,12 +485,11 @@ static void sleep_until_work(struct writer *w, int64_t quiet_at)
 static void commit_list(struct storage *storage, struct command *list, int synchronous)
 {
     double start = clock_seconds();
-    if (atomic_load(&storage->writer.failed)) {
+    if (atomic_load(&storage->writer.failed))
         for (struct command *c = list; c != NULL; c = c->next)
             c->status = refuse(&storage->writer, &c->error);
-    } else {
+    else
         run_group(storage, list, synchronous);
-    }
     finish_group(storage, list, synchronous == 2, clock_seconds() - start);
 }
 

@@ -76,9 +76,8 @@ static int random_in(int low, int high)
 
 static void start_daemon(void)
 {
-    if (!daemon_await(&test.daemon, NULL)) {
+    if (!daemon_await(&test.daemon, NULL))
         die("the daemon did not start");
-    }
     (void)pthread_mutex_lock(&test.lock);
     memcpy(test.url, test.daemon.url, sizeof test.url);
     (void)pthread_mutex_unlock(&test.lock);
@@ -90,9 +89,8 @@ static void submit(int threads, char id[32])
     struct reply reply;
     (void)snprintf(body, sizeof body, JOB, threads);
     post(test.url, "/v1/jobs", body, &reply);
-    if (reply.status != 201) {
+    if (reply.status != 201)
         die(reply.body != NULL ? reply.body : "no answer to a submission");
-    }
     (void)snprintf(id, 32, "%s", json_text(reply.json, "id"));
     reply_close(&reply);
 }
@@ -127,14 +125,12 @@ static void await_end(const char *id, char sha[SHA])
     for (double until = now_seconds() + 300; now_seconds() < until; sleep_ms(20)) {
         look(id, state, sha, &updates);
         if (strcmp(state, "succeeded") == 0) {
-            if ((int)updates != 400 || strlen(sha) != 64) {
+            if ((int)updates != 400 || strlen(sha) != 64)
                 die("the job did not do its 400 updates");
-            }
             return;
         }
-        if (strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0) {
+        if (strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0)
             die("the job failed");
-        }
     }
     die("the job did not end in time");
 }
@@ -143,9 +139,8 @@ static void compare(const char *what, const char *sha, const char *expected)
 {
     (void)printf("%-44s %.16s...\n", what, sha);
     (void)fflush(stdout);
-    if (strcmp(sha, expected) != 0) {
+    if (strcmp(sha, expected) != 0)
         die("other weights");
-    }
 }
 
 /* Each series must contain each point once, in order, whatever happened. */
@@ -161,18 +156,15 @@ static void check_series(const char *id)
         double expected = 80; /* one validation every 80 samples */
         names++;
         cJSON_ArrayForEach (point, series) {
-            if (cJSON_GetArrayItem(point, 0)->valuedouble != expected) {
+            if (cJSON_GetArrayItem(point, 0)->valuedouble != expected)
                 die("a series has a gap or a duplicate point");
-            }
             expected += 80;
         }
-        if (expected != 3280) {
+        if (expected != 3280)
             die("a series is incomplete");
-        }
     }
-    if (names != 2) {
+    if (names != 2)
         die("a series is missing");
-    }
     reply_close(&reply);
 }
 
@@ -217,17 +209,13 @@ static void copy_file(const char *from, const char *to)
 {
     static char block[1 << 16];
     FILE *in = fopen(from, "rbe"), *out = fopen(to, "wbe");
-    if (out == NULL) {
+    if (out == NULL)
         die("cannot copy the database");
-    }
-    for (size_t got; in != NULL && (got = fread(block, 1, sizeof block, in)) > 0;) {
-        if (fwrite(block, 1, got, out) != got) {
+    for (size_t got; in != NULL && (got = fread(block, 1, sizeof block, in)) > 0;)
+        if (fwrite(block, 1, got, out) != got)
             die("cannot copy the database");
-        }
-    }
-    if (in != NULL) {
+    if (in != NULL)
         (void)fclose(in);
-    }
     (void)fclose(out);
 }
 
@@ -255,22 +243,19 @@ static void inspect(void)
         copy_file(from, to);
     }
     (void)snprintf(to, sizeof to, "%s/copy", test.daemon.folder);
-    if (sqlite3_open(to, &db) != SQLITE_OK) {
+    if (sqlite3_open(to, &db) != SQLITE_OK)
         die("cannot open the copy");
-    }
     expect_text(db, "PRAGMA integrity_check", "ok", "the database is damaged");
     expect_text(db, "SELECT count(*) - count(DISTINCT name) FROM job WHERE name LIKE 'client-%'", "0",
                 "a job was stored twice");
-    if (sqlite3_prepare_v2(db, "SELECT id FROM job WHERE name = ?", -1, &find, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(db, "SELECT id FROM job WHERE name = ?", -1, &find, NULL) != SQLITE_OK)
         die("cannot query the copy");
-    }
     (void)pthread_mutex_lock(&test.lock);
     for (size_t i = 0; i < test.count; i++) {
         (void)sqlite3_bind_text(find, 1, test.list[i].name, -1, SQLITE_STATIC);
         if (sqlite3_step(find) != SQLITE_ROW ||
-            strcmp((const char *)sqlite3_column_text(find, 0), test.list[i].id) != 0) {
+            strcmp((const char *)sqlite3_column_text(find, 0), test.list[i].id) != 0)
             die("an acknowledged job is lost");
-        }
         (void)sqlite3_reset(find);
     }
     (void)pthread_mutex_unlock(&test.lock);
@@ -303,9 +288,8 @@ static void run_with_pauses(char sha[SHA])
         act(id, "pause");
         for (int waited = 0; waited < 1000; waited++) {
             look(id, state, sha, &updates);
-            if (strcmp(state, "paused") == 0 || strcmp(state, "succeeded") == 0) {
+            if (strcmp(state, "paused") == 0 || strcmp(state, "succeeded") == 0)
                 break;
-            }
             sleep_ms(10);
         }
         act(id, "resume");
@@ -320,11 +304,9 @@ static void run_with_kills(int kills, char sha[SHA])
     double updates;
     pthread_t clients[CLIENTS];
     submit(2, id);
-    for (intptr_t i = 0; i < CLIENTS; i++) {
-        if (pthread_create(&clients[i], NULL, hammer, (void *)i) != 0) {
+    for (intptr_t i = 0; i < CLIENTS; i++)
+        if (pthread_create(&clients[i], NULL, hammer, (void *)i) != 0)
             die("cannot start a client thread");
-        }
-    }
     int early = 0, alive = 0;
     for (int i = 0; i < kills; i++) {
         sleep_ms(random_in(10, 600));
@@ -345,9 +327,8 @@ static void run_with_kills(int kills, char sha[SHA])
     await_end(id, sha);
     check_series(id);
     test.stop = true;
-    for (int i = 0; i < CLIENTS; i++) {
+    for (int i = 0; i < CLIENTS; i++)
         (void)pthread_join(clients[i], NULL);
-    }
     (void)printf("%d kills (%d found the job running, %d more during a start), %zu jobs acknowledged\n", kills, alive,
                  early, test.count);
 }
@@ -373,9 +354,8 @@ int main(int argc, char **argv)
     run_with_kills(kills, sha);
     (void)snprintf(line, sizeof line, "2 threads, killed %d times", kills);
     compare(line, sha, reference);
-    if (daemon_stop(&test.daemon) != 0) {
+    if (daemon_stop(&test.daemon) != 0)
         die("the daemon did not exit with 0");
-    }
     inspect();
     daemon_close(&test.daemon, false);
     (void)printf("OK\n");

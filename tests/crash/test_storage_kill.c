@@ -202,9 +202,8 @@ static void acknowledged_changes_survive_a_kill(void **state)
         }
         close(ends[1]);
         int wait_ms = 20 + (int)(lcg(&chance) % 700);
-        for (int i = 0; i < wait_ms; i += 5) { /* empties the pipe, which holds only a thousand reports */
+        for (int i = 0; i < wait_ms; i += 5) /* empties the pipe, which holds only a thousand reports */
             sleep_ms(5);
-        }
         assert_int_equal(kill(pid, SIGKILL), 0);
         int result;
         assert_int_equal(waitpid(pid, &result, 0), pid);

@@ -70,18 +70,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf file;
     char *manifest = malloc(size + 1);
     FUZZ_CHECK(manifest != NULL);
-    if (size > 0) {
+    if (size > 0)
         memcpy(manifest, data, size);
-    }
     manifest[size] = '\0';
     buf_init(&file, 1u << 24);
     wrap(manifest, &file);
     enum status status = bundle_open(file.data, file.size, &bundle, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || (status == STATUS_INVALID && err.message[0] != '\0')));
     FUZZ_CHECK(status != STATUS_OK || bundle.count == 1);
-    for (size_t i = 0; i < bundle.count; i++) {
+    for (size_t i = 0; i < bundle.count; i++)
         FUZZ_CHECK(memcmp(bundle.checkpoints[i].bytes, "abc", bundle.checkpoints[i].count) == 0);
-    }
     /* The unchanged manifest must be accepted. */
     FUZZ_CHECK(strcmp(manifest, MANIFEST) != 0 || status == STATUS_OK);
     bundle_close(&bundle);

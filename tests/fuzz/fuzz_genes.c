@@ -28,12 +28,10 @@ static void check(const struct genes *genes)
         sum += genes->locus[i].length;
     }
     FUZZ_CHECK(sum == genes->count && genes->introns >= 0);
-    if (genes_windows(genes, GENES_ALL, LENGTH, FLANK, &windows, NULL) != STATUS_OK) {
+    if (genes_windows(genes, GENES_ALL, LENGTH, FLANK, &windows, NULL) != STATUS_OK)
         return;
-    }
-    for (int64_t i = 0; i < windows.count; i++) {
+    for (int64_t i = 0; i < windows.count; i++)
         genes_window(genes, &windows, i, bases, classes);
-    }
     genes_windows_close(&windows);
 }
 
@@ -47,12 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* exact sizes, so that a sanitizer detects reads beyond the end */
     char *one = malloc(fasta + 1), *other = malloc(gff + 1);
     FUZZ_CHECK(one != NULL && other != NULL);
-    if (fasta > 0) {
+    if (fasta > 0)
         memcpy(one, data, fasta);
-    }
-    if (gff > 0) {
+    if (gff > 0)
         memcpy(other, end + 1, gff);
-    }
     one[fasta] = other[gff] = '\0';
     enum status status = genes_parse(one, fasta, other, gff, NULL, &genes, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || err.message[0] != '\0'));

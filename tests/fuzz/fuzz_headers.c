@@ -108,9 +108,8 @@ static char *word_of(char **rest)
 {
     char *word = *rest, *blank = strchr(word, ' ');
     *rest = blank != NULL ? blank + 1 : word + strlen(word);
-    if (blank != NULL) {
+    if (blank != NULL)
         *blank = '\0';
-    }
     return word;
 }
 
@@ -119,18 +118,16 @@ static void cut(char *text, size_t size, struct guard_request *request, struct g
 {
     char *end = text + size, *line = memchr(text, '\n', size);
     *request = (struct guard_request){.headers = headers};
-    if (line != NULL) {
+    if (line != NULL)
         *line++ = '\0';
-    }
     request->method = word_of(&text);
     request->target = word_of(&text);
     request->version = text;
     while (line != NULL && line < end && request->header_count < LINES) {
         char *next = memchr(line, '\n', (size_t)(end - line)), *stop = next != NULL ? next : end;
         char *colon = memchr(line, ':', (size_t)(stop - line));
-        if (colon == NULL) {
+        if (colon == NULL)
             return;
-        }
         char *value = colon + 1 + (colon + 1 < stop && colon[1] == ' ');
         *colon = *stop = '\0';
         headers[request->header_count++] =
@@ -161,12 +158,10 @@ static void check_passed(const struct guard_request *request, bool loopback)
     FUZZ_CHECK(host != NULL ? host[0] != '\0' && strpbrk(host, "/@ ,") == NULL
                             : strcmp(request->version, "HTTP/1.0") == 0);
     if (loopback && host != NULL && strcasestr(host, "localhost") == NULL && strstr(host, "::1") == NULL &&
-        strncasecmp(host, "motif.example", 13) != 0) {
+        strncasecmp(host, "motif.example", 13) != 0)
         FUZZ_CHECK(strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.:") == strlen(host));
-    }
-    if (origin != NULL && strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0) {
+    if (origin != NULL && strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0)
         FUZZ_CHECK(host != NULL && strstr(origin, "://") != NULL && strcasecmp(strstr(origin, "://") + 3, host) == 0);
-    }
     FUZZ_CHECK(strlen(request->target) <= 4096);
 }
 
@@ -176,12 +171,10 @@ static void check_token(const char *authorization)
     char name[AUTH_NAME];
     if (authorization != NULL && strncasecmp(authorization, "Bearer ", 7) == 0) {
         const char *secret = authorization + 7;
-        while (*secret == ' ') {
+        while (*secret == ' ')
             secret++;
-        }
-        for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++)
             granted = strcmp(secret, tokens[i].secret) == 0 ? tokens[i].grants : granted;
-        }
         FUZZ_CHECK(trainer_token(authorization) == (strncmp(secret, "motifrun_", 9) == 0));
     } else {
         FUZZ_CHECK(!trainer_token(authorization));
@@ -196,12 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct guard_request request;
     char *text = malloc(size + 1);
     FUZZ_CHECK(text != NULL);
-    if (kept.storage == NULL) {
+    if (kept.storage == NULL)
         start();
-    }
-    if (size > 0) {
+    if (size > 0)
         memcpy(text, data, size);
-    }
     text[size] = '\0';
     cut(text, size, &request, headers);
     for (int loopback = 0; loopback < 2; loopback++) {

@@ -150,18 +150,15 @@ static void check_answer(const char *answer, size_t size)
     static const int known[] = {100, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 409,
                                 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 505};
     int status = 0;
-    if (size == 0) {
+    if (size == 0)
         return;
-    }
     if (sscanf(answer, "HTTP/1.%*1[01] %3d ", &status) != 1) {
         (void)fprintf(stderr, "no answer of HTTP/1.1: %.400s\n", answer);
         abort();
     }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (known[i] == status) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i] == status)
             return;
-        }
-    }
     (void)fprintf(stderr, "no status of the contract: %.400s\n", answer);
     abort();
 }
@@ -169,9 +166,8 @@ static void check_answer(const char *answer, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char answer[1 << 20];
-    if (served.http == NULL) {
+    if (served.http == NULL)
         start();
-    }
     check_answer(answer, exchange(data, size, answer, sizeof answer));
     return 0;
 }

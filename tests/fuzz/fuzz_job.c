@@ -30,9 +30,8 @@ static void check_json(const char *text, size_t size)
     FUZZ_CHECK((status == STATUS_OK) == (root != NULL));
     FUZZ_CHECK(status == STATUS_OK || err.message[0] != '\0');
     FUZZ_CHECK(utf8_valid(err.pointer, strlen(err.pointer)));
-    if (root == NULL) {
+    if (root == NULL)
         return;
-    }
     struct buf once, twice;
     buf_init(&once, 1u << 20);
     buf_init(&twice, 1u << 20);

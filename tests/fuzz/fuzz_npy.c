@@ -24,13 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK((status == STATUS_OK) == (array.values != NULL));
     if (status == STATUS_OK) {
         size_t count = 1;
-        for (int d = 0; d < array.rank; d++) {
+        for (int d = 0; d < array.rank; d++)
             count *= (size_t)array.dim[d];
-        }
         FUZZ_CHECK(array.rank >= 0 && array.rank <= NPY_RANK && count == array.count && count <= LIMIT);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             FUZZ_CHECK(isfinite(array.values[i]));
-        }
         free(array.values);
     }
     return 0;

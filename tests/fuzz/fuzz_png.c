@@ -26,13 +26,11 @@ static void mend_sums(uint8_t *file, size_t size)
 {
     for (size_t at = 8; size >= 12 && at <= size - 12;) {
         size_t length = number_at(file + at);
-        if (length > size - 12 - at) {
+        if (length > size - 12 - at)
             return;
-        }
         uint32_t sum = (uint32_t)crc32(0, file + at + 4, (uInt)(length + 4));
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < 4; i++)
             file[at + 8 + length + i] = (uint8_t)(sum >> (24 - 8 * i));
-        }
         at += length + 12;
     }
 }
@@ -45,9 +43,8 @@ static void check_again(const float *values, int rows, int cols)
     int again_rows = 0, again_cols = 0;
     buf_init(&file, 1 << 20);
     FUZZ_CHECK(picture_create(rows, cols, (struct colour){0, 0, 0}, &picture, NULL) == STATUS_OK);
-    for (int i = 0; i < 3 * rows * cols; i++) {
+    for (int i = 0; i < 3 * rows * cols; i++)
         picture->pixels[i] = (uint8_t)lroundf(255 * values[i / 3]);
-    }
     buf_init(&small, 40); /* smaller than any file */
     FUZZ_CHECK(png_encode(picture, &small, NULL) == STATUS_LIMIT);
     buf_close(&small);
@@ -55,9 +52,8 @@ static void check_again(const float *values, int rows, int cols)
     FUZZ_CHECK(png_decode_grey(file.data, file.size, 2 * PNG_MAX_SIDE, &again, &again_rows, &again_cols, NULL) ==
                STATUS_OK);
     FUZZ_CHECK(again_rows == rows && again_cols == cols);
-    for (int i = 0; i < rows * cols; i++) {
+    for (int i = 0; i < rows * cols; i++)
         FUZZ_CHECK(fabsf(again[i] - (float)picture->pixels[3 * i] / 255) < 1e-6F);
-    }
     free(again);
     buf_close(&file);
     picture_destroy(picture);
@@ -70,9 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rows = 0, cols = 0;
     uint8_t *file = malloc(size > 0 ? size : 1);
     FUZZ_CHECK(file != NULL);
-    if (size > 0) {
+    if (size > 0)
         memcpy(file, data, size);
-    }
     mend_sums(file, size);
     enum status status = png_decode_grey(file, size, SIDE, &values, &rows, &cols, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || status == STATUS_CORRUPT || status == STATUS_LIMIT));
@@ -80,9 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(rows > 0 && cols > 0 && rows <= SIDE && cols <= SIDE);
         for (int i = 0; i < rows * cols; i++)
             FUZZ_CHECK(values[i] >= 0 && values[i] <= 1);
-        if (size % 8 == 0) {
+        if (size % 8 == 0)
             check_again(values, rows, cols);
-        }
         free(values);
     }
     free(file);

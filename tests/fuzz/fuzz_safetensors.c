@@ -28,9 +28,8 @@ struct memory {
 static enum status read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err)
 {
     const struct memory *memory = context;
-    if (offset > memory->count || count > memory->count - offset) {
+    if (offset > memory->count || count > memory->count - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the end");
-    }
     memcpy(to, memory->bytes + offset, count);
     return STATUS_OK;
 }

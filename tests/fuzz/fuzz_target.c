@@ -27,9 +27,8 @@ static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;
     size_t at = 0, parameters = 0;
-    for (size_t bytes; (bytes = route_pattern_param(route->pattern, &at, &name)) > 0; parameters++) {
+    for (size_t bytes; (bytes = route_pattern_param(route->pattern, &at, &name)) > 0; parameters++)
         FUZZ_CHECK(route_param_pattern(name, bytes, &meaning)[0] == '^' && meaning[0] != '\0');
-    }
     FUZZ_CHECK(parameters <= ROUTE_PARAMS && api_route_body_limit(route) == route->body_limit);
     FUZZ_CHECK(api_route_scope(route) >= API_SCOPE_NONE && api_route_scope(route) <= API_SCOPE_ADMIN);
     FUZZ_CHECK(!api_route_takes(route, NULL) && !(api_route_streams(route) && route->body_limit == 0));
@@ -52,9 +51,8 @@ static void check_route(const char *text)
             FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && strpbrk(value, "/\\%'\" ") == NULL);
         }
         FUZZ_CHECK(route_find(&table, methods[m], text) == match.route);
-        if (match.route != NULL) {
+        if (match.route != NULL)
             check_rules(match.route, text);
-        }
     }
 }
 
@@ -77,26 +75,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct query query;
     uint64_t first = 0, last = 0;
     FUZZ_CHECK(text != NULL);
-    if (size > 0) {
+    if (size > 0)
         memcpy(text, data, size);
-    }
     text[size] = '\0';
     check_route(text);
-    for (int plus = 0; plus < 2; plus++) {
-        if (uri_decode(text, strlen(text), plus == 1, decoded, sizeof decoded, NULL) == STATUS_OK) {
+    for (int plus = 0; plus < 2; plus++)
+        if (uri_decode(text, strlen(text), plus == 1, decoded, sizeof decoded, NULL) == STATUS_OK)
             FUZZ_CHECK(utf8_valid(decoded, strlen(decoded)) && strlen(decoded) <= strlen(text));
-        }
-    }
-    if (query_parse(text, &query, NULL) == STATUS_OK) {
-        for (size_t i = 0; i < query.count; i++) {
+    if (query_parse(text, &query, NULL) == STATUS_OK)
+        for (size_t i = 0; i < query.count; i++)
             FUZZ_CHECK(query_get(&query, query.pairs[i].name) == query.pairs[i].value);
-        }
-    }
-    for (uint64_t total = 0; total < 200; total += 99) {
-        if (range_parse(text, total, &first, &last) == RANGE_PART) {
+    for (uint64_t total = 0; total < 200; total += 99)
+        if (range_parse(text, total, &first, &last) == RANGE_PART)
             FUZZ_CHECK(first <= last && last < total);
-        }
-    }
     static const char *const offers[] = {"application/json", "image/png"};
     int pick = media_pick(text, offers, 2);
     FUZZ_CHECK(pick >= -1 && pick < 2);

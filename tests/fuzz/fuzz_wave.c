@@ -30,9 +30,8 @@ static void check_again(const struct audio_wave *wave)
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     FUZZ_CHECK(audio_wave_write(path, wave, NULL) == STATUS_OK && audio_wave_read(path, &again, NULL) == STATUS_OK);
     FUZZ_CHECK(again.rate == wave->rate && again.count == wave->count);
-    for (int i = 0; i < wave->count; i++) {
+    for (int i = 0; i < wave->count; i++)
         FUZZ_CHECK(fabsf(again.samples[i] - fmaxf(-1, fminf(1, wave->samples[i]))) < 1.0F / 16384);
-    }
     audio_wave_close(&again);
     (void)close(file);
     FUZZ_CHECK(audio_wave_read(path, &again, NULL) == STATUS_NOT_FOUND && again.samples == NULL);
@@ -60,21 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum status status = audio_wave_decode(data, size, &wave, &err);
     FUZZ_CHECK(status == err.code);
     FUZZ_CHECK((status == STATUS_OK) == (wave.samples != NULL));
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return 0;
-    }
     FUZZ_CHECK(wave.rate > 0 && wave.rate <= AUDIO_WAVE_RATES && wave.count >= 0 && wave.count <= AUDIO_WAVE_FRAMES);
-    for (int i = 0; i < wave.count; i++) {
+    for (int i = 0; i < wave.count; i++)
         FUZZ_CHECK(isfinite(wave.samples[i]));
-    }
-    if (size % 8 == 0) {
+    if (size % 8 == 0)
         check_again(&wave);
-    }
     if (wave.rate % 1000 == 0 && audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, NULL) == STATUS_OK) {
         int64_t length = audio_resampler_length(resampler, wave.count);
-        if (audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL) == STATUS_OK) {
+        if (audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL) == STATUS_OK)
             FUZZ_CHECK(wave.rate == AUDIO_RATE && wave.count == length);
-        }
         audio_resampler_destroy(resampler);
     }
     check_ends(&wave);

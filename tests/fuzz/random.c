@@ -64,9 +64,8 @@ static size_t make(uint8_t *out)
     static const char interesting[] = "{}[]\":,\\%&=?/+-.eE0123456789 \t\n\0\x7f\x80\xff'()<>|u";
     if (draw(20) == 0) {
         size_t size = draw(200);
-        for (size_t i = 0; i < size; i++) {
+        for (size_t i = 0; i < size; i++)
             out[i] = (uint8_t)draw(256);
-        }
         return size;
     }
     const struct fuzz_seed *seed = &seeds[draw((uint32_t)seed_count)];
@@ -127,9 +126,8 @@ int main(int argc, char **argv)
     const char *wanted = getenv("FUZZ_ROUNDS");
     long rounds = wanted != NULL ? strtol(wanted, NULL, 10) : 20000;
     uint8_t scratch[BYTES * 2];
-    for (size_t i = 0; i < seed_count; i++) {
+    for (size_t i = 0; i < seed_count; i++)
         (void)LLVMFuzzerTestOneInput((const uint8_t *)seeds[i].bytes, seeds[i].size);
-    }
     for (long round = 0; round < rounds; round++) {
         size_t size = make(scratch);
         uint8_t *exact = malloc(size > 0 ? size : 1); /* exact size, so that a sanitizer sees reads beyond */
@@ -138,9 +136,8 @@ int main(int argc, char **argv)
         (void)LLVMFuzzerTestOneInput(exact, size);
         free(exact);
     }
-    for (size_t i = fuzz_seed_count; i < seed_count; i++) {
+    for (size_t i = fuzz_seed_count; i < seed_count; i++)
         free((void *)(uintptr_t)seeds[i].bytes);
-    }
     free(seeds);
     return 0;
 }

@@ -24,9 +24,8 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 {
     struct growing *growing = context;
     char *text = realloc(growing->text, growing->size + size * count + 1);
-    if (text == NULL) {
+    if (text == NULL)
         return 0;
-    }
     memcpy(text + growing->size, bytes, size * count);
     growing->text = text;
     growing->size += size * count;
@@ -42,9 +41,8 @@ static struct curl_slist *header_list(const struct call *call)
         (void)snprintf(line, sizeof line, "Content-Type: %s", call->type != NULL ? call->type : "application/json");
         list = curl_slist_append(list, line);
     }
-    for (int i = 0; call->headers != NULL && call->headers[i] != NULL; i++) {
+    for (int i = 0; call->headers != NULL && call->headers[i] != NULL; i++)
         list = curl_slist_append(list, call->headers[i]);
-    }
     return list;
 }
 
@@ -73,13 +71,11 @@ void call_server(const char *url, const struct call *call, struct reply *reply)
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body);
     }
-    if (call->authority != NULL) {
+    if (call->authority != NULL)
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, call->authority);
-    }
     (void)curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_0 | call->tls_most);
-    if (curl_easy_perform(curl) == CURLE_OK) {
+    if (curl_easy_perform(curl) == CURLE_OK)
         (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    }
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
     reply->status = (int)status;
@@ -157,9 +153,8 @@ bool raw_send(int fd, const void *bytes, size_t count)
 {
     for (size_t sent = 0; sent < count;) {
         ssize_t got = send(fd, (const char *)bytes + sent, count - sent, MSG_NOSIGNAL);
-        if (got <= 0) {
+        if (got <= 0)
             return false;
-        }
         sent += (size_t)got;
     }
     return true;
@@ -170,13 +165,11 @@ size_t raw_read(int fd, char *text, size_t size, int ms)
     size_t used = 0;
     while (used + 1 < size) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        if (poll(&ready, 1, ms) != 1) {
+        if (poll(&ready, 1, ms) != 1)
             break;
-        }
         ssize_t got = recv(fd, text + used, size - 1 - used, 0);
-        if (got <= 0) {
+        if (got <= 0)
             break;
-        }
         used += (size_t)got;
     }
     text[used] = '\0';
@@ -190,9 +183,8 @@ bool raw_await(int fd, char *text, size_t size, const char *words)
     while (strstr(text, words) == NULL && used + 1 < size) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         ssize_t got = poll(&ready, 1, 60000) == 1 ? recv(fd, text + used, size - 1 - used, 0) : 0;
-        if (got <= 0) {
+        if (got <= 0)
             return false;
-        }
         used += (size_t)got;
         text[used] = '\0';
     }
@@ -204,12 +196,10 @@ bool raw_closed(int fd, int ms)
     char byte[512];
     for (;;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        if (poll(&ready, 1, ms) != 1) {
+        if (poll(&ready, 1, ms) != 1)
             return false;
-        }
-        if (recv(fd, byte, sizeof byte, 0) <= 0) {
+        if (recv(fd, byte, sizeof byte, 0) <= 0)
             return true;
-        }
     }
 }
 
@@ -219,17 +209,15 @@ int raw_status(int port, const void *request, size_t count, char *text, size_t s
     int status = 0, fd = raw_connect(port);
     char *to = text != NULL ? text : scratch;
     size_t used = 0, room = text != NULL ? size : sizeof scratch;
-    if (fd < 0) {
+    if (fd < 0)
         return 0;
-    }
     (void)raw_send(fd, request, count);
     to[0] = '\0';
     while (used + 1 < room && strstr(to, "\r\n\r\n") == NULL) { /* until the head is complete */
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         ssize_t got = poll(&ready, 1, 5000) == 1 ? recv(fd, to + used, room - 1 - used, 0) : 0;
-        if (got <= 0) {
+        if (got <= 0)
             break;
-        }
         used += (size_t)got;
         to[used] = '\0';
     }

@@ -54,12 +54,10 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     char *argv[DAEMON_ARGS + 8];
     int count = 0;
     const char *const fixed[] = {binary(), "serve", "--listen", "127.0.0.1:0", "--db", daemon->db};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         argv[count++] = (char *)(uintptr_t)fixed[i];
-    }
-    for (int i = 0; args != NULL && args[i] != NULL && i < DAEMON_ARGS; i++) {
+    for (int i = 0; args != NULL && args[i] != NULL && i < DAEMON_ARGS; i++)
         argv[count++] = (char *)(uintptr_t)args[i];
-    }
     argv[count] = NULL;
     int log = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(out, STDOUT_FILENO);
@@ -74,13 +72,11 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
 void daemon_spawn(struct daemon_process *daemon, const char *const *args)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0)
         abort();
-    }
     daemon->pid = fork();
-    if (daemon->pid == 0) {
+    if (daemon->pid == 0)
         become_daemon(daemon, args, ends[1]);
-    }
     (void)close(ends[1]);
     daemon->out = ends[0];
 }
@@ -93,9 +89,8 @@ bool daemon_await(struct daemon_process *daemon, int *exit_code)
     while (used < sizeof line - 1 && memchr(line, '\n', used) == NULL && now_seconds() < until) {
         struct pollfd ready = {.fd = daemon->out, .events = POLLIN};
         ssize_t got = poll(&ready, 1, 100) == 1 ? read(daemon->out, line + used, sizeof line - 1 - used) : -1;
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         used += got > 0 ? (size_t)got : 0;
     }
     line[used] = '\0';
@@ -107,9 +102,8 @@ bool daemon_await(struct daemon_process *daemon, int *exit_code)
         return true;
     }
     int code = daemon_wait(daemon, 5000);
-    if (exit_code != NULL) {
+    if (exit_code != NULL)
         *exit_code = code;
-    }
     daemon_kill(daemon);
     return false;
 }
@@ -122,9 +116,8 @@ bool daemon_start(struct daemon_process *daemon, const char *const *args, int *e
 
 void daemon_signal(const struct daemon_process *daemon, int signal)
 {
-    if (daemon->pid > 0) { /* kill(0) would signal the test's own process group */
+    if (daemon->pid > 0) /* kill(0) would signal the test's own process group */
         (void)kill(daemon->pid, signal);
-    }
 }
 
 static int code_of(int status)
@@ -168,21 +161,18 @@ static void print_file(const char *path)
 {
     char block[4096];
     FILE *file = fopen(path, "re");
-    for (size_t got; file != NULL && (got = fread(block, 1, sizeof block, file)) > 0;) {
+    for (size_t got; file != NULL && (got = fread(block, 1, sizeof block, file)) > 0;)
         (void)fwrite(block, 1, got, stderr);
-    }
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
 }
 
 void daemon_close(struct daemon_process *daemon, bool show_log)
 {
     int code = daemon->pid > 0 ? daemon_stop(daemon) : 0;
     daemon_kill(daemon);
-    if (show_log || code != 0) {
+    if (show_log || code != 0)
         print_file(daemon->log);
-    }
     DIR *folder = opendir(daemon->folder);
     const struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
@@ -190,9 +180,8 @@ void daemon_close(struct daemon_process *daemon, bool show_log)
         (void)snprintf(path, sizeof path, "%s/%s", daemon->folder, entry->d_name);
         (void)unlink(path);
     }
-    if (folder != NULL) {
+    if (folder != NULL)
         (void)closedir(folder);
-    }
     (void)rmdir(daemon->folder);
     if (code != 0) {
         (void)fprintf(stderr, "the daemon did not end in order: %d\n", code);
@@ -212,9 +201,8 @@ static char *drain(int fd)
             text = realloc(text, capacity);
         }
     }
-    if (text != NULL) {
+    if (text != NULL)
         text[used] = '\0';
-    }
     (void)close(fd);
     return text;
 }
@@ -224,12 +212,10 @@ int motifd_run(const char *const *args, char **out, char **errors)
     char *argv[DAEMON_ARGS + 2] = {(char *)(uintptr_t)binary()};
     char name[] = "/tmp/motifd_out_XXXXXX";
     int ends[2], status = 0, error_file = mkstemp(name);
-    for (int i = 0; args[i] != NULL && i < DAEMON_ARGS; i++) {
+    for (int i = 0; args[i] != NULL && i < DAEMON_ARGS; i++)
         argv[i + 1] = (char *)(uintptr_t)args[i];
-    }
-    if (error_file < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+    if (error_file < 0 || pipe2(ends, O_CLOEXEC) != 0)
         abort();
-    }
     (void)unlink(name);
     pid_t pid = fork();
     if (pid == 0) {
@@ -245,15 +231,13 @@ int motifd_run(const char *const *args, char **out, char **errors)
     (void)waitpid(pid, &status, 0);
     (void)lseek(error_file, 0, SEEK_SET);
     char *said = drain(error_file);
-    if (out != NULL) {
+    if (out != NULL)
         *out = written;
-    } else {
+    else
         free(written);
-    }
-    if (errors != NULL) {
+    if (errors != NULL)
         *errors = said;
-    } else {
+    else
         free(said);
-    }
     return code_of(status);
 }

@@ -31,20 +31,17 @@ static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end within the first 
 
 static void dump(void)
 {
-    if (fault_happened != NULL) {
+    if (fault_happened != NULL)
         (void)fault_happened();
-    }
-    if (fault_call_happened != NULL) {
+    if (fault_call_happened != NULL)
         (void)fault_call_happened();
-    }
     __gcov_dump();
 }
 
 static void write_down(void)
 {
-    if (!atomic_flag_test_and_set(&written)) {
+    if (!atomic_flag_test_and_set(&written))
         dump();
-    }
 }
 
 void __wrap__exit(int status)
@@ -73,9 +70,8 @@ int __wrap_execvp(const char *file, char *const argv[])
 pid_t __wrap_fork(void)
 {
     pid_t pid = __real_fork();
-    if (pid == 0) {
+    if (pid == 0)
         __gcov_reset();
-    }
     return pid;
 }
 
@@ -98,8 +94,7 @@ static void __attribute__((constructor)) begin(void)
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction now;
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             (void)signal(numbers[i], ended);
-        }
     }
 }

@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     struct bench_options options = {.threads = 2, .seconds = 3};
     struct measured m[SWEEPS];
     const char *folder = NULL;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
         if (flag == 't')
             options.threads = atoi(optarg);
         else if (flag == 's')
@@ -171,7 +171,6 @@ int main(int argc, char **argv)
             folder = optarg;
         else
             return 2;
-    }
     blas_init();
     for (int i = 0; i < SWEEPS; i++) {
         struct sweep *s = &sweeps[i];

@@ -31,8 +31,7 @@ time_t __wrap_time(time_t *out)
 {
     struct timespec now;
     (void)__wrap_clock_gettime(CLOCK_REALTIME, &now);
-    if (out != NULL) {
+    if (out != NULL)
         *out = now.tv_sec;
-    }
     return now.tv_sec;
 }

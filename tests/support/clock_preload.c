@@ -18,9 +18,8 @@ __attribute__((constructor)) static void begin(void)
     int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     void *at = fd >= 0 ? mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     offset = at != MAP_FAILED ? at : NULL;
-    if (fd >= 0) {
+    if (fd >= 0)
         (void)close(fd);
-    }
 }
 
 int clock_gettime(clockid_t which, struct timespec *out)
@@ -38,9 +37,8 @@ time_t time(time_t *out)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (out != NULL) {
+    if (out != NULL)
         *out = now.tv_sec;
-    }
     return now.tv_sec;
 }
 

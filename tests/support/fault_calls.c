@@ -38,9 +38,8 @@ int fault_call_left(void)
 
 static bool fails(const char *call)
 {
-    if (!fault_count_down(&places)) {
+    if (!fault_count_down(&places))
         return false;
-    }
     const char *none = NULL;
     (void)atomic_compare_exchange_strong(&name, &none, call);
     errno = atomic_load(&failure);
@@ -108,12 +107,10 @@ int __real_fstatfs64(int fd, struct statfs *out);
 int __wrap_fstatfs64(int fd, struct statfs *out);
 int __wrap_fstatfs64(int fd, struct statfs *out)
 {
-    if (fails("fstatfs64") || __real_fstatfs64(fd, out) != 0) {
+    if (fails("fstatfs64") || __real_fstatfs64(fd, out) != 0)
         return -1;
-    }
-    if (atomic_load(&system_type) != 0) {
+    if (atomic_load(&system_type) != 0)
         out->f_type = (__typeof__(out->f_type))atomic_load(&system_type);
-    }
     return 0;
 }
 
@@ -121,9 +118,8 @@ int __real_fstatvfs64(int fd, struct statvfs *out);
 int __wrap_fstatvfs64(int fd, struct statvfs *out);
 int __wrap_fstatvfs64(int fd, struct statvfs *out)
 {
-    if (fails("fstatvfs64") || __real_fstatvfs64(fd, out) != 0) {
+    if (fails("fstatvfs64") || __real_fstatvfs64(fd, out) != 0)
         return -1;
-    }
     out->f_flag |= atomic_load(&system_read_only) ? ST_RDONLY : 0;
     return 0;
 }

@@ -43,15 +43,13 @@ static inline bool fault_count_stop(struct fault_count *c)
 /* Counts a call and returns whether it must fail. */
 static inline bool fault_count_down(struct fault_count *c)
 {
-    if (!atomic_load(&c->armed) || (atomic_load(&c->others_spared) && !pthread_equal(c->owner, pthread_self()))) {
+    if (!atomic_load(&c->armed) || (atomic_load(&c->others_spared) && !pthread_equal(c->owner, pthread_self())))
         return false;
-    }
     pthread_mutex_lock(&c->lock);
     bool fails = c->left == 0 && (c->forever || !c->happened);
     c->happened |= fails;
-    if (c->left > 0) {
+    if (c->left > 0)
         c->left--;
-    }
     pthread_mutex_unlock(&c->lock);
     return fails;
 }

@@ -34,14 +34,12 @@ void fault_libraries(void)
     cJSON_InitHooks(&hooks);
     sqlite3_mem_methods mine;
     /* Without lookaside, SQLite asks for every allocation. */
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK) {
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
         abort();
-    }
     mine = real;
     mine.xMalloc = sqlite_malloc;
     mine.xRealloc = sqlite_realloc;
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &mine) != SQLITE_OK ||
-        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) {
+        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK)
         abort();
-    }
 }

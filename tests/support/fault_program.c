@@ -53,11 +53,10 @@ static void say(void)
     const char *call = fault_call_happened();
     int fd = file != NULL ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (fd >= 0) {
-        if (happened || call != NULL) {
+        if (happened || call != NULL)
             (void)dprintf(fd, "yes %s\n", call != NULL ? call : "memory");
-        } else {
+        else
             (void)dprintf(fd, "no %d\n", calls ? fault_call_left() : fault_left());
-        }
         (void)close(fd);
     }
 }
@@ -71,14 +70,12 @@ static void __attribute__((constructor)) begin(void)
 {
     const char *said = getenv("MOTIF_FAULT"), *code = getenv("MOTIF_FAULT_ERRNO"), *colon;
     cJSON_Hooks hooks = {counted, free};
-    if (said == NULL || (colon = strchr(said, ':')) == NULL) {
+    if (said == NULL || (colon = strchr(said, ':')) == NULL)
         return;
-    }
-    if (fault_libraries != NULL) {
+    if (fault_libraries != NULL)
         fault_libraries();
-    } else {
+    else
         cJSON_InitHooks(&hooks);
-    }
     int count = atoi(colon + 1);
     (void)atexit(say);
     if (strncmp(said, "memory:", 7) == 0) {

@@ -54,9 +54,8 @@ static bool fails(int *code)
 
 static void look(sqlite3_stmt *stmt)
 {
-    if (!atomic_load(&watching) || inside) {
+    if (!atomic_load(&watching) || inside)
         return;
-    }
     pthread_mutex_lock(&lock);
     const char *sql = sqlite3_sql(stmt);
     bool it_is = before.text != NULL && sql != NULL && strstr(sql, before.text) != NULL;

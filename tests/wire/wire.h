@@ -37,9 +37,8 @@ static inline void submit(const char *url, const char *body, char id[JOB_ID])
 {
     struct reply reply;
     post(url, "/v1/jobs", body, &reply);
-    if (reply.status != 201) {
+    if (reply.status != 201)
         print_error("submit: %d %s\n", reply.status, reply.body != NULL ? reply.body : "");
-    }
     assert_int_equal(reply.status, 201);
     assert_int_equal(strlen(json_text(reply.json, "id")), JOB_ID - 1);
     memcpy(id, json_text(reply.json, "id"), JOB_ID);
@@ -79,9 +78,8 @@ static inline void await_state(const char *url, const char *id, const char *want
     char state[16] = "";
     for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(10)) {
         job_state(url, id, state);
-        if (strcmp(state, wanted) == 0) {
+        if (strcmp(state, wanted) == 0)
             return;
-        }
     }
     fail_msg("the job is '%s' and not '%s'", state, wanted);
 }
@@ -90,22 +88,19 @@ static inline void await_state(const char *url, const char *id, const char *want
 static inline void assert_problem(const struct reply *reply, int status)
 {
     char value[256];
-    if (reply->status != status) {
+    if (reply->status != status)
         print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
-    }
     assert_int_equal(reply->status, status);
     assert_string_equal(reply_header(reply, "Content-Type", value), "application/problem+json");
     assert_non_null(reply->json);
     assert_int_equal((int)json_number(reply->json, "status"), status);
     static const char *const members[] = {"type", "title", "detail", "instance"};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         assert_true(json_text(reply->json, members[i])[0] != '\0');
-    }
     /* An error contains no path, no SQL and no source file of the machine. */
     static const char *const leaks[] = {"/tmp/", "/home", "SELECT", "sqlite", ".c:", "motifd.db"};
-    for (size_t i = 0; i < sizeof leaks / sizeof leaks[0]; i++) {
+    for (size_t i = 0; i < sizeof leaks / sizeof leaks[0]; i++)
         assert_null(strstr(reply->body, leaks[i]));
-    }
 }
 
 #endif

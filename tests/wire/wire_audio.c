@@ -20,9 +20,8 @@ static void submit_audio(const char *dataset, int status, struct reply *reply)
                    "}}",
                    dataset);
     post(served.url, "/v1/jobs", body, reply);
-    if (reply->status != status) {
+    if (reply->status != status)
         print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
-    }
     assert_int_equal(reply->status, status);
 }
 
@@ -36,9 +35,8 @@ static int setup(void **state)
     if (mkdir(data, 0700) != 0 ||
         motifd_run((const char *const[]){"dataset", "audio", "--out", set, "--voices", "3", "--takes", "1", NULL}, NULL,
                    NULL) != 0 ||
-        !daemon_start(&served, (const char *const[]){"--data", data, NULL}, NULL)) {
+        !daemon_start(&served, (const char *const[]){"--data", data, NULL}, NULL))
         return -1;
-    }
     submit_audio("digits", 201, &reply);
     memcpy(job, json_text(reply.json, "id"), JOB_ID);
     reply_close(&reply);
@@ -56,9 +54,8 @@ static int teardown(void **state)
 static void ask(const struct call *call, int status, struct reply *reply)
 {
     call_server(served.url, call, reply);
-    if (reply->status != status) {
+    if (reply->status != status)
         print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
-    }
     assert_int_equal(reply->status, status);
 }
 
@@ -100,9 +97,8 @@ static void recordings_of_any_rate_and_length_are_read(void **state)
     static char wave[44 + 2 * RATE] = "RIFF\244}\0\0WAVEfmt \20\0\0\0\1\0\1\0\200>\0\0\0}\0\0\2\0\20\0data\0}\0\0";
     struct reply reply;
     char path[256];
-    for (int i = 0; i < RATE; i++) {
+    for (int i = 0; i < RATE; i++)
         wave[44 + 2 * i + 1] = (char)(i / 20 % 2 == 0 ? 32 : -32); /* a square wave of 400 Hz */
-    }
     job_path(path, job, "/motifs");
     struct call call = {.method = "POST", .path = path, .body = wave, .body_bytes = sizeof wave, .type = "audio/wav"};
     ask(&call, 200, &reply);

@@ -20,14 +20,12 @@ static int setup(void **state)
     daemon_init(&served);
     (void)snprintf(path, sizeof path, "%s/clock", served.folder);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (preload == NULL || fd < 0 || ftruncate(fd, sizeof *offset) != 0) {
+    if (preload == NULL || fd < 0 || ftruncate(fd, sizeof *offset) != 0)
         return -1;
-    }
     void *at = mmap(NULL, sizeof *offset, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
-    if (at == MAP_FAILED) {
+    if (at == MAP_FAILED)
         return -1;
-    }
     offset = at;
     (void)snprintf(asan, sizeof asan, "%s%sverify_asan_link_order=0", before != NULL ? before : "",
                    before != NULL ? ":" : "");
@@ -84,9 +82,8 @@ static void slow_heads_are_cut_at_their_deadline(void **state)
 static void assert_ascending(const cJSON *job, const char *first, const char *second)
 {
     const char *before = json_text(job, first), *after = json_text(job, second);
-    if (before[0] == '\0' || strcmp(before, after) > 0) {
+    if (before[0] == '\0' || strcmp(before, after) > 0)
         fail_msg("%s is %s, and %s is %s", first, before, second, after);
-    }
 }
 
 static void jobs_end_and_their_times_are_in_order(void **state)

@@ -21,9 +21,8 @@ static char *read_file(const char *path)
 
 static void assert_says(const char *report, const char *part)
 {
-    if (report == NULL || strstr(report, part) == NULL) {
+    if (report == NULL || strstr(report, part) == NULL)
         fail_msg("no '%s' in\n%s", part, report != NULL ? report : "nothing");
-    }
 }
 
 static void a_crash_signal_leaves_a_report_and_jobs_continue(void **state)

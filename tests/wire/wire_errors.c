@@ -21,9 +21,8 @@ static void refused(int status, const char *method, const char *path, const char
 {
     struct reply reply;
     call_server(served.url, &(struct call){.method = method, .path = path, .body = body, .type = type}, &reply);
-    if (reply.status != status) {
+    if (reply.status != status)
         print_error("%s %s\n", method, path);
-    }
     assert_problem(&reply, status);
     reply_close(&reply);
 }
@@ -45,9 +44,8 @@ static void unknown_paths_and_methods_are_refused(void **state)
                                           "//v1/jobs",
                                           "/v1/jobs/%2e%2e",
                                           "/v1/jobs;x"};
-    for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
+    for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++)
         refused(404, "GET", nowhere[i], NULL, NULL);
-    }
     static const struct {
         const char *method, *path, *allow;
     } methods[] = {{"DELETE", "/v1/jobs", "POST, GET, HEAD"},
@@ -99,11 +97,9 @@ static void wrong_query_parameters_are_refused(void **state)
 static bool names(const cJSON *errors, const char *pointer)
 {
     const cJSON *error;
-    cJSON_ArrayForEach (error, errors) {
-        if (strcmp(json_text(error, "pointer"), pointer) == 0) {
+    cJSON_ArrayForEach (error, errors)
+        if (strcmp(json_text(error, "pointer"), pointer) == 0)
             return json_text(error, "detail")[0] != '\0';
-        }
-    }
     return false;
 }
 
@@ -134,9 +130,8 @@ static void a_bad_configuration_names_its_field(void **state)
     struct reply reply;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         post(served.url, "/v1/jobs", cases[i].body, &reply);
-        if (reply.status != 422 || !names(cJSON_GetObjectItem(reply.json, "errors"), cases[i].pointer)) {
+        if (reply.status != 422 || !names(cJSON_GetObjectItem(reply.json, "errors"), cases[i].pointer))
             print_error("%s\n%s\n", cases[i].body, reply.body);
-        }
         assert_problem(&reply, 422);
         assert_true(names(cJSON_GetObjectItem(reply.json, "errors"), cases[i].pointer));
         reply_close(&reply);
@@ -159,23 +154,19 @@ static void json_that_cannot_be_represented_is_refused(void **state)
     };
     struct reply reply;
     int size = snprintf(deep, sizeof deep, "{\"kind\":\"sparling\",\"config\":{\"seed\":");
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++)
         size += snprintf(deep + size, sizeof deep - (size_t)size, "[");
-    }
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++)
         size += snprintf(deep + size, sizeof deep - (size_t)size, "]");
-    }
     (void)snprintf(deep + size, sizeof deep - (size_t)size, "}}");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         post(served.url, "/v1/jobs", cases[i].body, &reply);
-        if (reply.status != 422 && reply.status != 400) {
+        if (reply.status != 422 && reply.status != 400)
             print_error("%s\n%s\n", cases[i].body, reply.body);
-        }
         assert_true(reply.status == 422 || reply.status == 400);
         assert_problem(&reply, reply.status);
-        if (strstr(reply.body, cases[i].place) == NULL) {
+        if (strstr(reply.body, cases[i].place) == NULL)
             fail_msg("%s: no '%s' in %s", cases[i].body, cases[i].place, reply.body);
-        }
         reply_close(&reply);
     }
 }
@@ -191,9 +182,8 @@ static void a_refusal_lists_every_fault(void **state)
     const cJSON *errors = cJSON_GetObjectItem(reply.json, "errors");
     static const char *const pointers[] = {"/priority", "/config/batch", "/config/width", "/config/nonsense",
                                            "/config/density_final"};
-    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
+    for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++)
         assert_true(names(errors, pointers[i]));
-    }
     reply_close(&reply);
 }
 

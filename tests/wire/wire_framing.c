@@ -29,11 +29,9 @@ static int teardown(void **state)
 static void await_quiet(void)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    for (double until = now_seconds() + 20; now_seconds() < until; sleep_ms(20)) {
-        if (raw_status(served.port, request, sizeof request - 1, NULL, 0) == 200) {
+    for (double until = now_seconds() + 20; now_seconds() < until; sleep_ms(20))
+        if (raw_status(served.port, request, sizeof request - 1, NULL, 0) == 200)
             return;
-        }
-    }
     fail_msg("the daemon answers nobody");
 }
 
@@ -113,9 +111,8 @@ static void heads_that_are_too_long_are_refused(void **state)
     assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
     assert_non_null(strstr(text, "application/problem+json"));
     size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST);
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < 120; i++)
         size += snprintf(request + size, sizeof request - (size_t)size, "X-%d: 1\r\n", i);
-    }
     size += snprintf(request + size, sizeof request - (size_t)size, "\r\n");
     assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
     /* Above the memory limit of a connection the parser itself refuses the request. */
@@ -151,9 +148,8 @@ static void large_refused_bodies_are_not_read(void **state)
     int size = snprintf(chunk, sizeof chunk, "10000\r\n%065536d\r\n", 0);
     bool open = raw_send(fd, chunked, sizeof chunked - 1);
     int chunks = 0;
-    for (; open && chunks < 1024; chunks++) {
+    for (; open && chunks < 1024; chunks++)
         open = raw_send(fd, chunk, (size_t)size);
-    }
     assert_false(open); /* the daemon did not read 64 MiB */
     (void)close(fd);
     assert_alive();
@@ -243,9 +239,8 @@ static double drip(const char *start, const char *piece, int gap_ms, double limi
     int fd = raw_connect(served.port);
     double begun = now_seconds();
     bool open = raw_send(fd, start, strlen(start));
-    for (size_t i = 0; open && now_seconds() - begun < limit; i++) {
+    for (size_t i = 0; open && now_seconds() - begun < limit; i++)
         open = raw_send(fd, &piece[i % strlen(piece)], 1) && !raw_closed(fd, gap_ms);
-    }
     (void)close(fd);
     return now_seconds() - begun;
 }
@@ -277,9 +272,8 @@ static void slow_readers_are_cut(void **state)
     static char request[65536];
     int size = 0, small = 2048, fd = raw_connect(served.port);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    for (int i = 0; i < 1200; i++) {
+    for (int i = 0; i < 1200; i++)
         size += snprintf(request + size, sizeof request - (size_t)size, "GET /openapi.json HTTP/1.1\r\n" HOST "\r\n");
-    }
     (void)raw_send(fd, request, (size_t)size);
     double begun = now_seconds();
     bool cut = false;
@@ -340,18 +334,15 @@ static void connections_per_address_are_limited(void **state)
     int fds[COUNT], refused = 0;
     daemon_init(&other);
     assert_true(daemon_start(&other, args, NULL));
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         fds[i] = raw_connect(other.port);
-    }
     for (double until = now_seconds() + PATIENCE; refused < COUNT - LIMIT && now_seconds() < until; sleep_ms(20)) {
         refused = 0;
-        for (int i = 0; i < COUNT; i++) {
+        for (int i = 0; i < COUNT; i++)
             refused += fds[i] < 0 || raw_closed(fds[i], 0);
-        }
     }
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         (void)close(fds[i]);
-    }
     assert_int_equal(refused, COUNT - LIMIT);
     assert_int_equal(daemon_stop(&other), 0);
     daemon_close(&other, false);

@@ -27,9 +27,8 @@ static int act(const char *id, const char *verb, char state[16])
     job_path(path, id, rest);
     call_server(served.url, &(struct call){.method = "POST", .path = path}, &reply);
     int status = reply.status;
-    if (status >= 400) {
+    if (status >= 400)
         assert_problem(&reply, status);
-    }
     (void)snprintf(state, 16, "%s", json_text(reply.json, "state"));
     reply_close(&reply);
     return status;
@@ -49,11 +48,9 @@ static double step_of(const char *id)
 /* Waits until the job has passed that step. */
 static void await_step(const char *id, double step)
 {
-    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20)) {
-        if (step_of(id) > step) {
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20))
+        if (step_of(id) > step)
             return;
-        }
-    }
     fail_msg("the job stays at step %.0f", step_of(id));
 }
 
@@ -69,9 +66,8 @@ static double checkpoint_of(const char *id)
         int count = cJSON_GetArraySize(list);
         double step = count > 0 ? json_number(cJSON_GetArrayItem(list, count - 1), "step") : 0;
         reply_close(&reply);
-        if (step > 0) {
+        if (step > 0)
             return step;
-        }
     }
     fail_msg("no checkpoint appears");
     return 0;
@@ -173,9 +169,8 @@ static void sigterm_queues_the_running_job_and_restart_continues_it(void **state
     daemon_signal(&served, SIGTERM);
     /* /readyz answers 503 as soon as the daemon has seen the signal, never 200 again, and nothing in the end. */
     int seen = 200;
-    while (seen == 200 && now_seconds() - asked < 5.0 * SLOWED) {
+    while (seen == 200 && now_seconds() - asked < 5.0 * SLOWED)
         seen = ready_status();
-    }
     assert_true(seen == 503 || seen == 0);
     assert_int_not_equal(ready_status(), 200);
     assert_int_equal(daemon_wait(&served, 10000 * SLOWED), 0);
@@ -310,9 +305,8 @@ static void check_config_prints_every_fault(void **state)
         (void)fputs(cases[i].text, file);
         (void)fclose(file);
         assert_int_equal(motifd_run(args, &out, NULL), cases[i].code);
-        for (int s = 0; s < 3 && cases[i].says[s] != NULL; s++) {
+        for (int s = 0; s < 3 && cases[i].says[s] != NULL; s++)
             assert_non_null(strstr(out, cases[i].says[s]));
-        }
         free(out);
     }
     (void)remove(path);

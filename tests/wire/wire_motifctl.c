@@ -24,9 +24,8 @@ static void slurp(const char *path, char *out, size_t bytes)
     FILE *file = fopen(path, "rb");
     size_t count = file != NULL ? fread(out, 1, bytes - 1, file) : 0;
     out[count] = '\0';
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
 }
 
 static void in_folder(const char *name, char out[128])
@@ -42,18 +41,16 @@ static pid_t start(const char *line)
     const char *program = getenv("MOTIFCTL");
     assert_non_null(program);
     (void)snprintf(words_text, sizeof words_text, "motifctl %s", line);
-    for (char *word = strtok(words_text, " "); word != NULL && count < WORDS - 1; word = strtok(NULL, " ")) {
+    for (char *word = strtok(words_text, " "); word != NULL && count < WORDS - 1; word = strtok(NULL, " "))
         words[count++] = word;
-    }
     in_folder("ctl.out", out);
     in_folder("ctl.err", err);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         (void)setenv("MOTIFD_SERVER", served.url, 1);
-        if (freopen(out, "wb", stdout) == NULL || freopen(err, "wb", stderr) == NULL || chdir(served.folder) != 0) {
+        if (freopen(out, "wb", stdout) == NULL || freopen(err, "wb", stderr) == NULL || chdir(served.folder) != 0)
             _exit(126);
-        }
         (void)execv(program, words);
         _exit(127);
     }
@@ -82,9 +79,8 @@ static void await_words(const char *text)
         slurp(path, got.out, sizeof got.out);
         in_folder("ctl.err", path);
         slurp(path, got.err, sizeof got.err);
-        if (strstr(got.out, text) != NULL || strstr(got.err, text) != NULL) {
+        if (strstr(got.out, text) != NULL || strstr(got.err, text) != NULL)
             return;
-        }
     }
     fail_msg("nothing is said of \"%s\"", text);
 }
@@ -101,9 +97,8 @@ static void ctl(const char *format, ...)
 
 static void expect(int code)
 {
-    if (got.code != code) {
+    if (got.code != code)
         print_error("exit code %d, wanted %d\nout: %s\nerr: %s\n", got.code, code, got.out, got.err);
-    }
     assert_int_equal(got.code, code);
 }
 
@@ -131,9 +126,8 @@ static cJSON *document(void)
 static int setup(void **state)
 {
     daemon_init(&served);
-    if (!daemon_start(&served, NULL, NULL)) {
+    if (!daemon_start(&served, NULL, NULL))
         return -1;
-    }
     submit_tiny(served.url, 120, ",\"name\":\"first\"", done);
     await_state(served.url, done, "succeeded");
     return 0;
@@ -165,11 +159,10 @@ static void the_same_key_returns_the_same_job(void **state)
         ctl("submit " TINY_FLAGS " --set total_samples=4 --key twice --json");
         expect(0);
         cJSON *job = document();
-        if (i == 0) {
+        if (i == 0)
             (void)snprintf(first, sizeof first, "%s", json_text(job, "id"));
-        } else {
+        else
             assert_string_equal(json_text(job, "id"), first);
-        }
         cJSON_Delete(job);
     }
     await_state(served.url, first, "succeeded");
@@ -283,9 +276,8 @@ static bool is_png(const char *name)
     in_folder(name, path);
     FILE *file = fopen(path, "rb");
     size_t count = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
     return count == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0;
 }
 
@@ -298,9 +290,8 @@ static void motifs_are_drawn(void **state)
     shows("truth");
     assert_true(is_png("three.png"));
     int ink = 0;
-    for (const char *at = got.out; *at != '\0'; at++) {
+    for (const char *at = got.out; *at != '\0'; at++)
         ink += *at == '@' || *at == '+';
-    }
     assert_true(ink > 10); /* the picture is in the answer */
     ctl("motifs %s --count 2 --seed 7 --png some.png --json", done);
     expect(0);

@@ -7,9 +7,8 @@ static char pathways_job[JOB_ID], sparling_job[JOB_ID], hadamard_job[JOB_ID];
 
 static int setup(void **state)
 {
-    if (serve(state) != 0) {
+    if (serve(state) != 0)
         return -1;
-    }
     submit(served.url,
            "{\"kind\":\"pathways\",\"config\":{\"filters\":2,\"filter_length\":32,\"length\":128,\"depth\":2,\"deep_"
            "filters\":2,"
@@ -29,9 +28,8 @@ static int setup(void **state)
 static void recover(const char *body, int status, struct reply *reply)
 {
     post(served.url, "/v1/pathways/recover", body, reply);
-    if (reply->status != status) {
+    if (reply->status != status)
         print_error("%s\n%d %s\n", body, reply->status, reply->body != NULL ? reply->body : "");
-    }
     assert_int_equal(reply->status, status);
 }
 
@@ -148,9 +146,8 @@ static void the_result_contains_the_curve(void **state)
     const cJSON *result = cJSON_GetObjectItemCaseSensitive(reply.json, "result");
     const cJSON *curve = cJSON_GetObjectItemCaseSensitive(result, "curve");
     assert_int_equal(cJSON_GetArraySize(curve), 3);
-    for (size_t i = 0; i < sizeof point / sizeof point[0]; i++) {
+    for (size_t i = 0; i < sizeof point / sizeof point[0]; i++)
         assert_true(cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(curve->child, point[i])));
-    }
     assert_int_equal(json_number(curve->child, "trials"), 40);
     assert_true(json_number(result, "coherence") > 0 && cJSON_HasObjectItem(result, "stripe_95"));
     reply_close(&reply);
@@ -205,9 +202,8 @@ static void a_refusal_names_the_field(void **state)
         recover(cases[i].body, 422, &reply);
         assert_problem(&reply, 422);
         const cJSON *fault = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply.json, "errors"), 0);
-        if (strcmp(json_text(fault, "pointer"), cases[i].pointer) != 0) {
+        if (strcmp(json_text(fault, "pointer"), cases[i].pointer) != 0)
             fail_msg("%s: %s", cases[i].body, reply.body);
-        }
         reply_close(&reply);
     }
     (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"checkpoint\":999,\"signal\":[1]}", sparling_job);

@@ -10,9 +10,8 @@ static char done_job[JOB_ID]; /* a succeeded job */
 static int setup(void **state)
 {
     daemon_init(&served);
-    if (!daemon_start(&served, NULL, NULL)) {
+    if (!daemon_start(&served, NULL, NULL))
         return -1;
-    }
     submit_tiny(served.url, 400, ",\"name\":\"the \\u00e9 one\",\"priority\":3", done_job);
     await_state(served.url, done_job, "succeeded");
     return 0;
@@ -35,9 +34,8 @@ static void ask(const char *method, const char *path, const char *body, const ch
 static const cJSON *member(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    if (item == NULL) {
+    if (item == NULL)
         fail_msg("no member '%s'", name);
-    }
     return item;
 }
 
@@ -57,15 +55,12 @@ static void a_job_document_has_every_member(void **state)
     job_path(path, done_job, "");
     get(served.url, path, &reply);
     assert_int_equal(reply.status, 200);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         (void)member(reply.json, members[i]);
-    }
-    for (size_t i = 0; i < sizeof progress / sizeof progress[0]; i++) {
+    for (size_t i = 0; i < sizeof progress / sizeof progress[0]; i++)
         (void)member(member(reply.json, "progress"), progress[i]);
-    }
-    for (size_t i = 0; i < sizeof result / sizeof result[0]; i++) {
+    for (size_t i = 0; i < sizeof result / sizeof result[0]; i++)
         (void)member(member(reply.json, "result"), result[i]);
-    }
     assert_string_equal(json_text(reply.json, "name"), "the \xc3\xa9 one");
     assert_int_equal(json_number(reply.json, "priority"), 3);
     assert_int_equal(json_number(member(reply.json, "progress"), "samples"), 400);
@@ -112,12 +107,10 @@ static void lists_are_paged(void **state)
 {
     char ids[5][JOB_ID], path[256], seen[8][JOB_ID];
     struct reply reply;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         submit_tiny(served.url, 8, "", ids[i]);
-    }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         await_state(served.url, ids[i], "succeeded");
-    }
     int count = 0;
     (void)snprintf(path, sizeof path, "/v1/jobs?state=succeeded&kind=sparling&limit=2");
     while (path[0] != '\0' && count < 5) {
@@ -130,15 +123,13 @@ static void lists_are_paged(void **state)
         }
         const char *cursor = json_text(reply.json, "next_cursor");
         path[0] = '\0';
-        if (cursor[0] != '\0') {
+        if (cursor[0] != '\0')
             (void)snprintf(path, sizeof path, "/v1/jobs?state=succeeded&kind=sparling&limit=2&cursor=%s", cursor);
-        }
         reply_close(&reply);
     }
     assert_true(count >= 5);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         assert_string_equal(seen[i], ids[4 - i]); /* newest first, no job twice, no job missing */
-    }
     get(served.url, "/v1/jobs?state=failed", &reply);
     assert_int_equal(cJSON_GetArraySize(member(reply.json, "jobs")), 0);
     reply_close(&reply);
@@ -214,9 +205,8 @@ static void checkpoints_are_safetensors_with_ranges(void **state)
     const cJSON *list = member(reply.json, "checkpoints"),
                 *last = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
     static const char *const members[] = {"seq", "step", "density", "accuracy", "bytes", "created_at", "pinned"};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         (void)member(last, members[i]);
-    }
     assert_int_equal(json_number(last, "step"), 100);
     reply_close(&reply);
 
@@ -306,9 +296,8 @@ static void queries_answer_a_finished_job(void **state)
     job_path(path, done_job, "/motifs");
     post(served.url, path, "{\"checkpoint\":\"latest\",\"inputs\":[{\"sample\":{\"seed\":3}}]}", &reply);
     const cJSON *answers = cJSON_IsArray(reply.json) ? reply.json : reply.json->child;
-    while (answers != NULL && !cJSON_IsArray(answers)) {
+    while (answers != NULL && !cJSON_IsArray(answers))
         answers = answers->next;
-    }
     const cJSON *answer = cJSON_GetArrayItem(answers, 0);
     assert_int_equal(cJSON_GetArraySize(member(answer, "shape")), 3);
     assert_true(cJSON_GetArraySize(member(answer, "truth")) >= 1);
@@ -403,9 +392,8 @@ static void kinds_and_system_are_complete(void **state)
     static const char *const facts[] = {"version",   "build",   "cpu",         "cpu_features",   "kernels",
                                         "blas_core", "workers", "queue_depth", "database_bytes", "uptime_seconds"};
     get(served.url, "/v1/system", &reply);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
         (void)member(reply.json, facts[i]);
-    }
     reply_close(&reply);
     get(served.url, "/metrics", &reply);
     assert_int_equal(reply.status, 200);
@@ -445,17 +433,14 @@ static void openapi_lists_exactly_the_served_routes(void **state)
                                                                  : "summary.json");
         }
         cJSON_ArrayForEach (operation, entry) {
-            if (strcmp(operation->string, "parameters") == 0) {
+            if (strcmp(operation->string, "parameters") == 0)
                 continue;
-            }
             char method[16] = "";
-            for (size_t i = 0; i < 15 && operation->string[i] != '\0'; i++) {
+            for (size_t i = 0; i < 15 && operation->string[i] != '\0'; i++)
                 method[i] = (char)(operation->string[i] - 'a' + 'A');
-            }
             operations++;
-            if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0) {
+            if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0)
                 continue; /* the other routes change something or do not end; tests of their own cover them */
-            }
             get(served.url, path, &reply);
             /* Routes that may answer 404: an artifact that the job does not have, a query that its kind does not have,
              * a data set that was not uploaded, a file that the page does not have. */
@@ -470,9 +455,8 @@ static void openapi_lists_exactly_the_served_routes(void **state)
             assert_int_equal(head.body_bytes, 0);
             bool varies = strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 ||
                           strstr(path, "/events") != NULL; /* an event stream has no length */
-            if (!varies && reply.status == 200) {
+            if (!varies && reply.status == 200)
                 assert_int_equal(atoll(reply_header(&head, "Content-Length", length)), (long long)reply.body_bytes);
-            }
             reply_close(&head);
             reply_close(&reply);
         }

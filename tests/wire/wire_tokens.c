@@ -55,9 +55,8 @@ static bool file_contains(const char *path, const char *text)
 {
     static char bytes[1 << 20];
     FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    if (file == NULL)
         return false;
-    }
     size_t size = fread(bytes, 1, sizeof bytes, file);
     (void)fclose(file);
     return memmem(bytes, size, text, strlen(text)) != NULL;
@@ -104,9 +103,8 @@ static void each_scope_allows_its_routes(void **state)
     /* A refusal arrives every time, even while the client is still sending. */
     static char large[900000];
     memset(large, ' ', sizeof large - 1);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++)
         assert_int_equal(status_as("motif_wrong", "POST", "/v1/jobs", large), 401);
-    }
 
     assert_int_equal(daemon_stop(&served), 0);
     assert_false(file_contains(served.db, read));
@@ -218,9 +216,8 @@ static void tokens_change_while_the_daemon_runs(void **state)
         bool last = i == sizeof odd / sizeof odd[0];
         (void)send(fd, last ? large : odd[i].bytes, last ? sizeof large : odd[i].count, MSG_NOSIGNAL);
         (void)shutdown(fd, SHUT_WR);
-        while ((more = recv(fd, answer + got, sizeof answer - 1 - got, 0)) > 0) {
+        while ((more = recv(fd, answer + got, sizeof answer - 1 - got, 0)) > 0)
             got += (size_t)more;
-        }
         answer[got] = '\0';
         assert_true(got == 0 ? last : strncmp(answer, "invalid\n", 8) == 0);
         (void)close(fd);
@@ -252,9 +249,8 @@ static void a_slow_console_client_does_not_delay_the_stop(void **state)
     assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
     double start = now_seconds();
     bool sent = true;
-    while (now_seconds() < start + 30 && (sent = send(fd, "x", 1, MSG_NOSIGNAL) == 1)) {
+    while (now_seconds() < start + 30 && (sent = send(fd, "x", 1, MSG_NOSIGNAL) == 1))
         sleep_ms(200);
-    }
     assert_false(sent);
     (void)close(fd);
     assert_int_equal(daemon_stop(&other), 0);

@@ -246,9 +246,8 @@ static void with_tls_plain_http_is_refused(void **state)
 static void await_status(const struct daemon_process *served, const char *authority, int status)
 {
     double end = now_seconds() + 10 * SLOWED;
-    while (status_with(served, authority, 0) != status && now_seconds() < end) {
+    while (status_with(served, authority, 0) != status && now_seconds() < end)
         sleep_ms(20);
-    }
     assert_int_equal(status_with(served, authority, 0), status);
 }
 

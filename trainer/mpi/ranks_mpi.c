@@ -16,7 +16,6 @@ void ranks_close(struct comm *comm)
 
 void ranks_abort(struct comm *comm, int code)
 {
-    if (comm_size(comm) > 1) {
+    if (comm_size(comm) > 1)
         comm_mpi_abort(code);
-    }
 }

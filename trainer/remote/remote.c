@@ -23,9 +23,8 @@ static enum status grow_points(struct message *report, struct error *err)
     if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) {
         size_t capacity = report->count == 0 ? 64 : report->count * 2;
         struct remote_point *points = realloc(report->points, capacity * sizeof *points);
-        if (points == NULL) {
+        if (points == NULL)
             return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for points");
-        }
         report->points = points;
     }
     return STATUS_OK;
@@ -37,12 +36,10 @@ static enum status take_metrics(void *context, const struct storage_metric *poin
     enum status status = STATUS_OK;
     (void)pthread_mutex_lock(&remote->lock);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        if (remote->pending->count == REMOTE_POINTS) {
+        if (remote->pending->count == REMOTE_POINTS)
             status = remote_flush(remote, err);
-        }
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = grow_points(remote->pending, err);
-        }
         if (status == STATUS_OK) {
             struct remote_point *point = &remote->pending->points[remote->pending->count++];
             (void)snprintf(point->name, sizeof point->name, "%s", points[i].name);
@@ -51,12 +48,10 @@ static enum status take_metrics(void *context, const struct storage_metric *poin
         }
     }
     while (status == STATUS_OK && (int64_t)remote->queued_bytes > remote->options.buffer_bytes &&
-           !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK) {
+           !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
         (void)pthread_cond_wait(&remote->change, &remote->lock);
-    }
-    if (status == STATUS_OK && remote->failure.code != STATUS_OK) {
+    if (status == STATUS_OK && remote->failure.code != STATUS_OK)
         status = error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
-    }
     (void)pthread_mutex_unlock(&remote->lock);
     return status;
 }
@@ -65,9 +60,8 @@ static enum status take_progress(void *context, const char *document, struct err
 {
     struct remote *remote = context;
     char *copy = strdup(document);
-    if (copy == NULL) {
+    if (copy == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for progress");
-    }
     (void)pthread_mutex_lock(&remote->lock);
     free(remote->pending->progress);
     remote->pending->progress = copy;
@@ -79,9 +73,8 @@ static enum status take_artifact(void *context, const char *name, const char *me
                                  size_t count, struct error *err)
 {
     struct message *message = calloc(1, sizeof *message);
-    if (message == NULL) {
+    if (message == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a file");
-    }
     message->kind = MESSAGE_ARTIFACT;
     message->bytes = sizeof *message + count;
     (void)snprintf(message->name, sizeof message->name, "%s", name);
@@ -134,9 +127,8 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
 {
     struct remote *remote = context;
     struct message *message = remote->saving = calloc(1, sizeof *message);
-    if (message == NULL) {
+    if (message == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
-    }
     message->kind = MESSAGE_CHECKPOINT;
     message->what = *what;
     buf_init(&message->body, CHECKPOINT_MOST);
@@ -205,27 +197,22 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     struct http_answer answer;
     char path[128];
     enum status status = remote_settle(remote, err); /* so that the list contains all saved checkpoints */
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         return status;
-    }
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld&of=%s", remote->options.job,
                    (long long)remote->epoch, of_name(of));
     status = remote_call(remote, remote->http, &(struct http_request){.method = "GET", .path = path}, &answer, err);
     cJSON *root = status == STATUS_OK ? message_json(&answer) : NULL;
     const cJSON *items = cJSON_GetObjectItemCaseSensitive(root, "checkpoints"), *item;
-    if (status == STATUS_OK && !cJSON_IsArray(items)) {
+    if (status == STATUS_OK && !cJSON_IsArray(items))
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's list of checkpoints is not understood");
-    }
     *count = 0;
     *out = status == STATUS_OK ? arena_zalloc(arena, (size_t)cJSON_GetArraySize(items) + 1, sizeof **out) : NULL;
-    if (status == STATUS_OK && *out == NULL) {
+    if (status == STATUS_OK && *out == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of checkpoints");
-    }
-    if (status == STATUS_OK) {
-        cJSON_ArrayForEach (item, items) {
+    if (status == STATUS_OK)
+        cJSON_ArrayForEach (item, items)
             read_entry(item, &(*out)[(*count)++]);
-        }
-    }
     cJSON_Delete(root);
     http_answer_close(&answer);
     return status;
@@ -248,9 +235,8 @@ static bool keep_piece(void *context, const char *bytes, size_t count)
 static enum status read_bytes(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     const struct buf *from = context;
-    if (offset > from->size || count > from->size - offset) {
+    if (offset > from->size || count > from->size - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint ends early");
-    }
     memcpy(bytes, from->data + offset, count);
     return STATUS_OK;
 }
@@ -283,18 +269,16 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
         buf_clear(to);
         enum status status = remote_call(remote, remote->http, &request, &answer, err);
         http_answer_close(&answer);
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return status;
-        }
         if (to->failed) {
             return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than announced",
                                         (long long)info->seq)
                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
         }
         hash_bytes(to->data != NULL ? to->data : "", to->size, digest);
-        if (memcmp(digest, info->sha256, sizeof digest) == 0) {
+        if (memcmp(digest, info->sha256, sizeof digest) == 0)
             return STATUS_OK;
-        }
     }
     return error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld arrived with other bytes than were stored",
                      (long long)info->seq);
@@ -303,11 +287,9 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
 static const struct storage_checkpoint *pick_from(const struct storage_checkpoint *entries, size_t count,
                                                   struct storage_checkpoint_pick pick)
 {
-    for (size_t i = count; i-- > 0;) {
-        if (pick.by == STORAGE_LATEST || (pick.by == STORAGE_SEQ && entries[i].seq == pick.seq)) {
+    for (size_t i = count; i-- > 0;)
+        if (pick.by == STORAGE_LATEST || (pick.by == STORAGE_SEQ && entries[i].seq == pick.seq))
             return &entries[i];
-        }
-    }
     return NULL;
 }
 
@@ -322,11 +304,10 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     enum status status = list(context, of, &arena, &entries, &count, err);
     const struct storage_checkpoint *found = status == STATUS_OK ? pick_from(entries, count, pick) : NULL;
     struct buf *buf = found != NULL ? calloc(1, sizeof *buf) : NULL;
-    if (status == STATUS_OK && found == NULL) {
+    if (status == STATUS_OK && found == NULL)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
-    } else if (status == STATUS_OK && buf == NULL) {
+    else if (status == STATUS_OK && buf == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
-    }
     if (status == STATUS_OK) {
         buf_init(buf, (size_t)found->bytes);
         status = fetch(context, of, found, buf, err);
@@ -334,9 +315,8 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     if (status == STATUS_OK) {
         *reader = buf;
         *from = (struct snapshot_reader){.context = buf, .total_bytes = (uint64_t)found->bytes, .read = read_bytes};
-        if (info != NULL) {
+        if (info != NULL)
             *info = *found;
-        }
     } else {
         close_bytes(context, buf);
     }
@@ -377,12 +357,10 @@ static void leave(void *context, enum job_event event, const char *result, const
     bool refused = remote->failure.code !=
                    STATUS_OK; /* after a failure there is nothing to wait for: the end reports that failure */
     (void)pthread_mutex_unlock(&remote->lock);
-    if (remote_settle(remote, &err) != STATUS_OK && !refused) {
+    if (remote_settle(remote, &err) != STATUS_OK && !refused)
         return;
-    }
-    if (event == JOB_EVENT_YIELD && remote->options.requeued && !atomic_load(&remote->yield)) {
+    if (event == JOB_EVENT_YIELD && remote->options.requeued && !atomic_load(&remote->yield))
         return;
-    }
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/end?epoch=%lld", remote->options.job, (long long)remote->epoch);
     buf_init(&body, (size_t)16 << 20);
     buf_format(&body, "{\"end\":\"%s\"",
@@ -430,9 +408,8 @@ struct coordinator remote_coordinator(struct remote *remote)
 static const char *copy_text(const cJSON *root, const char *name, struct arena *arena, bool *ok)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
-    if (!cJSON_IsString(item)) {
+    if (!cJSON_IsString(item))
         return NULL;
-    }
     size_t bytes = strlen(item->valuestring) + 1;
     char *copy = arena_zalloc(arena, bytes, 1);
     *ok = *ok && copy != NULL;
@@ -462,12 +439,10 @@ static enum status read_job(struct remote *remote, const cJSON *root, struct are
     job->ranks = (int)integer_of(root, "ranks");
     const cJSON *task = cJSON_GetObjectItemCaseSensitive(root, "task");
     job->task = cJSON_IsString(task) && strcmp(task->valuestring, "evaluate") == 0 ? JOB_EVALUATE : JOB_TRAIN;
-    if (!ok) {
+    if (!ok)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the job");
-    }
-    if (remote->epoch < 1 || job->kind == NULL || job->config == NULL || job->source_job == NULL) {
+    if (remote->epoch < 1 || job->kind == NULL || job->config == NULL || job->source_job == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer is not understood");
-    }
     return STATUS_OK;
 }
 
@@ -508,12 +483,10 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
     (void)pthread_cond_init(&remote->change, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     enum status status = http_create(options->server, options->token, &remote->http, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = http_create(options->server, options->token, &remote->sender_http, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = register_trainer(remote, arena, job, err);
-    }
     return status == STATUS_OK ? remote_start(remote, err) : status;
 }
 
@@ -524,9 +497,8 @@ bool remote_ended(struct remote *remote)
 
 void remote_close(struct remote *remote)
 {
-    if (remote == NULL) {
+    if (remote == NULL)
         return;
-    }
     remote_stop(remote);
     while (remote->head != NULL) {
         struct message *message = remote->head;

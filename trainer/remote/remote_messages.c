@@ -25,9 +25,8 @@ static void pause_ms(int ms)
 cJSON *message_json(const struct http_answer *answer)
 {
     cJSON *root = NULL;
-    if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL) != STATUS_OK) {
+    if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL) != STATUS_OK)
         return NULL;
-    }
     return root;
 }
 
@@ -76,14 +75,12 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             (void)pthread_mutex_lock(&remote->lock);
             remote->last_answer = run_now();
             (void)pthread_mutex_unlock(&remote->lock);
-            if (answer->status == 401 || answer->status == 409) {
+            if (answer->status == 401 || answer->status == 409)
                 return give_up(remote, "another trainer has taken over, or the run was ended", err);
-            }
             return answer->status < 300 ? STATUS_OK : refused(answer, err);
         }
-        if (!within_patience(remote, &remote->last_answer)) {
+        if (!within_patience(remote, &remote->last_answer))
             return give_up(remote, "the daemon does not answer", err);
-        }
         http_answer_close(answer);
         pause_ms(pause);
     }
@@ -93,11 +90,10 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
 
 static void write_value(struct buf *out, double value)
 {
-    if (isinf(value)) {
+    if (isinf(value))
         buf_text(out, value > 0 ? "\"inf\"" : "\"-inf\"");
-    } else {
+    else
         json_write_number(out, value); /* NaN becomes null */
-    }
 }
 
 /* Groups the points of a report by series; they arrive in the order in which they were measured. */
@@ -107,9 +103,8 @@ static void write_series(struct buf *out, const struct message *message)
     out->failed = out->failed || written == NULL;
     buf_text(out, "{");
     for (size_t i = 0, series = 0; written != NULL && i < message->count; i++) {
-        if (written[i]) {
+        if (written[i])
             continue;
-        }
         buf_text(out, series++ > 0 ? "," : "");
         json_write_text(out, message->points[i].name);
         buf_text(out, ":[");
@@ -156,9 +151,8 @@ static void read_request(struct remote *remote, const struct http_answer *answer
 {
     cJSON *root = message_json(answer);
     const cJSON *requested = cJSON_GetObjectItemCaseSensitive(root, "requested_state");
-    if (cJSON_IsString(requested) || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining"))) {
+    if (cJSON_IsString(requested) || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining")))
         atomic_store(&remote->yield, true);
-    }
     cJSON_Delete(root);
 }
 
@@ -179,9 +173,8 @@ static enum status send_report(struct remote *remote, const struct message *mess
     }
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         read_request(remote, &answer);
-    }
     http_answer_close(&answer);
     buf_close(&body);
     return status;
@@ -195,9 +188,8 @@ static enum status send_artifact(struct remote *remote, const struct message *me
     buf_format(&path, "/v1/jobs/%s/run/artifacts/%s?epoch=%lld&type=", remote->options.job, message->name,
                (long long)remote->epoch);
     http_escape(&path, message->type);
-    if (path.failed) {
+    if (path.failed)
         return error_set(err, STATUS_LIMIT, NULL, "the name of a file is too long");
-    }
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .body = message->body.data,
@@ -255,9 +247,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     struct http_answer answer;
     int64_t before = upload->received;
     enum status status = remote_call(remote, remote->sender_http, request, &answer, err);
-    if (status == STATUS_OK && !read_received(&answer, most, upload)) {
+    if (status == STATUS_OK && !read_received(&answer, most, upload))
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer to a checkpoint is not understood");
-    }
     if (status == STATUS_OK && (upload->seq > 0 || upload->received > before)) {
         upload->moved = run_now();
         upload->pause = PAUSE_FIRST_MS;
@@ -269,9 +260,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
 /* Gives up after patience_s without progress. remote_call() cannot do so, because the daemon answers. */
 static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
-    if (!within_patience(remote, &upload->moved)) {
+    if (!within_patience(remote, &upload->moved))
         return give_up(remote, "the daemon accepts no bytes of a checkpoint", err);
-    }
     pause_ms(upload->pause);
     upload->pause = upload->pause * 2 < PAUSE_MOST_MS ? upload->pause * 2 : PAUSE_MOST_MS;
     return STATUS_OK;
@@ -293,15 +283,12 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
                                        .type = "application/octet-stream"};
         struct error failure = {0};
         enum status status = send_part(remote, &request, message->body.size, upload, &failure);
-        if (status == STATUS_NOT_FOUND) { /* the daemon was restarted and has lost the announcement */
+        if (status == STATUS_NOT_FOUND) /* the daemon was restarted and has lost the announcement */
             return wait_for_progress(remote, upload, err);
-        }
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             return error_set(err, status, NULL, "%s", failure.message);
-        }
-        if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err) != STATUS_OK) {
+        if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err) != STATUS_OK)
             return STATUS_CANCELLED;
-        }
     }
     return STATUS_OK;
 }
@@ -320,9 +307,8 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
         body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to announce a checkpoint") : STATUS_OK;
     while (status == STATUS_OK && upload.seq == 0) {
         status = send_part(remote, &request, message->body.size, &upload, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = send_pieces(remote, message, &upload, err);
-        }
     }
     buf_close(&body);
     return status;

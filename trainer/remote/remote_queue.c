@@ -43,9 +43,8 @@ static void append(struct remote *remote, struct message *message)
 enum status remote_flush(struct remote *remote, struct error *err)
 {
     struct message *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL) {
+    if (fresh == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a report");
-    }
     struct message *full = remote->pending;
     full->sequence = ++remote->sequence;
     full->bytes = sizeof *full + full->count * sizeof full->points[0];
@@ -57,12 +56,10 @@ enum status remote_flush(struct remote *remote, struct error *err)
 /* Returns the failure of a refused message, or that the lease is lost. The caller holds the lock. */
 static enum status state_of(struct remote *remote, struct error *err)
 {
-    if (remote->failure.code != STATUS_OK) {
+    if (remote->failure.code != STATUS_OK)
         return error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
-    }
-    if (atomic_load(&remote->lost)) {
+    if (atomic_load(&remote->lost))
         return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
-    }
     return STATUS_OK;
 }
 
@@ -78,16 +75,13 @@ enum status remote_post(struct remote *remote, struct message *message, struct e
             (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         }
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = state_of(remote, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         append(remote, message);
-    }
     (void)pthread_mutex_unlock(&remote->lock);
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         message_free(message);
-    }
     return status;
 }
 
@@ -100,9 +94,8 @@ enum status remote_settle(struct remote *remote, struct error *err)
         (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         status = state_of(remote, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = state_of(remote, err);
-    }
     (void)pthread_mutex_unlock(&remote->lock);
     return status;
 }
@@ -116,13 +109,11 @@ static void send_head(struct remote *remote)
     (void)pthread_mutex_unlock(&remote->lock);
     enum status status = message_send(remote, message, &err);
     (void)pthread_mutex_lock(&remote->lock);
-    if (status != STATUS_OK && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK) {
+    if (status != STATUS_OK && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
         remote->failure = err;
-    }
     remote->head = message->next;
-    if (remote->head == NULL) {
+    if (remote->head == NULL)
         remote->tail = &remote->head;
-    }
     remote->queued_bytes -= message->bytes;
     message_free(message);
     (void)pthread_cond_broadcast(&remote->change);
@@ -159,7 +150,6 @@ void remote_stop(struct remote *remote)
     remote->closing = true;
     (void)pthread_cond_broadcast(&remote->work);
     (void)pthread_mutex_unlock(&remote->lock);
-    if (remote->started) {
+    if (remote->started)
         (void)pthread_join(remote->thread, NULL);
-    }
 }

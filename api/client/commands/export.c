@@ -230,9 +230,8 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     }
     snprintf(path, sizeof(path), "/v1/jobs/%s/checkpoints", id);
     int code = ctl_get(ctl, path, &document);
-    cJSON_ArrayForEach (row, json_member(document, "checkpoints")) {
+    cJSON_ArrayForEach (row, json_member(document, "checkpoints"))
         newest = fmax(newest, json_number(row, "seq"));
-    }
     cJSON_Delete(document);
     if (code == CTL_SUCCESS && newest < 0)
         return ctl_usage(ctl, "the job has no checkpoint yet");

@@ -73,9 +73,8 @@ static int list_run(struct ctl *ctl, const struct options *args)
         struct buf out;
         const cJSON *job = NULL;
         table_init(&table, "ID|NAME|STATE|>DONE|>DENSITY|>ACCURACY|>LEFT|CREATED");
-        cJSON_ArrayForEach (job, json_member(page, "jobs")) {
+        cJSON_ArrayForEach (job, json_member(page, "jobs"))
             list_row(&table, job);
-        }
         buf_init(&out, 4u << 20);
         table_write(&table, ctl->out.colour, &out);
         if (json_string(page, "next_cursor"))

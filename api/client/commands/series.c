@@ -92,11 +92,9 @@ static int metrics_run(struct ctl *ctl, const struct options *args)
         ctl_print_json(ctl, document);
     } else if (options_has(args, "csv")) {
         fprintf(ctl->out.stream, "name,step,value\n");
-        cJSON_ArrayForEach (one, series) {
-            cJSON_ArrayForEach (point, one) {
+        cJSON_ArrayForEach (one, series)
+            cJSON_ArrayForEach (point, one)
                 fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", series_name(one), part(point, 0), part(point, 1));
-            }
-        }
     } else {
         metrics_table(ctl, series);
     }
@@ -197,9 +195,8 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
     ctl->out.failed |= !points;
     if (!points)
         return;
-    cJSON_ArrayForEach (point, one) {
+    cJSON_ArrayForEach (point, one)
         points[count++] = (struct draw_point){part(point, 0), part(point, 1)};
-    }
     buf_init(&out, 4u << 20);
     term_style(&out, ctl->out.colour, STYLE_BOLD);
     buf_text(&out, series_name(one));
@@ -226,15 +223,13 @@ static int plot_run(struct ctl *ctl, const struct options *args)
     int code = fetch(ctl, args->positional[0], names, since, file ? PNG_POINTS : 2 * columns, &document);
     if (code != CTL_SUCCESS)
         return code;
-    if (file) {
+    if (file)
         code = plot_png(ctl, json_member(document, "series"), file, options_has(args, "log"));
-    } else if (ctl->json) {
+    else if (ctl->json)
         ctl_print_json(ctl, document);
-    } else {
-        cJSON_ArrayForEach (one, json_member(document, "series")) {
+    else
+        cJSON_ArrayForEach (one, json_member(document, "series"))
             plot_series(ctl, one, (int)height, options_has(args, "log"));
-        }
-    }
     cJSON_Delete(document);
     return code;
 }

@@ -34,9 +34,8 @@ struct audio_corpus {
 enum status audio_corpus_create(int rate, struct audio_corpus **corpus, struct error *err)
 {
     struct audio_corpus *c = calloc(1, sizeof *c);
-    if (c == NULL) {
+    if (c == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a corpus");
-    }
     c->rate = rate;
     *corpus = c;
     return STATUS_OK;
@@ -44,15 +43,12 @@ enum status audio_corpus_create(int rate, struct audio_corpus **corpus, struct e
 
 void audio_corpus_destroy(struct audio_corpus *c)
 {
-    if (c == NULL) {
+    if (c == NULL)
         return;
-    }
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < c->count; i++)
         free(c->clips[i].samples);
-    }
-    for (int i = 0; i < RATES; i++) {
+    for (int i = 0; i < RATES; i++)
         audio_resampler_destroy(c->resampler[i]);
-    }
     free(c->clips);
     free(c->classes.name);
     free(c->speakers.name);
@@ -66,20 +62,16 @@ void audio_corpus_destroy(struct audio_corpus *c)
 static int intern(struct names *names, const char *name, int most)
 {
     /* consecutive files often share a name, so the search begins with the last one */
-    for (int i = names->count - 1; i >= 0; i--) {
-        if (strcmp(names->name[i], name) == 0) {
+    for (int i = names->count - 1; i >= 0; i--)
+        if (strcmp(names->name[i], name) == 0)
             return i;
-        }
-    }
-    if (names->count == most) {
+    if (names->count == most)
         return -1;
-    }
     if (names->count == names->room) {
         int room = names->room > 0 ? 2 * names->room : 16;
         void *grown = realloc(names->name, (size_t)room * sizeof *names->name);
-        if (grown == NULL) {
+        if (grown == NULL)
             return -1;
-        }
         names->name = grown;
         names->room = room;
     }
@@ -92,14 +84,12 @@ static enum status to_rate(struct audio_corpus *c, struct audio_wave *wave, stru
     for (int i = 0; wave->rate != c->rate && i < RATES; i++) {
         if (c->resampler[i] == NULL) {
             enum status status = audio_resampler_create(wave->rate, c->rate, &c->resampler[i], err);
-            if (status != STATUS_OK) {
+            if (status != STATUS_OK)
                 return status;
-            }
             c->rates[i] = wave->rate;
         }
-        if (c->rates[i] == wave->rate) {
+        if (c->rates[i] == wave->rate)
             return audio_wave_resample(c->resampler[i], wave, AUDIO_WAVE_FRAMES, err);
-        }
     }
     return wave->rate == c->rate
                ? STATUS_OK
@@ -117,9 +107,8 @@ static enum status make_room(struct audio_corpus *c, int length, struct error *e
     if (c->count == c->room) {
         int room = c->room > 0 ? 2 * c->room : 256;
         void *grown = realloc(c->clips, (size_t)room * sizeof *c->clips);
-        if (grown == NULL) {
+        if (grown == NULL)
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d recordings", room);
-        }
         c->clips = grown;
         c->room = room;
     }
@@ -130,12 +119,10 @@ enum status audio_corpus_add(struct audio_corpus *c, const char *class, const ch
                              struct audio_wave *wave, struct error *err)
 {
     enum status status = to_rate(c, wave, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = make_room(c, wave->count, err);
-    }
-    if (status == STATUS_OK && wave->count == 0) {
+    if (status == STATUS_OK && wave->count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "%.40s is empty", file);
-    }
     int class_index = 0, speaker_index = 0;
     if (status == STATUS_OK) {
         class_index = intern(&c->classes, class, AUDIO_CLASSES_MAX);
@@ -169,9 +156,8 @@ static int by_name(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
     const struct audio_clip *x = a, *y = b;
-    if (x->speaker != y->speaker) {
+    if (x->speaker != y->speaker)
         return x->speaker - y->speaker;
-    }
     return x->class != y->class ? x->class - y->class : strcmp(x->file, y->file);
 }
 
@@ -189,15 +175,12 @@ static enum status settle(struct names *names, const int *to, int *place, struct
     }
     memcpy(sorted, old.name, (size_t)old.count * sizeof *sorted);
     qsort(sorted, (size_t)old.count, sizeof *sorted, by_name);
-    for (int i = 0; i < old.count; i++) {
+    for (int i = 0; i < old.count; i++)
         memcpy(moved[to != NULL ? to[i] : i], sorted[i], AUDIO_NAME);
-    }
     for (int i = 0; i < old.count; i++) {
-        for (int j = 0; j < old.count; j++) {
-            if (strcmp(old.name[i], moved[j]) == 0) {
+        for (int j = 0; j < old.count; j++)
+            if (strcmp(old.name[i], moved[j]) == 0)
                 place[i] = j;
-            }
-        }
     }
     free(sorted);
     free(old.name);
@@ -212,24 +195,21 @@ static void shuffled_places(int *to, int *order, int count)
     struct mt19937 rng;
     mt19937_init(&rng, 0);
     mt19937_permutation(&rng, order, count);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         to[order[i]] = i;
-    }
 }
 
 static enum status place_names(struct audio_corpus *c, struct error *err)
 {
     int speakers = c->speakers.count, classes = c->classes.count;
     int *work = malloc((size_t)(3 * speakers + classes) * sizeof *work);
-    if (work == NULL) {
+    if (work == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d speakers", speakers);
-    }
     int *to = work, *speaker_place = work + 2 * speakers, *class_place = work + 3 * speakers;
     shuffled_places(to, work + speakers, speakers);
     enum status status = settle(&c->speakers, to, speaker_place, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = settle(&c->classes, NULL, class_place, err);
-    }
     for (int i = 0; status == STATUS_OK && i < c->count; i++) {
         c->clips[i].speaker = speaker_place[c->clips[i].speaker];
         c->clips[i].class = class_place[c->clips[i].class];
@@ -242,16 +222,13 @@ static enum status index_clips(struct audio_corpus *c, struct error *err)
 {
     int cells = c->speakers.count * c->classes.count;
     c->first = calloc((size_t)cells + 1, sizeof *c->first);
-    if (c->first == NULL) {
+    if (c->first == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the index of a corpus");
-    }
     qsort(c->clips, (size_t)c->count, sizeof *c->clips, by_place);
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < c->count; i++)
         c->first[c->clips[i].speaker * c->classes.count + c->clips[i].class + 1]++;
-    }
-    for (int i = 0; i < cells; i++) {
+    for (int i = 0; i < cells; i++)
         c->first[i + 1] += c->first[i];
-    }
     return STATUS_OK;
 }
 
@@ -260,9 +237,8 @@ static enum status check_parts(const struct audio_corpus *c, struct error *err)
 {
     for (int class = 0; class < c->classes.count; class ++) {
         int parts[2] = {0, 0};
-        for (int speaker = 0; speaker < c->speakers.count; speaker++) {
+        for (int speaker = 0; speaker < c->speakers.count; speaker++)
             parts[speaker >= c->training] += audio_corpus_takes(c, speaker, class, NULL);
-        }
         if (parts[0] == 0 || parts[1] == 0) {
             return error_set(
                 err, STATUS_INVALID, NULL,
@@ -283,9 +259,8 @@ enum status audio_corpus_seal(struct audio_corpus *c, struct error *err)
     }
     c->training = speakers - (test > 0 ? test : 1);
     enum status status = place_names(c, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = index_clips(c, err);
-    }
     return status == STATUS_OK ? check_parts(c, err) : status;
 }
 
@@ -293,9 +268,8 @@ enum status audio_corpus_seal(struct audio_corpus *c, struct error *err)
 
 static bool take_part(const char *from, size_t length, char out[AUDIO_NAME])
 {
-    if (length == 0 || length >= AUDIO_NAME) {
+    if (length == 0 || length >= AUDIO_NAME)
         return false;
-    }
     memcpy(out, from, length);
     out[length] = '\0';
     return true;
@@ -305,14 +279,12 @@ bool audio_corpus_parse(const char *name, char class[AUDIO_NAME], char speaker[A
 {
     static const char suffix[] = ".wav", mark[] = "_nohash_";
     size_t length = strlen(name), stem = length - (sizeof suffix - 1);
-    if (length < sizeof suffix || strcmp(name + stem, suffix) != 0 || !take_part(name, stem, file)) {
+    if (length < sizeof suffix || strcmp(name + stem, suffix) != 0 || !take_part(name, stem, file))
         return false;
-    }
     const char *found = strstr(file, mark), *last = strrchr(file, '_');
     class[0] = '\0';
-    if (found != NULL) {
+    if (found != NULL)
         return found[sizeof mark - 1] != '\0' && take_part(file, (size_t)(found - file), speaker);
-    }
     bool digit = file[0] >= '0' && file[0] <= '9' && file[1] == '_';
     return digit && last != NULL && last > file + 1 && last[1] != '\0' && take_part(file, 1, class) &&
            take_part(file + 2, (size_t)(last - file - 2), speaker);
@@ -324,25 +296,22 @@ static enum status scan(struct audio_corpus *c, const char *folder, const char *
 {
     char path[4096], class[AUDIO_NAME], speaker[AUDIO_NAME], file[AUDIO_NAME];
     DIR *dir = opendir(folder);
-    if (dir == NULL) {
+    if (dir == NULL)
         return error_set(err, STATUS_NOT_FOUND, NULL, "the folder %.60s cannot be read", folder_name);
-    }
     enum status status = STATUS_OK;
     for (struct dirent *entry; status == STATUS_OK && (entry = readdir(dir)) != NULL;) {
         struct stat what;
         int written = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] == '.' || written < 0 || (size_t)written >= sizeof path || stat(path, &what) != 0) {
+        if (entry->d_name[0] == '.' || written < 0 || (size_t)written >= sizeof path || stat(path, &what) != 0)
             continue;
-        }
         if (S_ISDIR(what.st_mode) && depth > 0) {
             status = scan(c, path, entry->d_name, depth - 1, err);
         } else if (S_ISREG(what.st_mode) && audio_corpus_parse(entry->d_name, class, speaker, file) &&
                    strlen(folder_name) < AUDIO_NAME) {
             struct audio_wave wave;
             status = audio_wave_read(path, &wave, err);
-            if (status == STATUS_OK) {
+            if (status == STATUS_OK)
                 status = audio_corpus_add(c, class[0] != '\0' ? class : folder_name, speaker, file, &wave, err);
-            }
         }
     }
     (void)closedir(dir);
@@ -354,12 +323,10 @@ enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus 
     struct audio_corpus *c = NULL;
     const char *slash = strrchr(folder, '/');
     enum status status = audio_corpus_create(rate, &c, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = scan(c, folder, slash != NULL ? slash + 1 : folder, MAX_DEPTH, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = audio_corpus_seal(c, err);
-    }
     if (status != STATUS_OK) {
         audio_corpus_destroy(c);
         return status;
@@ -418,9 +385,8 @@ double audio_corpus_mean(const struct audio_corpus *c)
 int audio_corpus_takes(const struct audio_corpus *c, int speaker, int class, const struct audio_clip **clips)
 {
     const int *first = &c->first[speaker * c->classes.count + class];
-    if (clips != NULL) {
+    if (clips != NULL)
         *clips = c->clips + first[0];
-    }
     return first[1] - first[0];
 }
 

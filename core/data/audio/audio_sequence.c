@@ -43,9 +43,8 @@ int audio_sequence_check(const struct audio_sequence *d, void *context,
                        "%d words of up to %.2f s almost never fit a clip of %.2f s without overlap", d->max_symbols,
                        longest / audio_corpus_rate(d->corpus), (double)d->samples / audio_corpus_rate(d->corpus));
     }
-    if (field != NULL && fault != NULL) {
+    if (field != NULL && fault != NULL)
         fault(context, field, detail);
-    }
     return field != NULL;
 }
 
@@ -80,9 +79,8 @@ static void add_noise(struct mt19937 *rng, double scale, float *audio, int count
     for (int done = 0; done < count;) {
         int part = count - done < 512 ? count - done : 512;
         mt19937_uniforms(rng, drawn, part);
-        for (int i = 0; i < part; i++) {
+        for (int i = 0; i < part; i++)
             audio[done + i] += (float)(scale * quantile(low + drawn[i] * inside));
-        }
         done += part;
     }
 }
@@ -109,9 +107,8 @@ static void draw_starts(const struct audio_sequence *d, struct mt19937 *rng, str
     do {
         for (int i = 0; i < truth->count; i++) {
             int start = (int)mt19937_integer(rng, 0, d->samples), at = i;
-            for (; at > 0 && truth->start[at - 1] > start; at--) {
+            for (; at > 0 && truth->start[at - 1] > start; at--)
                 truth->start[at] = truth->start[at - 1];
-            }
             truth->start[at] = start;
         }
         apart = true;
@@ -125,22 +122,19 @@ static void draw_starts(const struct audio_sequence *d, struct mt19937 *rng, str
 void audio_sequence_draw(const struct audio_sequence *d, struct mt19937 *rng, float *audio, struct audio_truth *truth)
 {
     struct audio_truth drawn = {.count = (int)mt19937_integer(rng, d->min_symbols, d->max_symbols + 1)};
-    for (int i = 0; i < drawn.count; i++) {
+    for (int i = 0; i < drawn.count; i++)
         drawn.label[i] = (int)mt19937_integer(rng, 0, audio_corpus_classes(d->corpus));
-    }
     for (int i = 0; i < drawn.count; i++) {
         drawn.clip[i] = draw_clip(d, rng, drawn.label[i]);
         drawn.length[i] = drawn.clip[i]->length;
     }
     draw_starts(d, rng, &drawn);
     memset(audio, 0, (size_t)d->samples * sizeof *audio);
-    for (int i = 0; i < drawn.count; i++) {
+    for (int i = 0; i < drawn.count; i++)
         memcpy(audio + drawn.start[i], drawn.clip[i]->samples, (size_t)drawn.length[i] * sizeof *audio);
-    }
     add_noise(rng, d->noise, audio, d->samples);
-    if (truth != NULL) {
+    if (truth != NULL)
         *truth = drawn;
-    }
 }
 
 void audio_sequence_sample(const struct audio_sequence *d, int64_t seed, int64_t index, float *audio,

@@ -52,9 +52,8 @@ static void make_filters(struct audio_spectrum *s, double top)
             }
         }
         *f = (struct filter){first, last - first + 1, row + first};
-        if (last < 0) {
+        if (last < 0)
             *f = (struct filter){0, 0, row};
-        }
     }
 }
 
@@ -66,9 +65,8 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
                          window);
     }
     struct audio_spectrum *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    if (s == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
-    }
     s->window = window;
     s->hop = window / 2;
     s->bins = window / 2 + 1;
@@ -80,9 +78,8 @@ enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio
         audio_spectrum_destroy(s);
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
     }
-    for (int i = 0; i < window; i++) {
+    for (int i = 0; i < window; i++)
         s->hann[i] = (float)(0.5 - 0.5 * cos(2.0 * PI * i / window));
-    }
     make_filters(s, 0.5 * rate);
     *spectrum = s;
     return STATUS_OK;
@@ -133,16 +130,13 @@ static float reflected(const float *samples, int count, int i)
 static void take_frame(const struct audio_spectrum *s, const float *samples, int count, int frame, float *out)
 {
     int first = frame * s->hop - s->window / 2;
-    if (first >= 0 && first + s->window <= count) {
+    if (first >= 0 && first + s->window <= count)
         memcpy(out, samples + first, (size_t)s->window * sizeof *out);
-    } else {
-        for (int i = 0; i < s->window; i++) {
+    else
+        for (int i = 0; i < s->window; i++)
             out[i] = reflected(samples, count, first + i);
-        }
-    }
-    for (int i = 0; i < s->window; i++) {
+    for (int i = 0; i < s->window; i++)
         out[i] *= s->hann[i];
-    }
 }
 
 /* Computes the power spectra of two real frames. */
@@ -150,9 +144,8 @@ static void transform_pair(const struct audio_spectrum *s, const float *a, const
                            float *power_b)
 {
     kiss_fft_cpx in[AUDIO_WINDOW_MAX], out[AUDIO_WINDOW_MAX + 1];
-    for (int i = 0; i < s->window; i++) {
+    for (int i = 0; i < s->window; i++)
         in[i] = (kiss_fft_cpx){a[i], b[i]};
-    }
     kiss_fft(s->transform, in, out);
     out[s->window] = out[0];
     for (int k = 0; k < s->bins; k++) {
@@ -168,9 +161,8 @@ static void to_mels(const struct audio_spectrum *s, const float *power, float *o
     for (int m = 0; m < s->mels; m++) {
         const struct filter *f = &s->filter[m];
         float sum = 0.0F;
-        for (int k = 0; k < f->count; k++) {
+        for (int k = 0; k < f->count; k++)
             sum += f->weight[k] * power[f->first + k];
-        }
         out[m] = 10.0F * log10f(fmaxf(sum, LEAST));
     }
 }
@@ -183,22 +175,18 @@ void audio_spectrum_compute(const struct audio_spectrum *s, const float *samples
     for (int t = 0; t < total; t += 2) {
         bool both = t + 1 < total;
         take_frame(s, samples, count, t, frames[0]);
-        if (both) {
+        if (both)
             take_frame(s, samples, count, t + 1, frames[1]);
-        } else {
+        else
             memset(frames[1], 0, sizeof frames[1]);
-        }
         transform_pair(s, frames[0], frames[1], power[0], power[1]);
         to_mels(s, power[0], out + (size_t)t * mels);
-        if (both) {
+        if (both)
             to_mels(s, power[1], out + (size_t)(t + 1) * mels);
-        }
     }
     float top = out[0];
-    for (size_t i = 0; i < values; i++) {
+    for (size_t i = 0; i < values; i++)
         top = fmaxf(top, out[i]);
-    }
-    for (size_t i = 0; i < values; i++) {
+    for (size_t i = 0; i < values; i++)
         out[i] = fmaxf(out[i], top - AUDIO_RANGE_DB);
-    }
 }

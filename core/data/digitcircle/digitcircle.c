@@ -104,16 +104,14 @@ struct faults {
 static void add_fault(struct faults *faults, const char *field, const char *detail)
 {
     faults->count++;
-    if (faults->fault != NULL) {
+    if (faults->fault != NULL)
         faults->fault(faults->context, field, detail);
-    }
 }
 
 static bool in_range(struct faults *faults, const char *field, double value, double low, double high)
 {
-    if (value >= low && value <= high) {
+    if (value >= low && value <= high)
         return true;
-    }
     char detail[96];
     (void)snprintf(detail, sizeof detail, "must be in [%g, %g]; got %g", low, high, value);
     add_fault(faults, field, detail);
@@ -143,13 +141,11 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
     struct faults faults = {.context = context, .fault = fault};
     in_range(&faults, "classes", domain->classes, 1, DIGITCIRCLE_CLASSES);
     if (in_range(&faults, "max_symbols", domain->max_symbols, 1, DIGITCIRCLE_CLASSES) &&
-        domain->max_symbols > domain->classes) {
+        domain->max_symbols > domain->classes)
         add_fault(&faults, "max_symbols", "must be at most `classes`, because the digits of a picture all differ");
-    }
     if (in_range(&faults, "min_symbols", domain->min_symbols, 1, DIGITCIRCLE_CLASSES) &&
-        domain->min_symbols > domain->max_symbols) {
+        domain->min_symbols > domain->max_symbols)
         add_fault(&faults, "min_symbols", "must be at most max_symbols");
-    }
     in_range(&faults, "pre_noise", domain->pre_noise, 0, 1);
     in_range(&faults, "post_noise", domain->post_noise, 0, 1);
     bool sides = in_range(&faults, "image_size", domain->image_size, DIGITCIRCLE_STAMP, DIGITCIRCLE_MAX_IMAGE);
@@ -160,9 +156,8 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
         const int half = DIGITCIRCLE_STAMP / 2;
         sides &= in_range(&faults, "margin", domain->margin, half, DIGITCIRCLE_MAX_IMAGE);
     }
-    if (sides) {
+    if (sides)
         check_radius(domain, &faults);
-    }
     return faults.count;
 }
 
@@ -174,11 +169,9 @@ static double mean_ink(void)
     double sum = 0.0;
     for (int digit = 0; digit < DIGITCIRCLE_CLASSES; digit++) {
         int ink = 0;
-        for (int row = 0; row < DIGITCIRCLE_STAMP; row++) {
-            for (int col = 0; col < stamps[digit].cols; col++) {
+        for (int row = 0; row < DIGITCIRCLE_STAMP; row++)
+            for (int col = 0; col < stamps[digit].cols; col++)
                 ink += digitcircle_stamp_ink(digit, row, col);
-            }
-        }
         sum += (double)ink / (DIGITCIRCLE_STAMP * stamps[digit].cols);
     }
     return sum / DIGITCIRCLE_CLASSES;
@@ -206,9 +199,8 @@ static struct box place_stamp(float *image, int image_size, int digit, int row, 
     box.col1 = box.col0 + cols;
     for (int r = 0; r < rows; r++) {
         float *line = image + (size_t)(box.row0 + r) * (size_t)image_size + box.col0;
-        for (int c = 0; c < cols; c++) {
+        for (int c = 0; c < cols; c++)
             line[c] = digitcircle_stamp_ink(digit, r, c) ? 1.0F : 0.0F;
-        }
     }
     return box;
 }
@@ -230,26 +222,21 @@ static void draw_angles(struct mt19937 *rng, int count, double *angles)
             spread = spread && angles[i] >= 1.0 / (2.0 * count);
         }
     } while (!spread);
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count; i++)
         angles[i] += angles[i - 1];
-    }
     double start = mt19937_uniform(rng);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         angles[i] = (angles[i] + start) * 6.28318530717958647692;
-    }
 }
 
 static void label_from_boxes(struct digitcircle_truth *truth)
 {
     int first = 0;
-    for (int i = 1; i < truth->count; i++) {
-        if (truth->boxes[i].symbol < truth->boxes[first].symbol) {
+    for (int i = 1; i < truth->count; i++)
+        if (truth->boxes[i].symbol < truth->boxes[first].symbol)
             first = i;
-        }
-    }
-    for (int i = 0; i < truth->count; i++) {
+    for (int i = 0; i < truth->count; i++)
         truth->label[i] = truth->boxes[(first + i) % truth->count].symbol;
-    }
 }
 
 void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed, float *image,
@@ -295,9 +282,8 @@ void digitcircle_batch(const struct digitcircle *domain, int64_t seed, int64_t f
                        struct digitcircle_truth *truths)
 {
     size_t pixels = (size_t)domain->image_size * (size_t)domain->image_size;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         digitcircle_sample(domain, seed, first + i, images + (size_t)i * pixels, truths != NULL ? &truths[i] : NULL);
-    }
 }
 
 int digitcircle_single(const struct digitcircle *domain, int64_t seed, int64_t index, float *image)

@@ -73,12 +73,11 @@ static enum status read_header(struct reading *r, struct plain_line line, struct
 {
     double weight = NAN, columns = NAN;
     struct plain_line word;
-    while (plain_word(&line, &word)) {
+    while (plain_word(&line, &word))
         if (word.size > 3 && memcmp(word.at, "A0=", 3) == 0)
             weight = plain_number((struct plain_line){word.at + 3, word.size - 3});
         else if (word.size > 2 && memcmp(word.at, "n=", 2) == 0)
             columns = plain_number((struct plain_line){word.at + 2, word.size - 2});
-    }
     if (!(weight > 0 && weight < 1e30))
         return fault(r, STATUS_INVALID, "a PSAM needs A0, a positive number", err);
     if (!(columns >= 1 && columns == floor(columns)))

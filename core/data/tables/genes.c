@@ -146,12 +146,11 @@ static enum status keep_columns(struct features *f, const bool *keep, const char
         for (int j = 0, at = 0; j < f->columns; j++)
             if (keep[j])
                 f->x[(ptrdiff_t)i * kept + at++] = f->x[(ptrdiff_t)i * f->columns + j];
-    for (int j = 0, at = 0; j < f->columns; j++) {
+    for (int j = 0, at = 0; j < f->columns; j++)
         if (keep[j])
             f->names[at++] = f->names[j];
         else
             free(f->names[j]);
-    }
     f->columns = kept;
     return STATUS_OK;
 }

@@ -40,15 +40,13 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
     enum status status = audio_wave_decode(bytes, count, &wave, err);
     if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
         status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = audio_wave_resample(resampler, &wave, INPUT_FILE_NUMBERS, err);
-        }
     }
-    if (status == STATUS_OK && wave.count == 0) {
+    if (status == STATUS_OK && wave.count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    } else if (status == STATUS_OK && wave.count > (int)INPUT_FILE_NUMBERS) {
+    else if (status == STATUS_OK && wave.count > (int)INPUT_FILE_NUMBERS)
         status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
-    }
     audio_resampler_destroy(resampler);
     if (status != STATUS_OK) {
         audio_wave_close(&wave);
@@ -60,13 +58,11 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
 /* Bases as four planes of one row; each record is one input. */
 static enum status add_record(const struct input_file_sink *to, const uint8_t *bases, int64_t length, struct error *err)
 {
-    if (length < 1 || length > (int64_t)INPUT_FILE_NUMBERS / SPLICING_BASES) {
+    if (length < 1 || length > (int64_t)INPUT_FILE_NUMBERS / SPLICING_BASES)
         return error_set(err, STATUS_INVALID, NULL, length < 1 ? "a record has no bases" : "has too many bases");
-    }
     float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
-    if (planes == NULL) {
+    if (planes == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
-    }
     splicing_planes(bases, (int)length, planes);
     return to->add(to->context, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
 }
@@ -75,12 +71,10 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
 {
     struct genes genes = {0};
     enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
-    for (int i = 0; status == STATUS_OK && i < genes.loci; i++) {
+    for (int i = 0; status == STATUS_OK && i < genes.loci; i++)
         status = add_record(to, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
-    }
-    if (status == STATUS_OK && genes.loci == 0) {
+    if (status == STATUS_OK && genes.loci == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    }
     genes_close(&genes);
     return status;
 }
@@ -98,10 +92,8 @@ const char *const input_file_types[] = {"image/png", "audio/wav", "application/x
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (strcmp(formats[i].media_type, media_type) == 0) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i].media_type, media_type) == 0)
             return formats[i].read(to, bytes, count, err);
-        }
-    }
     return error_set(err, STATUS_NOT_FOUND, NULL, "no input file has this media type");
 }

@@ -243,9 +243,8 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
     for (int pair = 0; pair < outs * ins; pair++) {
         const float *inputs = s->inputs + pair % ins * SPOTS * stride, *douts = s->douts + pair / ins * SPOTS * stride;
         float *sums = s->sums + (ptrdiff_t)pair * SPOTS * TILE;
-        for (int spot = 0; spot < SPOTS; spot++, inputs += stride, douts += stride, sums += TILE) {
+        for (int spot = 0; spot < SPOTS; spot++, inputs += stride, douts += stride, sums += TILE)
             winograd_outer(tiles, inputs, douts, sums);
-        }
     }
 }
 

@@ -88,10 +88,9 @@ void ref_conv_gradient(const struct conv_gradient_call *c)
     for (int ob = 0; ob < c->out_blocks; ob++) {
         const real *dout = c->dout.at + ob * c->dout.block;
         for (int ib = 0; ib < c->in_blocks; ib++) {
-            for (int ky = 0; ky < c->kernel_h; ky++) {
+            for (int ky = 0; ky < c->kernel_h; ky++)
                 for (int kx = 0; kx < c->kernel_w; kx++, dweights += TILE)
                     gradient_tap(c, ib, ky, kx, dout, dweights);
-            }
         }
         if (!c->dbias)
             continue;

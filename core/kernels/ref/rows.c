@@ -210,12 +210,11 @@ void ref_layer_norm_backward(const struct layer_norm_call *c)
 
 void ref_gather(int rows, int columns, const int32_t *index, const real *table, real *y, ptrdiff_t ld_y)
 {
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < rows; r++)
         if (index[r] < 0)
             memset(y + r * ld_y, 0, (size_t)columns * sizeof *y);
         else
             memcpy(y + r * ld_y, table + (ptrdiff_t)index[r] * columns, (size_t)columns * sizeof *y);
-    }
 }
 
 void ref_scatter_add(int rows, int columns, const int32_t *index, const real *dy, ptrdiff_t ld_dy, real *dtable)

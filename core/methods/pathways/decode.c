@@ -20,14 +20,13 @@ static float select_largest(float *values, size_t count, size_t k)
     for (;;) {
         float pivot = values[low + (end - low) / 2];
         size_t above = low, i = low, below = end; /* [low, above) > pivot = [above, i); [below, end) < pivot */
-        while (i < below) {
+        while (i < below)
             if (values[i] > pivot)
                 swap_at(values, above++, i++);
             else if (values[i] < pivot)
                 swap_at(values, i, --below);
             else
                 i++;
-        }
         if (k < above)
             end = above;
         else if (k >= below)

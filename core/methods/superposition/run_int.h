@@ -53,7 +53,8 @@ struct method_run {
     /* stored in checkpoints */
     int64_t draw;
     int64_t updates;
-    /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts pieces */
+    /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts
+     * pieces */
     int64_t samples;
     double *losses;      /* [2 window] ring buffer of the losses of the last updates */
     int64_t position;    /* of the evaluation */

@@ -45,9 +45,8 @@ struct method_model {
 static void check(const void *config, const struct method_faults *faults)
 {
     const struct echo_config *c = config;
-    if (c->mode == 1 && c->density > 0.5) {
+    if (c->mode == 1 && c->density > 0.5)
         faults->add(faults->context, "density", "must be at most 0.5 in mode strict");
-    }
 }
 
 static enum status estimate(const void *config, struct method_estimate *out, struct error *err)
@@ -65,9 +64,8 @@ static enum status open_model(const void *config, const struct kernels *kernels,
     const struct echo_config *c = config;
     int ms = atomic_load(&echo_open_ms);
     (void)nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
-    if (c->seed == 13) {
+    if (c->seed == 13)
         return error_set(err, STATUS_CORRUPT, NULL, "SELECT bytes FROM /var/lib/secret went wrong");
-    }
     struct method_model *model = calloc(1, sizeof *model);
     struct snapshot *snapshot = NULL;
     enum status status =
@@ -80,9 +78,8 @@ static enum status open_model(const void *config, const struct kernels *kernels,
         status =
             snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "bias", 1, (const uint64_t[]){7}, model->bias, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
-    }
     snapshot_destroy(snapshot);
     if (status != STATUS_OK) {
         free(model);
@@ -108,9 +105,8 @@ static enum status query(const struct method_question *question, const struct si
 {
     const struct method_model *model = question->model;
     const struct method_input *input = question->input;
-    if (input->kind == METHOD_INPUT_ARRAY && input->rank != 2) {
+    if (input->kind == METHOD_INPUT_ARRAY && input->rank != 2)
         return error_set(err, STATUS_INVALID, "/array", "must have 2 dimensions; got %d", input->rank);
-    }
     sink_text(out, "query", question->query->name);
     sink_number(out, "weight", (double)model->weights[0]);
     if (input->kind == METHOD_INPUT_SAMPLE) {
@@ -118,9 +114,8 @@ static enum status query(const struct method_question *question, const struct si
         return STATUS_OK;
     }
     double sum = 0;
-    for (int64_t i = 0; i < input->dim[0] * input->dim[1]; i++) {
+    for (int64_t i = 0; i < input->dim[0] * input->dim[1]; i++)
         sum += (double)input->values[i];
-    }
     sink_begin_list(out, "shape");
     sink_integer(out, NULL, input->dim[0]);
     sink_integer(out, NULL, input->dim[1]);
@@ -253,9 +248,8 @@ int api_setup(void **state)
     (void)snprintf(f->path, sizeof f->path, "%s/test.db", f->folder);
     f->storage_options =
         (struct storage_options){.path = f->path, .durability = STORAGE_DURABLE_NOT, .queue_limit = 200};
-    if (storage_open(&f->storage_options, &f->storage, &f->err) != STATUS_OK) {
+    if (storage_open(&f->storage_options, &f->storage, &f->err) != STATUS_OK)
         fail_msg("storage: %s", f->err.message);
-    }
     f->options = (struct api_options){.storage = f->storage,
                                       .methods = methods,
                                       .method_count = 1,
@@ -268,9 +262,8 @@ int api_setup(void **state)
                                                  .system = system_facts,
                                                  .metrics = host_metrics}};
     f->scope = API_SCOPE_ADMIN;
-    if (api_create(&f->options, &f->api, &f->err) != STATUS_OK) {
+    if (api_create(&f->options, &f->api, &f->err) != STATUS_OK)
         fail_msg("api: %s", f->err.message);
-    }
     atomic_store(&echo_opened, 0);
     atomic_store(&echo_closed, 0);
     atomic_store(&echo_open_ms, 0);
@@ -320,11 +313,9 @@ void header(struct api_fixture *f, const char *name, const char *value)
 static const char *find_header(void *context, const char *name)
 {
     struct api_fixture *f = context;
-    for (size_t i = 0; i < f->header_count; i++) {
-        if (strcasecmp(f->headers[i][0], name) == 0) {
+    for (size_t i = 0; i < f->header_count; i++)
+        if (strcasecmp(f->headers[i][0], name) == 0)
             return f->headers[i][1];
-        }
-    }
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
@@ -374,9 +365,8 @@ int ask_bytes(struct api_fixture *f, const char *method, const char *target, con
         assert_non_null(type);
         if (strstr(type, "json") != NULL) {
             struct error err = {0};
-            if (json_parse(f->body, f->body_bytes, &f->json, &err) != STATUS_OK) {
+            if (json_parse(f->body, f->body_bytes, &f->json, &err) != STATUS_OK)
                 fail_msg("%s %s: %s: %s", method, target, err.message, f->body);
-            }
         }
     }
     return f->response.status;
@@ -416,27 +406,24 @@ static const cJSON *find(const cJSON *value, const char *pointer)
 const cJSON *at(struct api_fixture *f, const char *pointer)
 {
     const cJSON *value = find(f->json, pointer);
-    if (value == NULL) {
+    if (value == NULL)
         fail_msg("no %s in %d %s", pointer, f->response.status, f->body);
-    }
     return value;
 }
 
 const char *text_at(struct api_fixture *f, const char *pointer)
 {
     const cJSON *value = at(f, pointer);
-    if (!cJSON_IsString(value)) {
+    if (!cJSON_IsString(value))
         fail_msg("%s is not text in %s", pointer, f->body);
-    }
     return value->valuestring;
 }
 
 double number_at(struct api_fixture *f, const char *pointer)
 {
     const cJSON *value = at(f, pointer);
-    if (!cJSON_IsNumber(value)) {
+    if (!cJSON_IsNumber(value))
         fail_msg("%s is not a number in %s", pointer, f->body);
-    }
     return value->valuedouble;
 }
 
@@ -449,9 +436,8 @@ void assert_problem(struct api_fixture *f, int status, const char *name)
 {
     char type[96];
     (void)snprintf(type, sizeof type, "urn:motifd:problem:%s", name);
-    if (f->response.status != status) {
+    if (f->response.status != status)
         fail_msg("expected %d, got %d: %s", status, f->response.status, f->body);
-    }
     assert_string_equal(answer_header(f, "Content-Type"), "application/problem+json");
     assert_string_equal(text_at(f, "/type"), type);
     assert_int_equal(number_at(f, "/status"), status);
@@ -470,9 +456,8 @@ void assert_fault(struct api_fixture *f, const char *pointer, const char *word)
         const cJSON *place = cJSON_GetObjectItemCaseSensitive(item, "pointer");
         place = place != NULL ? place : cJSON_GetObjectItemCaseSensitive(item, "parameter");
         if (strcmp(place->valuestring, pointer) == 0 &&
-            strstr(cJSON_GetObjectItemCaseSensitive(item, "detail")->valuestring, word) != NULL) {
+            strstr(cJSON_GetObjectItemCaseSensitive(item, "detail")->valuestring, word) != NULL)
             return;
-        }
     }
     fail_msg("no fault %s with '%s' in %s", pointer, word, f->body);
 }
@@ -481,9 +466,8 @@ void assert_fault(struct api_fixture *f, const char *pointer, const char *word)
 
 void submit_job(struct api_fixture *f, const char *body, char id[STORAGE_ID])
 {
-    if (ask(f, "POST", "/v1/jobs", body) != 201) {
+    if (ask(f, "POST", "/v1/jobs", body) != 201)
         fail_msg("submit: %d %s", f->response.status, f->body);
-    }
     (void)snprintf(id, STORAGE_ID, "%s", text_at(f, "/id"));
 }
 
@@ -503,12 +487,10 @@ int64_t add_checkpoint(struct api_fixture *f, const char *id, int64_t step, doub
 {
     float weights[15], bias[7], momentum[3] = {1, 2, 3};
     int64_t position = 99, seq = 0;
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 15; i++)
         weights[i] = base + (float)i;
-    }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 7; i++)
         bias[i] = base + 100 + (float)i;
-    }
     struct snapshot *snapshot;
     assert_int_equal(snapshot_create(&snapshot, &f->err), STATUS_OK);
     (void)snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "conv.weight", 2, (const uint64_t[]){3, 5}, weights,

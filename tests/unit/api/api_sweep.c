@@ -42,22 +42,19 @@ struct asked {
 static const char *header_of(void *context, const char *name)
 {
     const struct asked *a = context;
-    for (int i = 0; i < 2; i++) {
-        if (a->c->header[i] != NULL && strcasecmp(a->c->header[i], name) == 0) {
+    for (int i = 0; i < 2; i++)
+        if (a->c->header[i] != NULL && strcasecmp(a->c->header[i], name) == 0)
             return a->values[i];
-        }
-    }
     return strcasecmp(name, "Content-Type") == 0 && a->c->body != NULL ? "application/json" : NULL;
 }
 
 void sweep_fill(char *out, size_t room, const char *pattern, const char *id)
 {
     const char *place = strchr(pattern, '@');
-    if (place == NULL) {
+    if (place == NULL)
         (void)snprintf(out, room, "%s", pattern);
-    } else {
+    else
         (void)snprintf(out, room, "%.*s%s%s", (int)(place - pattern), pattern, id, place + 1);
-    }
 }
 
 /* Reads the body while allocations still fail, as a connection does. */
@@ -94,9 +91,8 @@ struct answer sweep_ask(const struct sweep *s, const struct request_case *c, con
         }
     }
     sweep_fill(target, sizeof target, c->target, id);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         sweep_fill(asked.values[i], sizeof asked.values[i], c->header_value[i] != NULL ? c->header_value[i] : "", id);
-    }
     struct api_request request = {.method = c->method,
                                   .target = target,
                                   .header = header_of,
@@ -105,16 +101,14 @@ struct answer sweep_ask(const struct sweep *s, const struct request_case *c, con
                                   .body_bytes = bytes,
                                   .scope = API_SCOPE_ADMIN};
     struct api_response response;
-    if (place >= 0) {
+    if (place >= 0)
         s->fault->arm(place, forever);
-    }
     api_handle(s->f->api, &request, &response);
     out.status = response.status;
     take_body(&response, &out, out.bytes);
     out.failed = place >= 0 && s->fault->disarm();
-    if (api_response_header(&response, "X-Request-Id") == NULL && !out.failed) {
+    if (api_response_header(&response, "X-Request-Id") == NULL && !out.failed)
         complain("%s %s: no id", c->method, target);
-    }
     const char *type = api_response_header(&response, "Content-Type");
     if (type != NULL && strstr(type, "json") != NULL && out.count > 0) {
         cJSON *json;
@@ -143,9 +137,8 @@ int sweep_read(const struct sweep *s, const struct request_case *c, const char *
 {
     struct answer right = sweep_ask(s, c, id, -1, false);
     int place = 0, walked = 0;
-    if (right.status != c->status) {
+    if (right.status != c->status)
         complain("%s %s: %d %.*s", c->method, c->target, right.status, (int)right.count, right.bytes);
-    }
     for (bool failed = true; failed; place += stride) {
         struct answer a = sweep_ask(s, c, id, place, forever);
         failed = a.failed;

@@ -44,9 +44,8 @@ static atomic_int fake_allowed = -1;
 static void fake_await_allowance(void)
 {
     for (int left = atomic_load(&fake_allowed); left >= 0; left = atomic_load(&fake_allowed)) {
-        if (left > 0 && atomic_compare_exchange_strong(&fake_allowed, &left, left - 1)) {
+        if (left > 0 && atomic_compare_exchange_strong(&fake_allowed, &left, left - 1))
             return;
-        }
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
@@ -71,9 +70,8 @@ static enum status fake_create(const void *config, const struct method_env *env,
                                struct error *err)
 {
     struct method_run *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
-    }
     made->config = *(const struct fake_config *)config;
     made->env = *env;
     made->hash = (uint64_t)made->config.seed;
@@ -100,20 +98,18 @@ static enum status fake_step(struct method_run *run, enum method_request *wish, 
     }
     fake_await_allowance();
     thread_pool_run(run->env.pool, fake_chunk, run, 64);
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++)
         run->hash = fake_mix(run->hash + run->weights[i]);
-    }
     run->step++;
     if (run->config.fail_at > 0 && run->step == run->config.fail_at) {
         return error_set(err, run->config.numeric ? STATUS_NUMERIC : STATUS_INTERNAL, NULL, "step %lld does not work",
                          (long long)run->step);
     }
     run->env.metric(run->env.context, "hash", run->step * 10, (double)(run->hash >> 40));
-    if (run->config.stage_every > 0 && run->step % run->config.stage_every == 0) {
+    if (run->config.stage_every > 0 && run->step % run->config.stage_every == 0)
         *wish = METHOD_STAGE_END;
-    } else if (run->step % run->config.checkpoint_every == 0) {
+    else if (run->step % run->config.checkpoint_every == 0)
         *wish = METHOD_CHECKPOINT;
-    }
     return STATUS_OK;
 }
 
@@ -138,9 +134,8 @@ static enum status fake_declare(struct method_run *run, struct snapshot **snapsh
         status = snapshot_add(*snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_U64, "weights", 1, (const uint64_t[4]){64},
                               run->weights, err);
     }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_add_u64(*snapshot, "hash", &run->hash, err);
-    }
     return status == STATUS_OK ? snapshot_add_i64(*snapshot, "step", &run->step, err) : status;
 }
 
@@ -162,9 +157,8 @@ static enum status fake_read(struct method_run *run, const struct snapshot_reade
 {
     struct snapshot *snapshot = NULL;
     enum status status = fake_declare(run, &snapshot, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_read(snapshot, from, roles, err);
-    }
     snapshot_destroy(snapshot);
     return status;
 }

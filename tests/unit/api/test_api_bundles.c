@@ -104,10 +104,9 @@ static void change_metrics(struct parts *p, const char *text)
             p->member[i].bytes = strdup(text);
             p->member[i].size = strlen(text);
         }
-    cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(p->manifest, "members")) {
+    cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(p->manifest, "members"))
         if (strcmp(cJSON_GetObjectItem(item, "name")->valuestring, "metrics") == 0)
             set_hash(item, "sha256", text, strlen(text));
-    }
 }
 
 /* Builds the file and sends it. `note` is the new value of one metadata entry; NULL leaves the entry out. */

@@ -118,9 +118,8 @@ static void text_that_is_not_json_gets_its_line_and_column(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         (void)ask(f, "POST", "/v1/jobs", cases[i].body);
         assert_problem(f, 400, "bad-json");
-        if (strstr(text_at(f, "/detail"), cases[i].word) == NULL) {
+        if (strstr(text_at(f, "/detail"), cases[i].word) == NULL)
             fail_msg("case %zu: %s", i, text_at(f, "/detail"));
-        }
     }
     (void)ask(f, "POST", "/v1/jobs", NULL);
     assert_problem(f, 400, "bad-request");
@@ -131,12 +130,10 @@ static void nesting_beyond_32_levels_is_refused(void **state)
     struct api_fixture *f = *state;
     for (int depth = 31; depth <= 32; depth++) { /* lists within the body and its member config */
         char body[256] = "{\"kind\":\"echo\",\"config\":{\"density\":";
-        for (int i = 0; i < depth - 2 + 1; i++) {
+        for (int i = 0; i < depth - 2 + 1; i++)
             (void)strcat(body, "[");
-        }
-        for (int i = 0; i < depth - 2 + 1; i++) {
+        for (int i = 0; i < depth - 2 + 1; i++)
             (void)strcat(body, "]");
-        }
         (void)strcat(body, "}}");
         (void)ask(f, "POST", "/v1/jobs", body);
         assert_problem(f, 422, "invalid");

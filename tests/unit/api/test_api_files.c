@@ -13,9 +13,8 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
 {
     uint64_t length = 0;
     assert_true(bytes > 8);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         length |= (uint64_t)(unsigned char)file[i] << (8 * i);
-    }
     assert_true(length <= bytes - 8);
     assert_int_equal((8 + length) % 8, 0);
     assert_int_equal(file[8], '{');
@@ -28,9 +27,8 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
     cJSON_ArrayForEach (item, *header) {
         if (strcmp(item->string, "__metadata__") == 0) {
             const cJSON *note;
-            cJSON_ArrayForEach (note, item) {
+            cJSON_ArrayForEach (note, item)
                 assert_true(cJSON_IsString(note));
-            }
             continue;
         }
         const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets");
@@ -38,14 +36,12 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
         uint64_t first = (uint64_t)cJSON_GetArrayItem(offsets, 0)->valuedouble, count = 1;
         assert_int_equal(first, end); /* no gaps */
         end = (uint64_t)cJSON_GetArrayItem(offsets, 1)->valuedouble;
-        cJSON_ArrayForEach (side, shape) {
+        cJSON_ArrayForEach (side, shape)
             count *= (uint64_t)side->valuedouble;
-        }
         assert_string_equal(cJSON_GetObjectItemCaseSensitive(item, "dtype")->valuestring, "F32");
         assert_int_equal(end - first, count * 4);
-        if (strcmp(item->string, name) == 0) {
+        if (strcmp(item->string, name) == 0)
             found = (struct tensor){(const float *)(const void *)(file + 8 + length + first), (size_t)count};
-        }
     }
     assert_int_equal(8 + length + end, bytes);
     return found;
@@ -75,9 +71,8 @@ static void download_is_a_valid_safetensors_file(void **state)
     assert_string_equal(answer_header(f, "Content-Location"), path_of(id, "/checkpoints/2"));
     struct tensor weight = read_tensor(f->body, f->body_bytes, "conv.weight", &head);
     assert_int_equal(weight.count, 15);
-    for (size_t i = 0; i < 15; i++) {
+    for (size_t i = 0; i < 15; i++)
         assert_true(weight.values[i] == 1000 + (float)i);
-    }
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "job")->valuestring, id);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "step")->valuestring, "20");
     assert_int_equal(cJSON_GetArraySize(head), 3); /* the optimiser is left out */
@@ -137,9 +132,8 @@ static void ranges_return_parts_of_the_file(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         header(f, "Range", cases[i].range);
         int status = ask(f, "GET", path, NULL);
-        if (status != cases[i].status) {
+        if (status != cases[i].status)
             fail_msg("%s: %d", cases[i].range, status);
-        }
         if (status == 416) {
             (void)snprintf(expected, sizeof expected, "bytes */%zu", total);
             assert_string_equal(answer_header(f, "Content-Range"), expected);

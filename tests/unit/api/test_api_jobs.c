@@ -32,9 +32,8 @@ static void submitted_job_has_a_document_and_a_location(void **state)
                                         "/progress/target_accuracy",
                                         "/progress/accuracy",
                                         "/progress/stage"};
-    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++) {
+    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
         assert_true(null_at(f, nulls[i]));
-    }
     assert_int_equal(number_at(f, "/progress/step"), 0);
     assert_int_equal(number_at(f, "/progress/samples"), 0);
     assert_int_equal(number_at(f, "/progress/fraction"), 0);
@@ -106,9 +105,8 @@ static void idempotency_keys_belong_to_a_token(void **state)
 static void full_queue_and_drain_refuse_new_jobs(void **state)
 {
     struct api_fixture *f = *state;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200; i++)
         assert_int_equal(ask(f, "POST", "/v1/jobs", ECHO), 201);
-    }
     (void)ask(f, "POST", "/v1/jobs", ECHO);
     assert_problem(f, 503, "unavailable");
     assert_true(atoi(answer_header(f, "Retry-After")) > 0);
@@ -126,9 +124,8 @@ static void pages_show_every_job_once(void **state)
 {
     struct api_fixture *f = *state;
     char ids[25][STORAGE_ID], target[200] = "/v1/jobs?limit=4", extra[STORAGE_ID];
-    for (int i = 0; i < 25; i++) {
+    for (int i = 0; i < 25; i++)
         submit_job(f, ECHO, ids[i]);
-    }
     int seen = 0;
     for (int page = 0; page < 100 && target[0] != '\0'; page++) {
         assert_int_equal(ask(f, "GET", target, NULL), 200);
@@ -156,9 +153,8 @@ static void lists_filter_and_refuse_foreign_cursors(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], cursor[80], target[200];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         submit_job(f, ECHO, id);
-    }
     assert_int_equal(ask(f, "POST", path_of(id, "/cancel"), NULL), 202);
     assert_int_equal(ask(f, "GET", "/v1/jobs?state=cancelled", NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1);

@@ -123,18 +123,16 @@ static void count_folders(const char *path, int64_t *count)
     DIR *folder = opendir(path);
     const struct dirent *entry;
     *count = 0;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
         *count += entry->d_name[0] != '.';
-    }
     (void)closedir(folder);
 }
 
 static struct stored change(const struct stored *before, const struct stored *after)
 {
     struct stored out = *after;
-    for (int i = 0; i < COUNTS; i++) {
+    for (int i = 0; i < COUNTS; i++)
         out.count[i] -= before->count[i];
-    }
     return out;
 }
 
@@ -169,9 +167,8 @@ static struct stored look(struct bench *b, const char *id)
     assert_int_equal(sqlite3_step(b->look), SQLITE_ROW);
     const char *text = (const char *)sqlite3_column_text(b->look, 0);
     (void)snprintf(out.subject, sizeof out.subject, "%s", text != NULL ? text : "none");
-    for (int i = 0; i < COUNTS - 1; i++) {
+    for (int i = 0; i < COUNTS - 1; i++)
         out.count[i] = sqlite3_column_int64(b->look, i + 1);
-    }
     assert_int_equal(sqlite3_reset(b->look), SQLITE_OK);
     count_folders(b->f->options.data, &out.count[COUNTS - 1]);
     return out;
@@ -189,9 +186,8 @@ static void end_job(struct api_fixture *f, const char *id)
     enum job_state state;
     enum requested_state wish = REQUESTED_NONE;
     (void)storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &state, &wish, &f->err);
-    if (wish == REQUESTED_CANCELLED) {
+    if (wish == REQUESTED_CANCELLED)
         assert_int_equal(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &f->err), STATUS_OK);
-    }
 }
 
 static void make_set(struct bench *b, const char *name)
@@ -210,11 +206,10 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
         make_set(b, id);
     } else if (subject != NONE) {
         plain_job(f, "{}", id);
-        if (subject == PAUSED) {
+        if (subject == PAUSED)
             assert_int_equal(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, NULL, NULL, &f->err), STATUS_OK);
-        } else if (subject != QUEUED) {
+        else if (subject != QUEUED)
             claim_job(f, id);
-        }
         if (subject == TRAINED || subject == FINISHED) {
             (void)add_checkpoint(f, id, 10, 0.5, 1);
             struct storage_metric metric = {"loss", {10, 0.5}};
@@ -229,9 +224,8 @@ static void clear(struct bench *b, const char *subject)
 {
     char id[STORAGE_ID];
     end_job(b->f, subject);
-    while (storage_job_claim(b->f->storage, id, &b->f->err) == STATUS_OK) {
+    while (storage_job_claim(b->f->storage, id, &b->f->err) == STATUS_OK)
         end_job(b->f, id);
-    }
 }
 
 /* ---- the sweeps ------------------------------------------------------------------------------------------------- */
@@ -259,9 +253,8 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
         struct stored after = look(b, id), changed = change(&before, &after), none = change(&before, &before);
         failed = place < 0 || a.failed;
         walked += failed;
-        if (place < 0) {
+        if (place < 0)
             whole = changed;
-        }
         if (a.status != c->status && (!a.failed || a.status < 500)) {
             complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place,
                      a.status, (int)a.count, a.bytes);
@@ -294,9 +287,8 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             free(a.bytes);
         }
         clear(b, id);
-        if (c->subject == SET || strcmp(c->method, "PUT") == 0) {
+        if (c->subject == SET || strcmp(c->method, "PUT") == 0)
             forget_sets(b, id);
-        }
         assert_true(place < 200000);
     }
     return walked;
@@ -323,9 +315,8 @@ static int setup(void **state)
 {
     static struct method method;
     static struct bench bench;
-    if (api_setup(state) != 0) {
+    if (api_setup(state) != 0)
         return -1;
-    }
     struct api_fixture *f = *state;
     bench = (struct bench){.f = f};
     method = echo_with_set();
@@ -419,9 +410,8 @@ static void every_route_is_swept(void **state)
     (void)state;
     for (size_t r = 0; r < api_route_count; r++) {
         bool found = false;
-        for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
+        for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
             found |= strcmp(elsewhere[i], api_routes[r].name) == 0;
-        }
         size_t count = sizeof reads / sizeof reads[0], all = count + sizeof writes / sizeof writes[0];
         for (size_t i = 0; i < all && !found; i++) {
             const struct request_case *c = i < count ? &reads[i] : &writes[i - count];
@@ -430,9 +420,8 @@ static void every_route_is_swept(void **state)
             route_match(&table, c->method, target, &match);
             found = match.route == &api_routes[r];
         }
-        if (!found) {
+        if (!found)
             fail_msg("%s %s is not swept", api_routes[r].method, api_routes[r].pattern);
-        }
     }
 }
 

@@ -72,9 +72,8 @@ static enum status recover(const struct method_recovery *request, const struct s
 static enum status query_that_asks(const struct method_question *question, const struct sink *out, struct error *err)
 {
     char path[100], body[100];
-    if (says.query != STATUS_OK) {
+    if (says.query != STATUS_OK)
         return error_set(err, says.query, NULL, "SELECT secret FROM it");
-    }
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/compare", asked_job);
     (void)snprintf(body, sizeof body, "{\"with\":\"%s\"}", asked_job);
     nested[0] = ask_inside("POST", path, body);
@@ -110,9 +109,8 @@ static const struct method *const methods[METHODS] = {&made[0], &made[1], &made[
 
 static int setup(void **state)
 {
-    if (api_setup(state) != 0) {
+    if (api_setup(state) != 0)
         return -1;
-    }
     fixture = *state;
     memset(&says, 0, sizeof says);
     for (int i = 0; i < METHODS; i++) {
@@ -191,9 +189,8 @@ static void store(struct api_fixture *f, const char *kind, bool trained, char id
     enum storage_submit_outcome outcome;
     assert_int_equal(storage_job_submit(f->storage, &in, id, &outcome, &f->err), STATUS_OK);
     claim_job(f, id);
-    if (trained) {
+    if (trained)
         (void)add_checkpoint(f, id, 10, 0.5, 1);
-    }
     finish_job(f, id, "{}");
 }
 
@@ -232,9 +229,8 @@ static void asked_while_it_answers(void **state)
     struct api_fixture *f = *state;
     store(f, "asking", true, asked_job);
     assert_int_equal(ask(f, "POST", path_of(asked_job, "/predict"), SAMPLE), 200);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(nested[i], 429);
-    }
     says.query = STATUS_INTERNAL;
     assert_int_equal(ask(f, "POST", path_of(asked_job, "/predict"), SAMPLE), 500);
     assert_null(strstr(f->body, "SELECT"));
@@ -351,9 +347,8 @@ static void recoveries(void **state)
     static char body[600000];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t used = (size_t)sprintf(body, "%s", cases[i].first);
-        for (int k = 0; k < cases[i].count; k++) {
+        for (int k = 0; k < cases[i].count; k++)
             used += (size_t)sprintf(body + used, "%s%s", k > 0 ? "," : "", cases[i].each);
-        }
         if (cases[i].count == 0) { /* a long name */
             memset(body + used, 'n', SNAPSHOT_NAME);
             used += SNAPSHOT_NAME;
@@ -372,9 +367,8 @@ static void recoveries(void **state)
         const char *const rests[] = {"", "", ",\"layers\":[", ",\"layers\":[\"one\"]", "", ",\"checkpoint\":1", ""};
         const char *id = i == 0 ? shut : i < 4 ? whole : i < 6 ? untrained : "00000000000000000000000000";
         size_t used = (size_t)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]%s", id, rests[i]);
-        for (int k = 0; i == 2 && k < MANY; k++) {
+        for (int k = 0; i == 2 && k < MANY; k++)
             used += (size_t)sprintf(body + used, "%s\"one\"", k > 0 ? "," : "");
-        }
         (void)sprintf(body + used, i == 2 ? "]}" : "}");
         assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
         assert_fault(f, pointers[i], "");
@@ -402,12 +396,10 @@ struct between {
 static const char *change_meanwhile(void *context, const char *name)
 {
     const struct between *b = context;
-    if (strcasecmp(name, "Content-Type") == 0) {
+    if (strcasecmp(name, "Content-Type") == 0)
         return "application/merge-patch+json";
-    }
-    if (strcasecmp(name, "If-Match") != 0) {
+    if (strcasecmp(name, "If-Match") != 0)
         return NULL;
-    }
     static char version[32];
     struct storage_job job;
     struct arena arena;
@@ -417,11 +409,10 @@ static const char *change_meanwhile(void *context, const char *name)
     arena_close(&arena);
     int priority = 7;
     struct storage_job_patch patch = {.priority = &priority};
-    if (b->deletes) {
+    if (b->deletes)
         assert_int_equal(storage_job_delete(b->f->storage, b->id, &b->f->err), STATUS_OK);
-    } else {
+    else
         assert_int_equal(storage_job_patch(b->f->storage, b->id, &patch, &b->f->err), STATUS_OK);
-    }
     return version;
 }
 
@@ -473,9 +464,8 @@ static void changed_meanwhile(void **state)
     header(f, "Idempotency-Key", key);
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 400);
     char names[300] = "/metrics?name=a";
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++)
         strcat(names, ",a");
-    }
     assert_int_equal(ask(f, "GET", path_of(id, names), NULL), 400);
 }
 
@@ -490,9 +480,8 @@ static void wide_inputs(void **state)
     size_t records = INPUTS_MAX + 1, used = 0;
     char *fasta = malloc(records * 16);
     assert_non_null(fasta);
-    for (size_t i = 0; i < records; i++) {
+    for (size_t i = 0; i < records; i++)
         used += (size_t)sprintf(fasta + used, ">r%zu\nACGT\n", i);
-    }
     assert_int_equal(input_from_bytes("text/x-fasta", fasta, used, "/data", inputs, &f->err), STATUS_INVALID);
     assert_string_equal(f->err.pointer, "/data");
     inputs_close(inputs);
@@ -521,9 +510,8 @@ static void wide_inputs(void **state)
     assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID);
     inputs_close(inputs);
     cJSON_Delete(list);
-    for (int i = 0; i <= 4096; i++) {
+    for (int i = 0; i <= 4096; i++)
         cJSON_AddItemToArray(many, cJSON_CreateObject());
-    }
     struct method_edit *edits = NULL;
     size_t count = 0;
     error_clear(&f->err);
@@ -549,9 +537,8 @@ static void tables_of_tensors(void **state)
         buf_init(&head, 1000);
         error_clear(&f->err);
         assert_int_equal(safetensors_head(&entry, 1, NULL, 0, &head, &f->err), i < 5 ? STATUS_OK : STATUS_CORRUPT);
-        if (i < 5) {
+        if (i < 5)
             assert_non_null(strstr(head.data + 8, names[i]));
-        }
         size_t bytes = head.size;
         buf_close(&head);
         for (size_t room = 0; i == 0 && room < bytes; room++) {
@@ -598,9 +585,8 @@ static void headers_and_times(void **state)
     assert_int_equal(response.header_count, 1);
     static const char *const many[API_HEADERS_MAX] = {"A", "B", "C", "D", "E", "F", "G", "H", "I", "J",
                                                       "K", "L", "M", "N", "O", "P", "Q", "R", "S", "T"};
-    for (size_t i = 0; i < API_HEADERS_MAX; i++) {
+    for (size_t i = 0; i < API_HEADERS_MAX; i++)
         response_header(&response, many[i], "%zu", i);
-    }
     assert_int_equal(response.header_count, API_HEADERS_MAX);
     assert_null(api_response_header(&response, "T")); /* there was no room */
     api_response_close(&response);
@@ -640,8 +626,7 @@ int main(int argc, char **argv)
         TEST(tables_of_tensors),
         TEST(headers_and_times),
     };
-    if (argc > 1) {
+    if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    }
     return cmocka_run_group_tests_name("api_odd", tests, NULL, NULL);
 }

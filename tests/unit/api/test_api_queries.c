@@ -19,9 +19,8 @@ static size_t npy_file(char out[160])
     out[8] = (char)length;
     out[9] = 0;
     memcpy(out + 10, head, length);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         out[10 + length + (size_t)i] = (char)(i + 1);
-    }
     return 16 + length;
 }
 
@@ -181,9 +180,8 @@ static void test_refusals(void **state)
     }
     many = malloc(257 * 24 + 40);
     (void)strcpy(many, "{\"inputs\":[");
-    for (int i = 0; i < 257; i++) {
+    for (int i = 0; i < 257; i++)
         (void)strcat(many, i == 0 ? "{\"sample\":{\"seed\":1}}" : ",{\"sample\":{\"seed\":1}}");
-    }
     (void)strcat(many, "]}");
     (void)ask(f, "POST", path_of(id, "/motifs"), many);
     assert_fault(f, "/inputs", "at most 256 inputs; got 257");
@@ -252,9 +250,8 @@ static void test_pictures(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         header(f, "Accept", cases[i].accept);
         int status = ask(f, "POST", path_of(id, cases[i].query), SAMPLE);
-        if (status != cases[i].status || strcmp(answer_header(f, "Content-Type"), cases[i].type) != 0) {
+        if (status != cases[i].status || strcmp(answer_header(f, "Content-Type"), cases[i].type) != 0)
             fail_msg("%s: %d %s", cases[i].accept, status, answer_header(f, "Content-Type"));
-        }
     }
     header(f, "Accept", "image/png");
     (void)ask(f, "POST", path_of(id, "/motifs"), "{\"inputs\":[{\"sample\":{\"seed\":1}},{\"sample\":{\"seed\":2}}]}");
@@ -353,13 +350,11 @@ static void test_cache(void **state)
     uint64_t one = echo_method.model_bytes((const struct method_model *)"") == 88 ? 88 : 0;
     assert_int_equal(one, 88);
     assert_int_equal(model_cache_create(f->storage, NULL, NULL, 2 * one, &cache, &f->err), STATUS_OK);
-    for (int i = 0; i < 3; i++) { /* all models are in use, so none may be closed, although they exceed the limit */
+    for (int i = 0; i < 3; i++) /* all models are in use, so none may be closed, although they exceed the limit */
         assert_int_equal(model_cache_get(cache, &echo_method, &job, i + 1, &leases[i], &f->err), STATUS_OK);
-    }
     assert_int_equal(atomic_load(&echo_closed), 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         model_cache_release(cache, &leases[i]);
-    }
     assert_int_equal(atomic_load(&echo_closed), 1);
     struct model_cache_stats stats;
     model_cache_stats(cache, &stats);

@@ -104,18 +104,15 @@ static void random_requests_get_complete_responses(void **state)
         (void)snprintf(body, sizeof body, "%s", (takes && !acts) || draw(10) == 0 ? PICK(bodies) : "");
         size_t pair = draw(sizeof pairs / sizeof pairs[0]);
         (void)snprintf(value, sizeof value, "%s", pairs[pair].value);
-        if (draw(2) == 0) {
+        if (draw(2) == 0)
             scramble(draw(2) == 0 ? target : draw(2) == 0 ? body : value, 100);
-        }
-        if (draw(2) == 0) {
+        if (draw(2) == 0)
             header(f, pairs[pair].name, value);
-        }
         f->scope = draw(3) == 0 ? (enum api_scope)draw(4) : API_SCOPE_ADMIN;
         int status = ask(f, method, target, body[0] != '\0' ? body : NULL);
         assert_in_range(status, 200, 599);
-        if (status >= 500 && status != 503) { /* 503: the queue is full */
+        if (status >= 500 && status != 503) /* 503: the queue is full */
             fail_msg("%d for %s %s: %s", status, target, body, f->body);
-        }
         if (status >= 400) {
             assert_string_equal(answer_header(f, "Content-Type"), "application/problem+json");
             assert_int_equal(number_at(f, "/status"), status);
@@ -123,11 +120,9 @@ static void random_requests_get_complete_responses(void **state)
         seen[status]++;
     }
     static const int expected[] = {200, 201, 202, 206, 304, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422};
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        if (seen[expected[i]] == 0) {
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (seen[expected[i]] == 0)
             fail_msg("no %d among the answers", expected[i]);
-        }
-    }
 }
 
 int main(void)

@@ -82,9 +82,8 @@ static void audit_log_is_read_page_by_page(void **state)
             assert_int_equal(null_at(f, at_status), (seen - k - 1) % 2 == 1);
             assert_int_equal(null_at(f, at_job), seen - k - 1 != 0);
         }
-        if (seen > 2) {
+        if (seen > 2)
             (void)snprintf(target, sizeof target, "/v1/audit?limit=2&cursor=%s", text_at(f, "/next_cursor"));
-        }
     }
     assert_true(null_at(f, "/next_cursor"));
     assert_int_equal(ask(f, "GET", "/v1/audit?limit=5", NULL), 200);
@@ -120,9 +119,8 @@ static void every_type_of_event_is_written(void **state)
         assert_int_equal(event_is_last(&event), events[i].last);
         buf_init(&out, 10000);
         assert_int_equal(event_write(f->storage, &event, &arena, &out, &f->err), STATUS_OK);
-        if (strstr(out.data, events[i].expected) == NULL) {
+        if (strstr(out.data, events[i].expected) == NULL)
             fail_msg("%s has no %s", out.data, events[i].expected);
-        }
         assert_true(strncmp(out.data, "id: 9\nevent: ", 13) == 0 && strcmp(out.data + out.size - 2, "\n\n") == 0);
         buf_close(&out);
         buf_init(&out, 60); /* smaller than the event */
@@ -250,9 +248,8 @@ static void request_with_one_mistake_is_refused(void **state)
     int wrong = 0;
     trained_job(f, id);
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-        if (odd[i].type != NULL) {
+        if (odd[i].type != NULL)
             header(f, "Content-Type", odd[i].type);
-        }
         int status = ask(f, odd[i].method, path_of(id, odd[i].rest), odd[i].body);
         bool found = odd[i].pointer == NULL;
         JSON_EACH (fault, cJSON_GetObjectItemCaseSensitive(f->json, "errors")) {

@@ -53,9 +53,8 @@ static void targets_are_matched_and_decoded(void **state)
     struct api_fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int status = ask(f, cases[i].method, cases[i].target, NULL);
-        if (status != cases[i].status) {
+        if (status != cases[i].status)
             fail_msg("%s %s: %d, not %d", cases[i].method, cases[i].target, status, cases[i].status);
-        }
         assert_problem(f, cases[i].status, cases[i].problem);
     }
     char target[API_TARGET_MAX + 100];
@@ -113,11 +112,9 @@ static void routes_require_their_scope(void **state)
 static const char *lookup(void *context, const char *name)
 {
     const char *const *pairs = context;
-    for (; pairs[0] != NULL; pairs += 2) {
-        if (strcmp(pairs[0], name) == 0) {
+    for (; pairs[0] != NULL; pairs += 2)
+        if (strcmp(pairs[0], name) == 0)
             return pairs[1];
-        }
-    }
     return NULL;
 }
 
@@ -180,9 +177,8 @@ static void admission_refuses_before_the_body(void **state)
         struct api_response response;
         size_t limit = 1;
         bool admitted = api_admit(f->api, &request, &response, &limit);
-        if (admitted != (cases[i].status == 0) || (!admitted && response.status != cases[i].status)) {
+        if (admitted != (cases[i].status == 0) || (!admitted && response.status != cases[i].status))
             fail_msg("case %zu: %d %d", i, admitted, response.status);
-        }
         assert_int_equal(limit, cases[i].limit);
         if (!admitted) {
             assert_string_equal(api_response_header(&response, "X-Request-Id"), "given-id");
@@ -259,9 +255,8 @@ static void page_has_a_strict_policy(void **state)
     header(f, "Accept", "text/html,*/*;q=0.8");
     assert_int_equal(ask(f, "GET", "/", NULL), 200);
     assert_null(answer_header(f, "Content-Encoding"));
-    if (dashboard_file_count == 0) {
+    if (dashboard_file_count == 0)
         return; /* a build without Node */
-    }
     assert_non_null(strstr(f->body, "<!doctype html>"));
     assert_null(strstr(answer_header(f, "Content-Security-Policy"), "unsafe"));
     (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));
@@ -300,9 +295,8 @@ static double sample(const struct api_fixture *f, const char *name)
     char line[200];
     (void)snprintf(line, sizeof line, "\n%s ", name);
     const char *found = strstr(f->body, line);
-    if (found == NULL) {
+    if (found == NULL)
         fail_msg("no %s in\n%s", name, f->body);
-    }
     return strtod(found + strlen(line), NULL);
 }
 
@@ -340,9 +334,8 @@ static void metrics_are_prometheus_text(void **state)
     assert_true(sample(f, "motifd_database_commit_duration_seconds_count") >= 1);
     assert_true(sample(f, "motifd_build_info{version=\"1.2.3\",build=\"release\",kernels=\"ref\",blas_core=\"Zen\"}") ==
                 1);
-    if (system("command -v promtool >/dev/null") == 0) {
+    if (system("command -v promtool >/dev/null") == 0)
         assert_int_equal(pipe_body(f, "promtool check metrics"), 0);
-    }
 }
 
 /* Every $ref resolves. */
@@ -368,32 +361,27 @@ static void openapi_lists_every_route(void **state)
     for (size_t i = 0; i < table->count; i++) {
         const struct api_route *route = &table->routes[i];
         char method[8] = {0};
-        for (size_t c = 0; route->method[c] != '\0'; c++) {
+        for (size_t c = 0; route->method[c] != '\0'; c++)
             method[c] = (char)tolower((unsigned char)route->method[c]);
-        }
         const cJSON *path = cJSON_GetObjectItemCaseSensitive(at(f, "/paths"), route->pattern);
         const cJSON *operation = cJSON_GetObjectItemCaseSensitive(path, method);
         assert_non_null(operation);
         assert_string_equal(cJSON_GetObjectItem(operation, "operationId")->valuestring, route->name);
         assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(operation, "responses")) >= 2);
         int names = 0;
-        for (const char *c = route->pattern; *c != '\0'; c++) {
+        for (const char *c = route->pattern; *c != '\0'; c++)
             names += *c == '{';
-        }
         const cJSON *parameter;
-        cJSON_ArrayForEach (parameter, cJSON_GetObjectItem(operation, "parameters")) {
+        cJSON_ArrayForEach (parameter, cJSON_GetObjectItem(operation, "parameters"))
             names -= strcmp(cJSON_GetObjectItem(parameter, "in")->valuestring, "path") == 0;
-        }
         assert_int_equal(names, 0);
-        for (size_t j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++)
             assert_string_not_equal(table->routes[j].name, route->name);
-        }
         operations++;
     }
     const cJSON *path;
-    cJSON_ArrayForEach (path, at(f, "/paths")) {
+    cJSON_ArrayForEach (path, at(f, "/paths"))
         operations -= cJSON_GetArraySize(path);
-    }
     assert_int_equal(operations, 0); /* the document contains no operations besides those of the table */
     check_references(f, f->json);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/exclusiveMinimum") == 0);

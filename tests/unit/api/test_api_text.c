@@ -37,9 +37,8 @@ static void scan_accepts_json(void **state)
                                        "\"\\u00AF\\uabCD\\uDBFF\\uDFFF\\u0123\""};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct error err = {0};
-        if (json_scan(good[i], strlen(good[i]), &err) != STATUS_OK) {
+        if (json_scan(good[i], strlen(good[i]), &err) != STATUS_OK)
             fail_msg("%s: %s", good[i], err.message);
-        }
         cJSON *root;
         assert_int_equal(json_parse(good[i], strlen(good[i]), &root, &err), STATUS_OK);
         cJSON_Delete(root);
@@ -113,9 +112,8 @@ static void scan_refuses_wrong_grammar_and_inexact_values(void **state)
         struct error err = {0};
         cJSON *root;
         enum status status = json_parse(bad[i].text, strlen(bad[i].text), &root, &err);
-        if (status != bad[i].status || strcmp(err.pointer, bad[i].pointer) != 0) {
+        if (status != bad[i].status || strcmp(err.pointer, bad[i].pointer) != 0)
             fail_msg("%s: %d at '%s': %s", bad[i].text, (int)status, err.pointer, err.message);
-        }
         assert_null(root);
     }
 }
@@ -127,18 +125,16 @@ static void scan_limits_depth_and_values(void **state)
     for (int members = JSON_MEMBERS; members <= JSON_MEMBERS + 1; members++) {
         size_t used = 1;
         text[0] = '{';
-        for (int i = 0; i < members; i++) {
+        for (int i = 0; i < members; i++)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s\"k%d\":%d", i > 0 ? "," : "", i, i % 10);
-        }
         text[used++] = '}';
         assert_int_equal(json_scan(text, used, &err), members == JSON_MEMBERS ? STATUS_OK : STATUS_LIMIT);
     }
     size_t bytes = 2 * (JSON_VALUES + 1) + 1;
     char *many = malloc(bytes);
     many[0] = '[';
-    for (size_t i = 1; i < bytes; i++) {
+    for (size_t i = 1; i < bytes; i++)
         many[i] = i % 2 == 1 ? '1' : ',';
-    }
     many[bytes - 1] = ']';
     assert_int_equal(json_scan(many, bytes, NULL), STATUS_LIMIT);
     free(many);
@@ -223,9 +219,8 @@ static void wrong_schema_notation_is_an_error(void **state)
         error_clear(&err);
         enum status status = openapi_schema_write(&json, &schema, &err);
         sink_end_object(&json.sink);
-        if (status != (shapes[i].good ? STATUS_OK : STATUS_INTERNAL)) {
+        if (status != (shapes[i].good ? STATUS_OK : STATUS_INTERNAL))
             fail_msg("%s: %d: %s", shapes[i].shape, (int)status, out.data);
-        }
         assert_true(shapes[i].good ? json_sink_done(&json) : err.message[0] != '\0');
         buf_close(&out);
     }
@@ -264,9 +259,8 @@ static void ranges_are_clamped_or_ignored(void **state)
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         uint64_t first = 0, last = 0;
         enum range range = range_parse(ranges[i].header, ranges[i].total, &first, &last);
-        if (range != ranges[i].range || (range == RANGE_PART && (first != ranges[i].first || last != ranges[i].last))) {
+        if (range != ranges[i].range || (range == RANGE_PART && (first != ranges[i].first || last != ranges[i].last)))
             fail_msg("%s: %d, %d to %d", ranges[i].header, (int)range, (int)first, (int)last);
-        }
     }
 }
 
@@ -285,23 +279,19 @@ static void floats_have_the_digits_of_printf(void **state)
         random ^= random << 17;
         uint32_t bits = (uint32_t)(random >> 16);
         memcpy(&value, &bits, sizeof value);
-        if (i % 2 == 0) {
+        if (i % 2 == 0)
             value = (float)((double)bits / 4294967296.0 * (double)(1 << (random & 15)));
-        } else if (i % 4 == 1) {
+        else if (i % 4 == 1)
             value = (float)(bits % 200000) / (float)(1 << (random & 7)) * (i % 8 == 1 ? 1 : -1);
-        }
-        if (!isfinite(value)) {
+        if (!isfinite(value))
             continue;
-        }
         for (int digits = 15; digits <= 17; digits++) {
             (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
-            if (strtod(text, NULL) == (double)value) {
+            if (strtod(text, NULL) == (double)value)
                 break;
-            }
         }
-        if (fabs((double)value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) {
+        if (fabs((double)value) > JSON_INTEGER && strpbrk(text, ".e") == NULL)
             (void)snprintf(text, sizeof text, "%.16e", (double)value);
-        }
         buf_clear(&out);
         json_write_number(&out, (double)value);
         assert_string_equal(out.data, text);
@@ -421,12 +411,10 @@ static void sink_detects_misuse(void **state)
     assert_false(json_sink_done(&json));
     buf_clear(&out);
     json_sink_init(&json, &out);
-    for (int i = 0; i <= JSON_SINK_DEPTH; i++) {
+    for (int i = 0; i <= JSON_SINK_DEPTH; i++)
         sink_begin_list(s, NULL);
-    }
-    for (int i = 0; i <= JSON_SINK_DEPTH; i++) {
+    for (int i = 0; i <= JSON_SINK_DEPTH; i++)
         sink_end_list(s);
-    }
     assert_false(json_sink_done(&json));
     buf_close(&out);
     buf_init(&out, 4);
@@ -447,9 +435,8 @@ static void targets_are_decoded_strictly(void **state)
     assert_string_equal(out, "A");
     static const char *const bad[] = {"%",   "%4",     "%4g",       "%00",       "a%00",         "%0d%0a", "%7f",
                                       "%80", "%c0%80", "%e0%80%80", "%ed%a0%80", "%f5%80%80%80", "\x01",   "\xff"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(uri_decode(bad[i], strlen(bad[i]), false, out, sizeof out, NULL), STATUS_INVALID);
-    }
     assert_int_equal(uri_decode("0123456789abcdef", 16, false, out, sizeof out, NULL), STATUS_LIMIT);
     assert_int_equal(uri_decode("0123456789abcde", 15, false, out, sizeof out, NULL), STATUS_OK);
 }
@@ -469,9 +456,8 @@ static void query_pairs_are_decoded(void **state)
     assert_int_equal(query_parse("a&&b", &query, NULL), STATUS_INVALID);
     assert_int_equal(query_parse("a=%00", &query, NULL), STATUS_INVALID);
     char many[200] = "";
-    for (int i = 0; i < QUERY_PAIRS + 1; i++) {
+    for (int i = 0; i < QUERY_PAIRS + 1; i++)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), "%sk%d", i > 0 ? "&" : "", i);
-    }
     assert_int_equal(query_parse(many, &query, NULL), STATUS_LIMIT);
     static char longest[API_TARGET_MAX * 2];
     for (size_t name = 1; name < sizeof longest - 2; name = name < API_TARGET_MAX - 8 ? API_TARGET_MAX - 8 : name + 1) {
@@ -485,17 +471,15 @@ static void query_pairs_are_decoded(void **state)
                         (status == STATUS_OK && strlen(query_get(&query, query.pairs[0].name)) == bytes - name - 1));
             longest[bytes] = 'n';
         }
-        if (name > API_TARGET_MAX + 4) {
+        if (name > API_TARGET_MAX + 4)
             break;
-        }
     }
     int64_t value;
     assert_true(text_integer("-9223372036854775808", &value) && value == INT64_MIN);
     assert_true(text_integer("007", &value) && value == 7);
     static const char *const not_integers[] = {"", "-", "+1", " 1", "1 ", "1.0", "0x1", "9223372036854775808", "--1"};
-    for (size_t i = 0; i < sizeof not_integers / sizeof not_integers[0]; i++) {
+    for (size_t i = 0; i < sizeof not_integers / sizeof not_integers[0]; i++)
         assert_false(text_integer(not_integers[i], &value));
-    }
 }
 
 static void header_lists_are_matched(void **state)

@@ -37,9 +37,8 @@ static int tell(struct trainee *t, const char *method, const char *format, const
     char rest[200];
     const char *at = strstr(format, "@");
     (void)snprintf(rest, sizeof rest, "%.*s%lld%s", (int)(at - format), format, (long long)t->epoch, at + 1);
-    if (strcmp(method, "PUT") == 0) {
+    if (strcmp(method, "PUT") == 0)
         header(t->f, "Content-Type", "application/octet-stream");
-    }
     return say(t, method, rest, body);
 }
 
@@ -52,9 +51,8 @@ static void register_trainer(struct trainee *t)
 static int setup(void **state)
 {
     static struct trainee t;
-    if (api_setup(state) != 0) {
+    if (api_setup(state) != 0)
         return -1;
-    }
     t = (struct trainee){.f = *state};
     trained_job(t.f, t.id);
     grant(&t);
@@ -126,12 +124,10 @@ static void only_the_token_of_the_lease_opens_the_routes(void **state)
     const char *const wrong[] = {NULL, "", "Bearer ", stranger, other.bearer, "Basic eDp5"};
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-            if (wrong[i] != NULL) {
+            if (wrong[i] != NULL)
                 header(t->f, "Authorization", wrong[i]);
-            }
-            if (strcmp(words[w][0], "PUT") == 0) {
+            if (strcmp(words[w][0], "PUT") == 0)
                 header(t->f, "Content-Type", "application/octet-stream");
-            }
             t->f->scope = API_SCOPE_ADMIN; /* a token with the scope admin does not open these routes either */
             (void)ask(t->f, words[w][0], path_of(t->id, words[w][1]), strcmp(words[w][0], "GET") == 0 ? NULL : "{}");
             assert_problem(t->f, 401, "unauthorised");
@@ -139,9 +135,8 @@ static void only_the_token_of_the_lease_opens_the_routes(void **state)
     }
     /* The token opens no other route, even when the daemon needs no tokens. */
     const char *const others[][2] = {{"GET", ""}, {"POST", "/cancel"}, {"DELETE", ""}, {"GET", "/checkpoints"}};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_int_equal(say(t, others[i][0], others[i][1], NULL), 401);
-    }
     register_trainer(t);
     assert_int_equal(storage_job_leave(t->f->storage, t->id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &t->f->err),
                      STATUS_OK);
@@ -233,9 +228,8 @@ static void repeated_messages_change_nothing(void **state)
                                        "{\"end\":\"failed\",\"document\":7}",
                                        "{\"end\":\"yielded\",\"document\":\"{}\"}",
                                        "{\"end\":\"succeeded\",\"document\":\"{\"}"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         assert_int_equal(tell(t, "POST", "/run/end?epoch=@", ends[i]), 422);
-    }
     assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"failed\",\"document\":\"{\"}"), 422);
     assert_int_equal(say(t, "POST", "/run", NULL), 409);
 }
@@ -306,9 +300,8 @@ static void checkpoint_arrives_in_pieces(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes!"), 404);
     const char *const bad[] = {"{}", "{\"step\":1,\"samples\":1,\"bytes\":0,\"sha256\":\"00\"}",
                                "{\"step\":1.5,\"samples\":1,\"bytes\":9,\"sha256\":\"00\"}"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", bad[i]), 422);
-    }
     assert_int_equal(stored_checkpoints(t), before + 1);
     assert_int_equal(tell(t, "PUT", "/run/artifacts/a.txt?epoch=@&type=text/plain", "words"), 204);
     assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404); /* no such route */
@@ -459,16 +452,14 @@ static void documents_beyond_limits_are_refused(void **state)
     (void)snprintf(body, 100, "{\"sequence\":1,\"series\":{\"loss\":[[1,{}]]}}");
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", body), 422);
     size_t used = (size_t)snprintf(body, 100, "{\"sequence\":1,\"lines\":[[\"info\",\"a line\"]");
-    for (int i = 1; i < LINES; i++) {
+    for (int i = 1; i < LINES; i++)
         used += (size_t)snprintf(body + used, 100, ",[\"info\",\"a line\"]");
-    }
     (void)snprintf(body + used, 10, "]}");
     t->f->log[0] = '\0';
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", body), 200);
     int lines = 0;
-    for (const char *at = t->f->log; (at = strstr(at, ": a line")) != NULL; at++) {
+    for (const char *at = t->f->log; (at = strstr(at, ": a line")) != NULL; at++)
         lines++;
-    }
     assert_int_equal(lines, 32);
     free(body);
 }
@@ -497,9 +488,8 @@ static struct answer attempt(struct trainee *t, const char *method, const char *
 static const char *numbered(char out[400], const char *body, int number)
 {
     size_t used = 0;
-    if (body == NULL) {
+    if (body == NULL)
         return NULL;
-    }
     for (const char *c = body; *c != '\0'; c++) {
         used += (size_t)(*c == '@' ? snprintf(out + used, 400 - used, "%d", number)
                                    : snprintf(out + used, 400 - used, "%c", *c));
@@ -631,8 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(repeated_message_recovers_from_every_fault, setup, teardown),
     };
     fault_libraries();
-    if (argc > 1) {
+    if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    }
     return cmocka_run_group_tests_name("api_trainers", tests, NULL, NULL);
 }

@@ -48,9 +48,8 @@ static void no_caller_takes_every_place(void **state)
         own[i] = ticket_of("a", i < 5);
         enum query_entry wanted = i == 4 ? QUERY_CALLER_FULL : QUERY_ENTERED; /* at most half are batches */
         assert_int_equal(query_gate_enter(gate, &own[i]), wanted);
-        if (i == 5) {
+        if (i == 5)
             break;
-        }
     }
     assert_int_equal(query_gate_enter(gate, &other), QUERY_ENTERED);
     assert_int_equal(query_gate_enter(gate, &third), QUERY_ENTERED); /* six batches would be the limit of all callers */
@@ -61,11 +60,9 @@ static void no_caller_takes_every_place(void **state)
     query_gate_leave(gate, &own[0]);
     assert_int_equal(query_gate_enter(gate, &full), QUERY_ENTERED);
     query_gate_leave(gate, &full);
-    for (int i = 1; i < 6; i++) {
-        if (i != 4) {
+    for (int i = 1; i < 6; i++)
+        if (i != 4)
             query_gate_leave(gate, &own[i]);
-        }
-    }
     query_gate_leave(gate, &other);
     query_gate_leave(gate, &third);
     query_gate_leave(gate, &last);
@@ -98,9 +95,8 @@ static void a_batch_gives_way_between_its_inputs(void **state)
     (void)state;
     assert_int_equal(query_gate_enter(visitor.gate, &batch), QUERY_ENTERED);
     assert_int_equal(pthread_create(&visitor.thread, NULL, visit, &visitor), 0);
-    while (!atomic_load(&visitor.computed)) { /* the visitor never computes unless the batch yields */
+    while (!atomic_load(&visitor.computed)) /* the visitor never computes unless the batch yields */
         assert_true(query_gate_yield(visitor.gate, &batch));
-    }
     assert_int_equal(pthread_join(visitor.thread, NULL), 0);
     query_gate_leave(visitor.gate, &batch);
     query_gate_destroy(visitor.gate);

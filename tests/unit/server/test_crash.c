@@ -48,9 +48,8 @@ static bool read_report(void)
     FILE *file = fopen(path, "r");
     size_t got = file != NULL ? fread(report, 1, sizeof report - 1, file) : 0;
     report[got] = '\0';
-    if (file != NULL) {
+    if (file != NULL)
         (void)fclose(file);
-    }
     return file != NULL;
 }
 
@@ -63,9 +62,8 @@ static int in_child(void (*act)(void))
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (crash_prepare(base, "9.9.9 of a test", &err) != STATUS_OK) {
+        if (crash_prepare(base, "9.9.9 of a test", &err) != STATUS_OK)
             exit(1);
-        }
         act();
         exit(0);
     }

@@ -26,20 +26,17 @@ static int end_of(int64_t ms, int number, bool stop)
     if (child == 0) {
         struct error err = {0};
         struct journal *journal = NULL;
-        if (signals_catch(&err) != STATUS_OK || journal_open(&journal, STDERR_FILENO, LOG_LEVEL_ERROR, &err)) {
+        if (signals_catch(&err) != STATUS_OK || journal_open(&journal, STDERR_FILENO, LOG_LEVEL_ERROR, &err))
             _exit(99);
-        }
         deadline_start(journal, ms);
-        if (number != 0) {
+        if (number != 0)
             (void)kill(getpid(), number);
-        }
         if (stop) {
             deadline_stop();
             _exit(STOPPED);
         }
-        for (;;) {
+        for (;;)
             (void)pause();
-        }
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

@@ -81,9 +81,8 @@ static void submit(struct bench *bench, const char *config, int priority, char i
     struct error err = {0};
     struct storage_submit what = {.kind = "fake", .config = config, .priority = priority};
     assert_int_equal(storage_job_submit(bench->storage, &what, id, &outcome, &err), STATUS_OK);
-    if (bench->scheduler != NULL) {
+    if (bench->scheduler != NULL)
         scheduler_wake(bench->scheduler);
-    }
 }
 
 static void sleep_ms(int ms)
@@ -104,9 +103,8 @@ static enum job_state state_of(struct bench *bench, const char *id)
 static void await(struct bench *bench, const char *id, enum job_state wanted)
 {
     for (int waited = 0; waited < 20000; waited += 2) {
-        if (state_of(bench, id) == wanted) {
+        if (state_of(bench, id) == wanted)
             return;
-        }
         sleep_ms(2);
     }
     fail_msg("job is %s and not %s", job_state_name(state_of(bench, id)), job_state_name(wanted));
@@ -115,9 +113,8 @@ static void await(struct bench *bench, const char *id, enum job_state wanted)
 static void await_busy(struct bench *bench, int wanted)
 {
     for (int waited = 0; scheduler_busy(bench->scheduler) != wanted; waited += 2) {
-        if (waited > 20000) {
+        if (waited > 20000)
             fail_msg("%d workers are busy and not %d", scheduler_busy(bench->scheduler), wanted);
-        }
         sleep_ms(2);
     }
 }
@@ -128,9 +125,8 @@ static void make_steps(struct bench *bench, int count)
     uint64_t wanted = bench->executor.steps + (uint64_t)count;
     atomic_store(&fake_allowed, count);
     for (int waited = 0; bench->executor.steps < wanted; waited += 2) {
-        if (waited > 20000) {
+        if (waited > 20000)
             fail_msg("the steps are not made");
-        }
         sleep_ms(2);
     }
 }
@@ -179,9 +175,8 @@ static void assert_series(struct bench *bench, const char *id, size_t steps)
     assert_int_equal(storage_metric_read(bench->storage, id, &query, &arena, &series, &count, NULL), STATUS_OK);
     assert_int_equal(count, 1);
     assert_int_equal(series[0].count, steps);
-    for (size_t i = 0; i < steps; i++) {
+    for (size_t i = 0; i < steps; i++)
         assert_int_equal(series[0].points[i].step, (int64_t)(i + 1) * 10);
-    }
     arena_close(&arena);
 }
 
@@ -201,9 +196,8 @@ static void note_run(void *context, const char *job, struct job_control *control
     for (int most = order->most; inside > most && !atomic_compare_exchange_weak(&order->most, &most, inside);) {
     }
     memcpy(order->ids[atomic_fetch_add(&order->count, 1)], job, STORAGE_ID);
-    for (int waited = 0; order->most < order->together && waited < 20000; waited += 2) {
+    for (int waited = 0; order->most < order->together && waited < 20000; waited += 2)
         sleep_ms(2);
-    }
     atomic_fetch_sub(&order->inside, 1);
     assert_int_equal(storage_job_leave(order->storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
@@ -236,12 +230,10 @@ static void workers_run_jobs_at_the_same_time(void **state)
     char ids[6][STORAGE_ID];
     struct scheduler_options options = {.storage = bench->storage, .workers = 3, .run = note_run, .context = &order};
     assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         submit(bench, "{}", 0, ids[i]);
-    }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         await(bench, ids[i], JOB_SUCCEEDED);
-    }
     assert_int_equal(order.count, 6);
     assert_int_equal(order.most, 3);
     scheduler_stop(bench->scheduler);
@@ -262,9 +254,8 @@ static int release(void **state)
 
 static void hold_run(void *context, const char *job, struct job_control *control)
 {
-    while (!held.released) {
+    while (!held.released)
         sleep_ms(1);
-    }
     assert_int_equal(storage_job_leave(held.storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
 
@@ -337,9 +328,8 @@ static void a_result_has_every_member(void **state)
                                           "\"cpu\":\"a processor\"",
                                           "\"blas_core\":\"none\"",
                                           "\"weights_sha256\":\""};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         assert_non_null(strstr(text, members[i]));
-    }
     assert_series(bench, id, 12);
     assert_int_equal(bench->executor.jobs_succeeded, 1);
     assert_int_equal(bench->executor.steps, 13); /* the last step only reports the end */
@@ -432,9 +422,8 @@ static void a_drained_job_continues_after_a_restart(void **state)
     start(bench, 2);
     uninterrupted(bench, "{\"steps\":50,\"checkpoint_every\":9}", once);
     hold_steps();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         submit(bench, "{\"steps\":50,\"checkpoint_every\":9}", 0, ids[i]);
-    }
     for (int round = 0; round < 3; round++) {
         await(bench, ids[0], JOB_RUNNING);
         await(bench, ids[1], JOB_RUNNING);

@@ -180,9 +180,8 @@ static void log_lines_are_limited_per_component(void **state)
     assert_int_equal(journal_open(&journal, ends[1], LOG_LEVEL_INFO, NULL), STATUS_OK);
     struct timespec begun, ended;
     (void)clock_gettime(CLOCK_MONOTONIC, &begun);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 400; i++)
         journal_line(journal, LOG_LEVEL_INFO, JOURNAL_HTTP, "r1", NULL, "line %d", i);
-    }
     journal_line(journal, LOG_LEVEL_DEBUG, JOURNAL_SCHEDULER, NULL, NULL, "not at this level");
     journal_line(journal, LOG_LEVEL_ERROR, JOURNAL_HTTP, NULL, "J", "errors pass");
     journal_line(journal, LOG_LEVEL_INFO, JOURNAL_EXECUTOR, NULL, NULL, "others have buckets of their own");
@@ -192,14 +191,12 @@ static void log_lines_are_limited_per_component(void **state)
     (void)close(ends[1]);
     static char text[65536];
     size_t size = 0;
-    for (ssize_t got; (got = read(ends[0], text + size, sizeof text - 1 - size)) > 0;) {
+    for (ssize_t got; (got = read(ends[0], text + size, sizeof text - 1 - size)) > 0;)
         size += (size_t)got;
-    }
     (void)close(ends[0]);
     int lines = 0;
-    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) {
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
-    }
     assert_in_range(lines, 102,
                     103 + (int)(50 * seconds) +
                         1); /* the burst of 100, two or three more, and what the rate allowed meanwhile */

@@ -150,9 +150,8 @@ static void tries_count_until_next_checkpoint(void **state)
         int tries;
     } steps[] = {{false, 1}, {false, 2}, {true, 1}, {false, 2}, {false, 3}, {true, 1}, {true, 1}, {false, 2}};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        if (steps[i].save) {
+        if (steps[i].save)
             save(f, id, (int64_t)i + 1);
-        }
         assert_int_equal(
             storage_lease_grant(f->storage, id, i % 2 == 0 ? first_hash : second_hash, "process", &tries, &f->err),
             STATUS_OK);

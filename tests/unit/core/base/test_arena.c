@@ -27,11 +27,9 @@ static void allocations_are_aligned_and_do_not_overlap(void **state)
         assert_int_equal((uintptr_t)at[i] % 64, 0);
         memset(at[i], i & 255, bytes[i]);
     }
-    for (int i = 0; i < COUNT; i++) {
-        for (size_t b = 0; b < bytes[i]; b++) {
+    for (int i = 0; i < COUNT; i++)
+        for (size_t b = 0; b < bytes[i]; b++)
             assert_int_equal(at[i][b], i & 255);
-        }
-    }
     assert_true(arena.used_bytes <= arena.held_bytes && arena.peak_bytes == arena.used_bytes);
     arena_close(&arena);
     assert_int_equal(arena.held_bytes, 0);
@@ -50,15 +48,13 @@ static void reset_keeps_blocks_for_the_next_round(void **state)
             size_t bytes = (size_t)(i * 7919 % 3000);
             void *at = arena_alloc(&arena, bytes);
             assert_non_null(at);
-            if (round == 0) {
+            if (round == 0)
                 first[i] = at;
-            }
             assert_ptr_equal(at, first[i]);
         }
         assert_false(fault_happened());
-        if (round == 0) {
+        if (round == 0)
             held = arena.held_bytes;
-        }
         assert_int_equal(arena.held_bytes, held);
         arena_reset(&arena);
         assert_int_equal(arena.used_bytes, 0);
@@ -75,9 +71,8 @@ static void release_frees_allocations_after_the_mark(void **state)
     char *kept = arena_strdup(&arena, "kept");
     struct arena_mark mark = arena_mark(&arena);
     void *first = arena_alloc(&arena, 100);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         assert_non_null(arena_alloc(&arena, 400));
-    }
     arena_release(&arena, mark);
     assert_int_equal(arena.used_bytes, 64);
     assert_ptr_equal(arena_alloc(&arena, 100), first);
@@ -104,9 +99,8 @@ static void allocation_beyond_limit_or_size_range_returns_null(void **state)
     assert_null(arena_zalloc(&arena, SIZE_MAX / 2, 3));
     arena_reset(&arena);
     const unsigned char *zeros = arena_zalloc(&arena, 10, 30);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300; i++)
         assert_int_equal(zeros[i], 0);
-    }
     assert_non_null(arena_zalloc(&arena, 0, 8));
     arena_close(&arena);
 }

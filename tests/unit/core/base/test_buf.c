@@ -20,11 +20,10 @@ static void buffer_grows_and_stays_terminated(void **state)
         char piece[16];
         (void)snprintf(piece, sizeof piece, "%d,", i);
         strcat(wanted, piece);
-        if (i % 2 == 0) {
+        if (i % 2 == 0)
             buf_format(&buf, "%d%s", i, ",");
-        } else {
+        else
             buf_text(&buf, piece);
-        }
         assert_int_equal(buf.data[buf.size], '\0');
         assert_true(buf.capacity > buf.size);
     }
@@ -92,9 +91,8 @@ static void failed_allocation_sets_failed(void **state)
     memset(block, 'a', sizeof block);
     for (int n = 0;; n++) {
         fault_after(n);
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 100; i++)
             buf_append(&buf, block, sizeof block);
-        }
         bool happened = fault_happened();
         assert_int_equal(buf.failed, happened);
         assert_int_equal(buf.size, happened ? 0 : 100000);

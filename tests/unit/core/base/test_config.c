@@ -207,9 +207,8 @@ static void clause_holds_for_each_of_its_values(void **state)
     struct settings s;
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
     static const bool expected[] = {true, false, true}; /* lstm, transformer, splice */
-    for (s.norm = 0; s.norm < 3; s.norm++) {
+    for (s.norm = 0; s.norm < 3; s.norm++)
         assert_int_equal(applies(&s, "threads"), expected[s.norm]);
-    }
 }
 
 static void field_without_clauses_always_applies(void **state)
@@ -233,9 +232,8 @@ static void is_default_compares_each_type_with_its_default(void **state)
 {
     struct settings s;
     assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
-    for (size_t i = 0; i < table.count; i++) {
+    for (size_t i = 0; i < table.count; i++)
         assert_true(config_is_default(&table, &fields[i], &s));
-    }
     static const struct config_setting changed[] = {
         {"threads", "3"},  {"big", "7"},     {"density", "0.5"}, {"rate", "1"}, {"free", "0"},
         {"lstm", "false"}, {"norm", "post"}, {"name", "other"},  {NULL, NULL},
@@ -254,12 +252,10 @@ static void groups_and_levels_have_distinct_names(void **state)
     static const char *const levels[] = {"basic", "advanced", "research"};
     assert_int_equal(sizeof groups / sizeof groups[0], FIELD_GROUPS);
     assert_int_equal(sizeof levels / sizeof levels[0], FIELD_LEVELS);
-    for (int group = 0; group < FIELD_GROUPS; group++) {
+    for (int group = 0; group < FIELD_GROUPS; group++)
         assert_string_equal(config_group_name((enum field_group)group), groups[group]);
-    }
-    for (int level = 0; level < FIELD_LEVELS; level++) {
+    for (int level = 0; level < FIELD_LEVELS; level++)
         assert_string_equal(config_level_name((enum field_level)level), levels[level]);
-    }
 }
 
 int main(void)

@@ -29,9 +29,8 @@ static void digests_equal_published_answers(void **state)
 static void hash_in_pieces_equals_hash_at_once(void **state)
 {
     unsigned char bytes[1000], whole[HASH_BYTES], parts[HASH_BYTES];
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 37 + i / 7);
-    }
     hash_bytes(bytes, sizeof bytes, whole);
     for (size_t piece = 1; piece < 200; piece += 13) {
         struct hash hash;

@@ -18,9 +18,8 @@ static void words_equal_numpys(void **state)
 
     uint32_t drawn[2000];
     mt19937_init(&rng, 12345);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 2000; i++)
         drawn[i] = mt19937_u32(&rng);
-    }
     assert_int_equal(drawn[0], 3992670690U);
     /* positions of the last word before a refill and of the first one after it */
     assert_int_equal(drawn[623], 2940097750U);
@@ -30,9 +29,8 @@ static void words_equal_numpys(void **state)
 
 static void expect_integers(struct mt19937 *rng, int64_t low, int64_t high, const int64_t *wanted, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         assert_int_equal(mt19937_integer(rng, low, high), wanted[i]);
-    }
 }
 
 /* One stream with every kind of draw in turn; a draw that uses a wrong number of words changes all later values. */
@@ -49,13 +47,11 @@ static void sequence_of_draws_equals_numpys(void **state)
     mt19937_permutation(&rng, order, 10);
     assert_memory_equal(order, ((int[]){2, 3, 4, 6, 0, 7, 9, 5, 1, 8}), sizeof order);
     const int chosen[6] = {0, 3, 5, 6, 0, 2}, weighted[6] = {2, 3, 2, 3, 3, 3};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         assert_int_equal(mt19937_choice(&rng, 7), chosen[i]);
-    }
     const double weights[5] = {1.0, 2.0, 3.0, 4.0, 0.5};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         assert_int_equal(mt19937_weighted(&rng, weights, 5), weighted[i]);
-    }
     expect_integers(&rng, 0, 120000, (int64_t[]){84665, 119423, 41504, 49866}, 4);
     expect_integers(&rng, 0, INT64_C(1) << 32, (int64_t[]){1780959476, 2034098327}, 2);
     assert_int_equal(mt19937_integer(&rng, 5, 6), 5); /* only one value is possible: no word is drawn */
@@ -72,9 +68,8 @@ static void bulk_draws_equal_single_draws(void **state)
     for (int count = 0; count < 700; count = count * 5 / 4 + 1) {
         assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* switches between odd and even positions */
         mt19937_uniforms(&bulk, drawn, count);
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             assert_true(mt19937_uniform(&one) == drawn[i]);
-        }
     }
     assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk));
 }
@@ -86,9 +81,8 @@ static void shuffle_equals_numpys(void **state)
                                    51, 30, 43, 55, 19, 57, 28, 16, 6,  32, 17, 52, 21, 53, 9,  14, 26, 38, 18, 46,
                                    49, 58, 39, 2,  13, 47, 25, 7,  24, 37, 22, 20, 10, 40, 56, 4,  1,  54, 48, 45};
     int speakers[60];
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++)
         speakers[i] = i + 1;
-    }
     struct mt19937 rng;
     mt19937_init(&rng, 0);
     mt19937_shuffle(&rng, speakers, 60);

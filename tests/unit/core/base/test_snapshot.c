@@ -64,13 +64,11 @@ struct memory {
 static enum status fetch(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     struct memory *memory = context;
-    if (memory->reads_left == 0) {
+    if (memory->reads_left == 0)
         return error_set(err, STATUS_IO, NULL, "no more");
-    }
     memory->reads_left--;
-    if (offset > memory->count || count > memory->count - offset) {
+    if (offset > memory->count || count > memory->count - offset)
         return error_set(err, STATUS_IO, NULL, "outside");
-    }
     memcpy(bytes, memory->bytes + offset, count);
     return STATUS_OK;
 }
@@ -94,12 +92,10 @@ static enum status read_into(const char *bytes, size_t count, unsigned roles, st
     struct snapshot_reader from = {&memory, count, fetch};
     struct snapshot *snapshot;
     enum status status = snapshot_create(&snapshot, err);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = declare(snapshot, t, err);
-    }
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         status = snapshot_read(snapshot, &from, roles, err);
-    }
     snapshot_destroy(snapshot);
     return status;
 }
@@ -368,9 +364,8 @@ static void many_entries_round_trip(void **state)
     struct memory memory = {out.data, out.size, -1};
     struct snapshot_reader from = {&memory, out.size, fetch};
     assert_int_equal(snapshot_read(snapshot, &from, ALL_ROLES, NULL), STATUS_OK);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         assert_int_equal(values[i], i);
-    }
     snapshot_destroy(snapshot);
     buf_close(&out);
 }

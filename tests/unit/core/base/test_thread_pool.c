@@ -30,14 +30,12 @@ struct job {
 static void note(void *context, int chunk, int worker)
 {
     struct job *job = context;
-    if (worker < 0 || worker >= job->threads) {
+    if (worker < 0 || worker >= job->threads)
         job->worker_out_of_range = 1;
-    }
     job->runs[chunk]++;
     double sum = 0.0;
-    for (int i = 1; i <= chunk % 50 + 1; i++) {
+    for (int i = 1; i <= chunk % 50 + 1; i++)
         sum += 1.0 / (chunk + i);
-    }
     job->results[chunk] = sum;
 }
 
@@ -55,13 +53,11 @@ static void every_chunk_runs_once(void **state)
             memset(&job, 0, sizeof job);
             job.threads = threads;
             thread_pool_run(pool, note, &job, chunks);
-            for (int i = 0; i < MOST; i++) {
+            for (int i = 0; i < MOST; i++)
                 assert_int_equal(job.runs[i], i < chunks);
-            }
             assert_false(job.worker_out_of_range);
-            if (round % 50 == 0) { /* long enough for the workers to fall asleep */
+            if (round % 50 == 0) /* long enough for the workers to fall asleep */
                 (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-            }
         }
         thread_pool_destroy(pool);
     }
@@ -80,9 +76,8 @@ static void same_bits_for_any_number_of_threads(void **state)
         thread_pool_run(pool, note, job, MOST);
         thread_pool_destroy(pool);
         sums[k] = 0.0;
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MOST; i++)
             sums[k] += job->results[i];
-        }
     }
     assert_memory_equal(one.results, many.results, sizeof one.results);
     assert_true(sums[0] == sums[1]);
@@ -118,17 +113,15 @@ static bool can_flush(void)
 /* Every chunk flushes denormals on any thread; the caller's state is restored afterwards. */
 static void denormals_are_flushed_inside_tasks_only(void **state)
 {
-    if (!can_flush()) {
+    if (!can_flush())
         skip();
-    }
     for (int threads = 1; threads <= 4; threads += 3) {
         struct denormal_job job = {.tiny = FLT_MIN};
         struct thread_pool *pool;
         assert_int_equal(thread_pool_create(threads, &pool, NULL), STATUS_OK);
         thread_pool_run(pool, multiply, &job, 64);
-        for (int i = 0; i < 64; i++) {
+        for (int i = 0; i < 64; i++)
             assert_true(job.products[i] == 0.0F);
-        }
         thread_pool_destroy(pool);
         assert_true(job.tiny * 0.5F > 0.0F);
     }
@@ -166,12 +159,10 @@ static void look_at_mask(void *context, int chunk, int worker)
 {
     sigset_t mask;
     (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
-    if (worker != 0 && (!sigismember(&mask, SIGTERM) || !sigismember(&mask, SIGINT) || !sigismember(&mask, SIGHUP))) {
+    if (worker != 0 && (!sigismember(&mask, SIGTERM) || !sigismember(&mask, SIGINT) || !sigismember(&mask, SIGHUP)))
         unblocked++;
-    }
-    if (worker != 0) {
+    if (worker != 0)
         in_worker++;
-    }
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
@@ -208,9 +199,8 @@ static void *drive(void *argument)
     struct job *job = argument;
     struct thread_pool *pool;
     if (thread_pool_create(job->threads, &pool, NULL) == STATUS_OK) {
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 200; i++)
             thread_pool_run(pool, note, job, 100);
-        }
         thread_pool_destroy(pool);
     }
     return NULL;
@@ -226,9 +216,8 @@ static void pools_on_different_threads_are_independent(void **state)
     }
     for (int i = 0; i < 2; i++) {
         (void)pthread_join(threads[i], NULL);
-        for (int chunk = 0; chunk < 100; chunk++) {
+        for (int chunk = 0; chunk < 100; chunk++)
             assert_int_equal(jobs[i].runs[chunk], 200);
-        }
     }
 }
 

@@ -35,9 +35,8 @@ static void names_cannot_contain_control_characters(void **state)
         "\xff",
         "a\xc3",
     };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(printable(bad[i]));
-    }
     assert_true(printable("\xc2\xa0"));     /* U+00A0, the first after C1 */
     assert_true(printable("\xe2\x80\xaf")); /* U+202F, the first after U+202E */
     assert_false(utf8_printable("a\0b", 3));

@@ -38,9 +38,8 @@ static int digest(const float *image, int pixels, char text[17])
 
 static void label_text(const struct digitcircle_truth *truth, char *text)
 {
-    for (int i = 0; i < truth->count; i++) {
+    for (int i = 0; i < truth->count; i++)
         text[i] = (char)('0' + truth->label[i]);
-    }
     text[truth->count] = '\0';
 }
 
@@ -82,11 +81,10 @@ static void pictures_equal_the_published_ones(void **state)
         const struct known *known = &pictures[k];
         struct digitcircle_truth truth;
         char label[16], hash[17];
-        if (known->index >= 0) {
+        if (known->index >= 0)
             digitcircle_sample(&domain, known->seed, known->index, image, &truth);
-        } else {
+        else
             digitcircle_draw(&domain, known->raw, image, &truth);
-        }
         label_text(&truth, label);
         assert_string_equal(label, known->label);
         assert_int_equal(digest(image, 100 * 100, hash), known->ones);
@@ -144,9 +142,8 @@ static void means_of_symbols_and_ink_are_the_published_ones(void **state)
     double ink = 0.0;
     for (uint32_t seed = 0; seed < 1000; seed++) {
         digitcircle_draw(&clean, seed, image, NULL);
-        for (int i = 0; i < 100 * 100; i++) {
+        for (int i = 0; i < 100 * 100; i++)
             ink += image[i];
-        }
     }
     assert_true(fabs(ink / 1000 / 1e5 - 0.00108952) < 5e-9);
 }
@@ -229,9 +226,8 @@ static void smaller_circles_fit_their_pictures(void **state)
             expect_consistent(&domains[d], image, &truth);
             counts[truth.count]++;
         }
-        for (int n = domains[d].min_symbols; n <= domains[d].max_symbols; n++) {
+        for (int n = domains[d].min_symbols; n <= domains[d].max_symbols; n++)
             assert_true(counts[n] > 0);
-        }
     }
 }
 
@@ -270,9 +266,8 @@ static void noise_gives_the_published_share_of_ink(void **state)
     double ink = 0.0;
     for (int index = 0; index < 200; index++) {
         digitcircle_sample(&domain, 1, index, image, NULL);
-        for (int i = 0; i < 100 * 100; i++) {
+        for (int i = 0; i < 100 * 100; i++)
             ink += image[i];
-        }
     }
     assert_true(fabs(ink / 200 / 1e4 - 0.1676) < 0.001);
 }

@@ -31,22 +31,18 @@ static struct picture *blank(int rows, int cols)
 static int count(const struct picture *picture, struct colour colour)
 {
     int found = 0;
-    for (int row = 0; row < picture->rows; row++) {
-        for (int col = 0; col < picture->cols; col++) {
+    for (int row = 0; row < picture->rows; row++)
+        for (int col = 0; col < picture->cols; col++)
             found += same(picture_get(picture, row, col), colour);
-        }
-    }
     return found;
 }
 
 /* A picture as text, with '#' where it has the colour. */
 static void expect_art(const struct picture *picture, const char *const *art)
 {
-    for (int row = 0; row < picture->rows; row++) {
-        for (int col = 0; col < picture->cols; col++) {
+    for (int row = 0; row < picture->rows; row++)
+        for (int col = 0; col < picture->cols; col++)
             assert_true(same(picture_get(picture, row, col), art[row][col] == '#' ? red : black));
-        }
-    }
 }
 
 static void shapes_have_the_right_pixels(void **state)
@@ -114,11 +110,9 @@ static void grey_values_and_pictures_are_scaled(void **state)
     assert_true(same(picture_get(picture, 4, 6), white));
     assert_int_equal(count(picture, white), 12);
     picture_blit(large, 2, 3, picture, 2);
-    for (int row = 0; row < 12; row++) {
-        for (int col = 0; col < 16; col++) {
+    for (int row = 0; row < 12; row++)
+        for (int col = 0; col < 16; col++)
             assert_true(same(picture_get(large, 2 + row, 3 + col), picture_get(picture, row / 2, col / 2)));
-        }
-    }
     picture_destroy(large);
     picture_destroy(picture);
 }
@@ -128,12 +122,10 @@ static void every_character_has_its_own_shape(void **state)
 {
     const int glyphs = PICTURE_FONT_LAST - PICTURE_FONT_FIRST + 1;
     for (int a = 0; a < glyphs; a++) {
-        for (int r = 0; r < PICTURE_GLYPH_ROWS; r++) {
+        for (int r = 0; r < PICTURE_GLYPH_ROWS; r++)
             assert_true(picture_font[a][r] < 1 << PICTURE_GLYPH_COLS);
-        }
-        for (int b = 0; b < a; b++) {
+        for (int b = 0; b < a; b++)
             assert_memory_not_equal(picture_font[a], picture_font[b], PICTURE_GLYPH_ROWS);
-        }
     }
     struct picture *picture = blank(7, 11);
     assert_int_equal(picture_text(picture, 0, 0, "7L", 1, red), 12);
@@ -182,9 +174,8 @@ static void impossible_sizes_and_failed_allocations_are_reported(void **state)
 static struct picture *noise(int rows, int cols)
 {
     struct picture *picture = blank(rows, cols);
-    for (int i = 0; i < rows * cols * 3; i++) {
+    for (int i = 0; i < rows * cols * 3; i++)
         picture->pixels[i] = (uint8_t)rand();
-    }
     return picture;
 }
 
@@ -207,9 +198,8 @@ static void an_encoded_picture_is_decoded(void **state)
         assert_memory_equal(out.data, "before\x89PNG", 10);
         assert_int_equal(png_decode_grey(out.data + 6, out.size - 6, 512, &values, &rows, &cols, NULL), STATUS_OK);
         assert_true(rows == sides[k][0] && cols == sides[k][1]);
-        for (int i = 0; i < rows * cols; i++) {
+        for (int i = 0; i < rows * cols; i++)
             assert_true(fabsf(values[i] - luma(picture_get(picture, i / cols, i % cols))) < 1e-5F);
-        }
         free(values);
         buf_close(&out);
         picture_destroy(picture);
@@ -252,9 +242,8 @@ static void expect_values(const struct buf *file, const float *wanted)
     int rows, cols;
     assert_int_equal(png_decode_grey(file->data, file->size, 4, &values, &rows, &cols, NULL), STATUS_OK);
     assert_true(rows == 4 && cols == 4);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         assert_true(fabsf(values[i] - wanted[i]) < 1e-6F);
-    }
     free(values);
 }
 
@@ -274,12 +263,10 @@ static void every_colour_type_is_decoded(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        for (int i = 0; i < 4; i++) { /* 1-bit grey */
+        for (int i = 0; i < 4; i++) /* 1-bit grey */
             lines[i][0] = (unsigned char)(0x50 << (i % 2));
-        }
-        for (int i = 0; i < 16; i++) {
+        for (int i = 0; i < 16; i++)
             wanted[i] = (float)((i + i / 4) % 2);
-        }
         foreign(&file, 1, PNG_COLOR_TYPE_GRAY, interlace, lines);
         expect_values(&file, wanted);
         buf_close(&file);
@@ -355,14 +342,12 @@ static void short_files_that_claim_large_pictures_are_refused(void **state)
     uint32_t crc = 0xffffffffU;
     for (int i = 12; i < 29; i++) {
         crc ^= file[i];
-        for (int bit = 0; bit < 8; bit++) {
+        for (int bit = 0; bit < 8; bit++)
             crc = crc >> 1 ^ (0xedb88320U & (0U - (crc & 1U)));
-        }
     }
     crc = ~crc;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         file[29 + i] = (unsigned char)(crc >> (24 - 8 * i));
-    }
     memcpy(file + 33, "\0\0\0\x18IDAT", 8);
     fault_after(0);
     assert_int_equal(decode(file, sizeof file, 4096), STATUS_CORRUPT);

@@ -211,9 +211,8 @@ static void other_chunks_are_ignored(void **state)
         enum status status = audio_wave_decode(files[i].bytes, files[i].count, &wave, &err);
         assert_int_equal(status, files[i].samples < 0 ? STATUS_CORRUPT : STATUS_OK);
         assert_int_equal(wave.count, files[i].samples < 0 ? 0 : files[i].samples);
-        for (int k = 0; k < wave.count; k++) {
+        for (int k = 0; k < wave.count; k++)
             assert_true(wave.samples[k] == 0.125F * (float)(k + 1));
-        }
         audio_wave_close(&wave);
     }
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);

@@ -23,9 +23,8 @@ static void build(struct file *f, int version, const char *header, const void *d
     memcpy(f->bytes, "\x93NUMPY", 6);
     f->bytes[6] = (unsigned char)version;
     f->bytes[7] = 0;
-    for (size_t i = 8; i < start; i++) {
+    for (size_t i = 8; i < start; i++)
         f->bytes[i] = (unsigned char)(length >> (8 * (i - 8)));
-    }
     memcpy(f->bytes + start, header, length);
     memcpy(f->bytes + start + length, data, data_bytes);
     f->size = start + length + data_bytes;
@@ -115,9 +114,8 @@ static void unreadable_arrays_are_refused_with_a_reason(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         build(&f, 1, cases[i].header, zeros, cases[i].bytes);
         enum status status = read_file(&f, &a);
-        if (status != cases[i].status) {
+        if (status != cases[i].status)
             fail_msg("%s: %s", cases[i].header, status_name(status));
-        }
         free(a.values);
     }
     const float bad[2] = {1, INFINITY};
@@ -137,9 +135,8 @@ static void files_that_are_cut_off_are_refused(void **state)
     for (int version = 1; version <= 3; version++) {
         build(&f, version, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", values, sizeof values);
         size_t size = f.size;
-        for (f.size = 0; f.size < size; f.size++) {
+        for (f.size = 0; f.size < size; f.size++)
             assert_int_not_equal(read_file(&f, &a), STATUS_OK);
-        }
         assert_int_equal(read_file(&f, &a), STATUS_OK);
         free(a.values);
         f.bytes[7] = 1;

@@ -184,14 +184,13 @@ static float *sorted(const struct map_shape *s, const float *x, int channel, siz
 /* Distributions of the values: uniform, with many ties, all equal, very skewed. */
 static void deform(float *x, size_t n, int how)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (how == 1)
             x[i] = roundf(x[i] * 4) / 4;
         else if (how == 2)
             x[i] = x[i] == 0 ? 0 : 0.5f;
         else if (how == 3)
             x[i] = x[i] * x[i] * x[i] * x[i] * x[i] * x[i] * x[i] * 1e6f;
-    }
 }
 
 static void kth_equals_sorted_value(void **state)

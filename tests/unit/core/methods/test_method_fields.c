@@ -31,9 +31,8 @@ static void one_sentence(const struct method *method, const struct config_field 
     const char *meaning = field->meaning;
     size_t length = strlen(meaning);
     if (!(length > 2 && (isupper((unsigned char)meaning[0]) || !isalpha((unsigned char)meaning[0])) &&
-          meaning[length - 1] == '.')) {
+          meaning[length - 1] == '.'))
         fail_msg("%s.%s: \"%s\" is no sentence", method->kind, field->name, meaning);
-    }
 }
 
 static void each_meaning_is_a_sentence(void **state)
@@ -45,11 +44,9 @@ static bool is_value(const struct config_field *field, const char *value, size_t
 {
     static const char *const flags[] = {"true", "false", NULL};
     const char *const *values = field->type == FIELD_BOOL ? flags : field->choices;
-    for (; values && *values; values++) {
-        if (strlen(*values) == length && memcmp(*values, value, length) == 0) {
+    for (; values && *values; values++)
+        if (strlen(*values) == length && memcmp(*values, value, length) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -61,9 +58,8 @@ static void known_clauses(const struct method *method, const struct config_field
         assert_true(length < sizeof name);
         memcpy(name, at, length);
         const struct config_field *asked = config_find(&method->config, name);
-        if (!asked || (asked->type != FIELD_CHOICE && asked->type != FIELD_BOOL)) {
+        if (!asked || (asked->type != FIELD_CHOICE && asked->type != FIELD_BOOL))
             fail_msg("%s.%s applies by %s, which is no choice", method->kind, field->name, name);
-        }
         at += length;
         do {
             at++;
@@ -88,12 +84,10 @@ static void newcomers_see_few_fields(void **state)
     const struct method *const *methods = methods_all(&count);
     for (size_t m = 0; m < count; m++) {
         int basic = 0;
-        for (size_t f = 0; f < methods[m]->config.count; f++) {
+        for (size_t f = 0; f < methods[m]->config.count; f++)
             basic += methods[m]->config.fields[f].level == LEVEL_BASIC;
-        }
-        if (basic < 3 || basic > BASIC_MOST) {
+        if (basic < 3 || basic > BASIC_MOST)
             fail_msg("%s has %d basic fields; 3 to %d are wanted", methods[m]->kind, basic, BASIC_MOST);
-        }
     }
 }
 

@@ -65,12 +65,11 @@ static int plain_recovery(const struct whole *w, const struct trial_picture *pic
                 sum += w->a[l][r * columns + k] * input[r];
             code[k] = picture->signs[l][k / 32] >> (k % 32) & 1 ? -sum : sum;
         }
-        for (size_t k = 0; k < columns; k++) {
+        for (size_t k = 0; k < columns; k++)
             if (picture->codes[l][k] != 0)
                 least = fmin(least, fabs(code[k]));
             else
                 most = fmax(most, fabs(code[k]));
-        }
         if (fabs(least - most) < 1e-5)
             return -1;
         if (least < most)

@@ -16,12 +16,10 @@
 /* The best sum over all ways to give rows a column or none, by plain recursion. */
 static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
 {
-    if (left == 0) {
+    if (left == 0)
         return 0.0;
-    }
-    if (row == rows) {
+    if (row == rows)
         return -INFINITY;
-    }
     double best = brute(score, rows, cols, row + 1, used, left); /* this row gets no column */
     for (int col = 0; col < cols; col++) {
         if ((used >> col & 1U) == 0) {
@@ -56,14 +54,12 @@ static void small_matrices_equal_brute_force(void **state)
     srand(3);
     for (int trial = 0; trial < 1500; trial++) {
         int rows = 1 + rand() % MOST, cols = 1 + rand() % MOST, kind = trial % 3;
-        if (rows * cols > 36) {
+        if (rows * cols > 36)
             continue;
-        }
         double score[MOST * MOST], total;
         int column_of[MOST];
-        for (int i = 0; i < rows * cols; i++) {
+        for (int i = 0; i < rows * cols; i++)
             score[i] = kind == 0 ? rand() % 4 : kind == 1 ? rand() % 100 - 50 : (double)rand() / RAND_MAX;
-        }
         assert_int_equal(assignment_best(score, rows, cols, column_of, &total, NULL), STATUS_OK);
         expect_valid(score, rows, cols, column_of, total);
         double best = brute(score, rows, cols, 0, 0, rows < cols ? rows : cols);
@@ -90,20 +86,17 @@ static void a_hidden_permutation_is_found(void **state)
     static double score[COUNT * COUNT];
     int hidden[COUNT], column_of[COUNT];
     srand(5);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         hidden[i] = i;
-    }
     for (int i = COUNT - 1; i > 0; i--) {
         int j = rand() % (i + 1), kept = hidden[i];
         hidden[i] = hidden[j];
         hidden[j] = kept;
     }
-    for (int i = 0; i < COUNT * COUNT; i++) {
+    for (int i = 0; i < COUNT * COUNT; i++)
         score[i] = rand() % 1000;
-    }
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         score[i * COUNT + hidden[i]] = 1000 + rand() % 10;
-    }
     assert_int_equal(assignment_best(score, COUNT, COUNT, column_of, NULL, NULL), STATUS_OK);
     assert_memory_equal(column_of, hidden, sizeof hidden);
 }

@@ -153,9 +153,8 @@ static void naive_boxes(float *map, const struct box *boxes, int count, int64_t 
         }
         matrix[boxes[b].symbol * (CHANNELS + 1) + best]++;
     }
-    for (int i = 0; i < CHANNELS * ROWS * COLS; i++) {
+    for (int i = 0; i < CHANNELS * ROWS * COLS; i++)
         matrix[NONE_SYMBOL * (CHANNELS + 1) + i / (ROWS * COLS)] += map[i] > 0.0F;
-    }
 }
 
 /* False positives and misses of the paper's text, directly from the definitions in Appendix C. */
@@ -165,29 +164,24 @@ static void naive_windows(const float *map, const struct box *boxes, int count, 
     for (int i = 0; i < CHANNELS * ROWS * COLS; i++) {
         int row = i / COLS % ROWS, col = i % COLS;
         bool anywhere = false;
-        for (int b = 0; b < count && map[i] > 0.0F; b++) {
-            if (abs(row - boxes[b].row) <= REACH && abs(col - boxes[b].col) <= REACH) {
+        for (int b = 0; b < count && map[i] > 0.0F; b++)
+            if (abs(row - boxes[b].row) <= REACH && abs(col - boxes[b].col) <= REACH)
                 covered[b] = anywhere = true;
-            }
-        }
         *strays += map[i] > 0.0F && !anywhere;
     }
-    for (int b = 0; b < count; b++) {
+    for (int b = 0; b < count; b++)
         *missed += !covered[b];
-    }
 }
 
 static int random_picture(float *map, struct box *boxes)
 {
     static const float values[] = {0.25F, 0.5F, 1.0F}; /* few values, so that there are ties */
     memset(map, 0, sizeof(float) * CHANNELS * ROWS * COLS);
-    for (int i = rand() % 25; i > 0; i--) {
+    for (int i = rand() % 25; i > 0; i--)
         map[rand() % (CHANNELS * ROWS * COLS)] = values[rand() % 3];
-    }
     int count = rand() % 6;
-    for (int b = 0; b < count; b++) {
+    for (int b = 0; b < count; b++)
         boxes[b] = box_of(rand() % SYMBOLS, 2 + rand() % (ROWS - 4), 2 + rand() % (COLS - 4));
-    }
     return count;
 }
 
@@ -224,9 +218,8 @@ static void order_and_partition_do_not_matter(void **state)
     static float map[CHANNELS * ROWS * COLS];
     struct motif_errors whole, parts[3];
     assert_int_equal(motif_errors_init(&whole, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
-    for (int p = 0; p < 3; p++) {
+    for (int p = 0; p < 3; p++)
         assert_int_equal(motif_errors_init(&parts[p], SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
-    }
     srand(12);
     for (int trial = 0; trial < 300; trial++) {
         struct box boxes[6];
@@ -243,18 +236,16 @@ static void order_and_partition_do_not_matter(void **state)
         }
         assert_int_equal(motif_errors_add(&parts[trial % 3], motifs, found, boxes, count, NULL), STATUS_OK);
     }
-    for (int p = 1; p < 3; p++) {
+    for (int p = 1; p < 3; p++)
         assert_int_equal(motif_errors_merge(&parts[0], &parts[p], NULL), STATUS_OK);
-    }
     size_t bytes = 2 * (SYMBOLS + 1) * (CHANNELS + 1) * sizeof(int64_t);
     assert_memory_equal(parts[0].boxes, whole.boxes, bytes);
     assert_true(parts[0].samples == 300 && parts[0].motifs == whole.motifs && parts[0].taken == whole.taken &&
                 parts[0].weaker == whole.weaker);
     motif_errors_clear(&whole);
     assert_true(whole.samples == 0 && whole.motifs == 0 && at(&whole, MOTIF_BOXES, 0, 0) == 0);
-    for (int p = 0; p < 3; p++) {
+    for (int p = 0; p < 3; p++)
         motif_errors_close(&parts[p]);
-    }
     motif_errors_close(&whole);
 }
 
@@ -293,12 +284,10 @@ static void faulty_calls_are_refused(void **state)
     for (int n = 0;; n++) {
         fault_after(n);
         enum status status = motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = motif_errors_add(&errors, by_hand, 5, by_hand_boxes, 3, NULL);
-        }
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK)
             status = motif_errors_report(&errors, MOTIF_BOXES, &report, NULL);
-        }
         bool happened = fault_happened();
         motif_errors_close(&errors);
         if (!happened) {

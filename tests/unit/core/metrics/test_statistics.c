@@ -16,9 +16,8 @@
 
 static int naive_distance(const int *a, int a_count, const int *b, int b_count)
 {
-    if (a_count == 0 || b_count == 0) {
+    if (a_count == 0 || b_count == 0)
         return a_count + b_count;
-    }
     int replaced = naive_distance(a + 1, a_count - 1, b + 1, b_count - 1) + (a[0] != b[0]);
     int deleted = naive_distance(a + 1, a_count - 1, b, b_count) + 1;
     int inserted = naive_distance(a, a_count, b + 1, b_count - 1) + 1;

@@ -102,7 +102,7 @@ static void quantile_from_few_large_values_is_exact(void **state)
         real *values = calloc(l.count, sizeof *values);
         for (int step = 0; step < 14; step++) {
             draw(&l, step > 3 ? 0.5 : 0.0);
-            for (size_t i = 0; i < l.count; i++) {
+            for (size_t i = 0; i < l.count; i++)
                 if (step == 5 || step == 6)
                     l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0)
                                             : l.planes[i] * R(5.0) +
@@ -113,7 +113,6 @@ static void quantile_from_few_large_values_is_exact(void **state)
                     l.planes[i] = R(2.0); /* equal values */
                 else if (step == 10 && i < l.plane * 18)
                     l.planes[i] += R(4.0); /* all large values are in one image */
-            }
             double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
             pass(&l, true, density, false);
             for (int c = 0; c < 18; c++) {
