@@ -25,6 +25,9 @@ static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
+/* An iteration ends the factorisation when its distance from the optimum is this fraction of the first one. */
+static const double NMF_TOLERANCE = 1e-4;
+
 #define FIELD_STRUCT struct factors_config
 #define TABLES "data=ratings|abstracts|cells|shifted"
 #define EXPERIMENTS "experiment=rho|folds"
@@ -113,9 +116,6 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
                   "Epochs in which the slab moves from a standard normal distribution to the encoder's own."),
     REAL_FIELD(nmf_penalty, "1", 0, 1e9, "", SPARSITY, RESEARCH, "model=nmf",
                "Weight of the squares of both matrices; a larger one shrinks them."),
-    REAL_FIELD(nmf_tolerance, "1e-4", 0, 1, "", OPTIMIZER, RESEARCH, "model=nmf",
-               "Fraction of the first distance from the optimum at which the factorisation ends; a larger one ends it "
-               "earlier."),
     INTEGER_FIELD(nmf_iterations, "200", 1, 100000, "passes", OPTIMIZER, RESEARCH, "model=nmf",
                   "Upper limit of the passes of the factorisation."),
     INTEGER_FIELD(group, "5", 1, 64, "units", MODEL, RESEARCH, "model=oi-vae", "Units of each feature's own decoder."),
@@ -227,7 +227,7 @@ struct fit_setup factors_setup(const struct factors_config *c, const struct fact
 
 struct nmf_setup factors_nmf_setup(const struct factors_config *c, int features)
 {
-    return (struct nmf_setup){features, (int)c->latent, c->nmf_penalty, c->nmf_tolerance, c->nmf_iterations};
+    return (struct nmf_setup){features, (int)c->latent, c->nmf_penalty, NMF_TOLERANCE, c->nmf_iterations};
 }
 
 int factors_features(const struct factors_config *config)

@@ -33,7 +33,7 @@ struct factors_config {
 
     int64_t latent, hidden;
     int likelihood, prior, objective, estep, zeros;
-    double lambda1, lambda0, beta, alpha, group_penalty, nmf_penalty, nmf_tolerance;
+    double lambda1, lambda0, beta, alpha, group_penalty, nmf_penalty;
     int divergence, precision;
     int64_t group, nmf_iterations;
 
@@ -43,7 +43,7 @@ struct factors_config {
     int64_t total_samples, checkpoint_every;
 };
 
-enum { FACTORS_FIELDS = 45, FACTORS_PRESETS = 12 };
+enum { FACTORS_FIELDS = 44, FACTORS_PRESETS = 12 };
 extern const struct config_field factors_fields[FACTORS_FIELDS];
 extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];

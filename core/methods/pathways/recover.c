@@ -1,3 +1,5 @@
+/* Recovers the activation pathway of one signal in a stack of convolutions, and reports which guarantee covers it
+ * (recover.h). */
 #include "core/methods/pathways/recover.h"
 
 #include <math.h>

@@ -81,10 +81,6 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
                   "Samples drawn at a time, the last batch of which is smaller; 0 draws batch by batch."),
     POSITIVE_FIELD(learning_rate, "3e-3", 0, 10, "", OPTIMIZER, BASIC, TRAINED,
                    "Step size of Adam times sqrt(n_s); a larger one trains faster until it diverges."),
-    BELOW_FIELD(beta1, "0.9", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
-                "Decay of Adam's mean gradient; a larger one averages over more updates."),
-    BELOW_FIELD(beta2, "0.999", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
-                "Decay of Adam's mean squared gradient; a larger one averages over more updates."),
     POSITIVE_FIELD(epsilon, "1e-7", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED, "Adam's guard against division by zero."),
     CHOICE_FIELD(
         stop, "blocks", OPTIMIZER, ADVANCED, TRAINED,

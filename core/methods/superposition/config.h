@@ -38,13 +38,13 @@ struct superposition_config {
     int64_t kept, relu_updates;
 
     int64_t batch, block, window;
-    double learning_rate, beta1, beta2, epsilon, tolerance;
+    double learning_rate, epsilon, tolerance;
     int stop, products;
 
     int64_t total_samples, checkpoint_every, test_samples, draws;
 };
 
-enum { SUPERPOSITION_FIELDS = 35, SUPERPOSITION_PRESETS = 9 };
+enum { SUPERPOSITION_FIELDS = 33, SUPERPOSITION_PRESETS = 9 };
 extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
 extern const struct config_table superposition_config_table;
 extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];

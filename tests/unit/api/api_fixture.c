@@ -1,3 +1,4 @@
+/* An api over a real store with a small method of its own: see api_fixture.h. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>

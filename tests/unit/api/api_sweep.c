@@ -1,3 +1,4 @@
+/* Requests during which each allocation, system call or answer of SQLite fails in turn: see api_sweep.h. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <sqlite3.h>
