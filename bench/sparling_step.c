@@ -5,8 +5,8 @@
  *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
  *
  * Pictures have 100 x 100 pixels, a tenth of them ink; labels have 7 tokens. The thresholds move all the way to the
- * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, the batch
- * norms keep the statistics of the first batch. */
+ * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, the gradient
+ * through the statistics of the batch norms goes to one sample of the batch (exec.hold). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -151,7 +151,8 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 /* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020): each is exactly 0 with probability
  * 1 - gamma, the spike, and else normal, the slab. gamma = min(1, exp(x)): */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
-/* Log variances x of slabs, warmed up: the standard deviation becomes warmth * its own + (1 - warmth) * 1. */
+/* Warm-up of slabs. x: log variances. Returns the log variances of the standard deviations warmth * s + (1 - warmth),
+ * where s are those of x. */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of (seed, stream, step, first + row,
  * column). */
@@ -166,7 +167,7 @@ struct spike_code {
 };
 struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const struct spike_code *prior,
                            struct tensor *selector, bool printed, double factor);
-/* factor * KL divergence of a Bernoulli variable with the mean of all odds from one with `rate`. */
+/* factor * KL(Bernoulli(a) || Bernoulli(rate)), where a is the mean of all entries of `odds`. */
 struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor);
 /* Softmax over the columns of each row. */
 struct tensor *op_softmax_rows(struct exec *e, struct tensor *x);

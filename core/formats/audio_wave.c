@@ -285,7 +285,7 @@ struct audio_resampler {
     int in, out; /* rates divided by their greatest common divisor */
     int rate_in, rate_out;
     int reach, taps;
-    double scale;   /* ratio of the lower rate to the input rate */
+    double scale;   /* smaller of the two rates, divided by the input rate */
     float *weights; /* [out][taps] */
     bool *known;    /* [out]: the phase's weights have been computed */
 };
@@ -311,7 +311,7 @@ static double bessel0(double x)
     return sum;
 }
 
-/* The filter at time t, in samples of the lower rate. */
+/* The filter at time t. The unit of t is one sample at the smaller of the two rates. */
 static double kernel(double t)
 {
     double u = t / ZEROS, x = 3.14159265358979323846 * ROLLOFF * t;
@@ -328,7 +328,7 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
                          "cannot resample from %d to %d Hz: rates must be from 1 to 384000 Hz", rate_in, rate_out);
     }
     int common = divisor(rate_in, rate_out), in = rate_in / common, out = rate_out / common;
-    double scale = fmin(1.0, (double)out / in); /* ratio of the lower rate to the input rate */
+    double scale = fmin(1.0, (double)out / in); /* smaller of the two rates, divided by the input rate */
     int reach = (int)ceil(ZEROS / scale), taps = 2 * reach;
     if (out > MAX_PHASES || taps > MAX_PHASES) {
         return error_set(

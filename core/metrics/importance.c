@@ -1,12 +1,13 @@
 /* Computes alpha. A pattern m2 matters only through three numbers: how many motifs it has, at how many places one more
  * would fit (each gives a pattern from which a deletion leads to m2), and how often the symbols in question occur in
- * it. So sets of places are counted by the first two numbers and assignments of symbols by the third. */
+ * it. So the code counts sets of places by the first two numbers and assignments of symbols by the third. */
 #include "core/metrics/importance.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* sets[n][free]: number of sets of n places on the line that leave `free` places where one more fits. */
+/* Numbers of sets of places for motifs on the line. sets[n][free]: sets of n places after which one more motif would
+ * fit at `free` places. all[n]: sets of n places, summed over `free`. */
 struct places {
     int most, slots;
     double *sets; /* [most + 1][slots + 1] */

@@ -1,4 +1,5 @@
-/* Counts hits, misses and false positives of motifs in both forms, and computes the rates from the counts. */
+/* Counts hits, misses and false positives of motifs, by boxes and by windows (motif_errors.h), and computes the error
+ * rates from the counts. */
 #include "core/metrics/motif_errors.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Pictures from clients: an accepted picture must be finite, between 0 and 1, and no larger than allowed. The checksum
- * of each chunk is corrected first, otherwise libpng would refuse every change. Every eighth accepted picture is
- * written with eight bits and read again. */
+ * of each chunk is corrected first, otherwise libpng would refuse every change. Accepted files whose size is a multiple
+ * of eight are also written with eight bits and read again. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static size_t number_at(const uint8_t *at)
     return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
-/* A chunk: length, type, data, checksum of type and data. */
+/* Corrects the checksum of every chunk. A chunk has a length, a type, data, and a checksum of type and data. */
 static void mend_sums(uint8_t *file, size_t size)
 {
     for (size_t at = 8; size >= 12 && at <= size - 12;) {

@@ -1,5 +1,7 @@
-/* Recordings from clients: an accepted recording must be finite and as long as stated, be resampled completely or
- * refused, be no longer after trimming, and equal its written form (every eighth is written and read). */
+/* Recordings from clients. The samples of an accepted recording must be finite. Resampling must give the length that
+ * was computed before, or fail with an error. Trimming must not make the recording longer. Inputs whose size is a
+ * multiple of eight are also written to a file and read again, which must give the same samples,
+ * limited to [-1, 1] and rounded to 16 bits. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

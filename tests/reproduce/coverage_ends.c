@@ -11,8 +11,8 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* These are in tests/support/fault.h and fault_calls.h, in programs that have them. Writing counters must not trigger a
- * fault. */
+/* From tests/support/fault.h and fault_calls.h; NULL in programs without them. dump() calls them first, because they
+ * switch injected faults off: a fault must not hit the writing of the counters. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));
 
@@ -27,7 +27,8 @@ pid_t __real_fork(void);
 int __wrap_raise(int number);
 int __real_raise(int number);
 
-static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end within the first would wait for a lock forever */
+/* Only the first call writes: a second one from within the first would wait for gcov's lock forever. */
+static atomic_flag written = ATOMIC_FLAG_INIT;
 
 static void dump(void)
 {
@@ -50,7 +51,8 @@ void __wrap__exit(int status)
     __real__exit(status);
 }
 
-/* If the call returns, the counters must not be written twice. A test may wrap the function itself. */
+/* If execv() fails and returns, the counters are set to zero: they are written already and must not count twice. The
+ * function is weak because a test may define its own (tests/unit/trainer/test_facts.c). */
 int __attribute__((weak)) __wrap_execv(const char *path, char *const argv[])
 {
     dump();
@@ -75,7 +77,7 @@ pid_t __wrap_fork(void)
     return pid;
 }
 
-/* A test may wrap raise() itself. */
+/* Weak because a test may define its own (tests/unit/server/test_crash.c). */
 int __attribute__((weak)) __wrap_raise(int number)
 {
     write_down();

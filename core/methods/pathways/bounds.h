@@ -12,14 +12,16 @@
 
 #include "core/methods/pathways/dictionary.h"
 
-/* (3), for any signs: recovered if S is below this. The paper prints zeta_l and means the incoming error. */
+/* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code.
+ * The paper prints zeta_l in this bound, but its proof needs the error from the layer below, as here. */
 double bound_uniform(double mu, double x_min, double x_max, double zeta);
-/* (5), random signs: recovered with probability at least 1 - delta if S <= this. */
+/* Bound (5): if S is at most the result, the decoder finds the support with probability at least 1 - delta over random
+ * signs. */
 double bound_probabilistic(double mu, double atoms, double x_min, double x_max, double zeta, double delta);
-/* Lemma 3.3: gamma, an upper bound of the probability of failure; may exceed 1. */
+/* Lemma 3.3: gamma, an upper bound of the probability that the decoder does not find the support. May exceed 1. */
 double bound_failure(double mu, double stripe, double atoms, double x_min, double x_max, double zeta);
-/* Theorem 3.2's recursion: patch norm of the error that leaves a layer whose support was found. `patch`: most non-zeros
- * in a patch of the code. */
+/* One step of the recursion in Theorem 3.2: a bound of the patch norm of the error that a layer passes to the next one,
+ * if the decoder found the layer's support. `patch`: the largest number of non-zeros in a patch of the code. */
 double bound_error(double patch, double mu, double stripe, double x_max, double zeta);
 
 /* Limits on S of multi-layer convolutional sparse coding (Papyan, Romano and Elad, JMLR 2017). */
@@ -27,14 +29,16 @@ double bound_uniqueness(double mu);
 double bound_soft(double mu, double x_min, double x_max, double zeta, double threshold);
 double bound_pursuit(double mu);
 
-/* The instance bound: Theorem 3.1 applied to this code x in this dictionary, without the step to mu^2 S.
+/* The instance bound: the proof of Theorem 3.1 for one code x in one dictionary with columns a_k. The proof's last step
+ * replaces v_k by its upper bound x_max^2 mu^2 S. The instance bound keeps v_k and is therefore sharper.
  *
  *      P(failure) <= sum over k outside of 2 exp(-p^2 / (2 (v_k + zeta^2)))
  *                  + sum over i inside of  2 exp(-(|x_i| - p)^2 / (2 (v_i + zeta^2))),   v_k = sum_j x_j^2 <a_k, a_j>^2
  *
- * The split p lies between the largest possible value outside the support and the smallest magnitude inside. `half`:
- * the value at p = x_min / 2, as in the paper's proof; `best`: the value at the best p. `scratch`: two doubles for each
- * atom. */
+ * k runs over the atoms outside the support, i over those inside; the sum v_k leaves out j = k. The bound holds for
+ * every threshold p between 0 and x_min. `half`: the bound at p = x_min / 2, as in the paper's proof. `best`: the
+ * smallest of that bound and those at eleven p from 0.3 to 0.8 x_min. `split`: p / x_min of `best`. All three are NaN
+ * if x is empty. `scratch`: two doubles for each atom. */
 struct instance_bound {
     double half, best, split;
 };
@@ -48,19 +52,21 @@ struct layer_guarantee {
     double patch;                  /* most non-zeros that a column of the next dictionary covers */
     double x_min, x_max;
     double zeta_in, zeta_out;
-    double uniform_limit, probabilistic_limit; /* limits of S by (3) and (5) */
-    double failure;                            /* gamma_l */
+    double uniform_limit, probabilistic_limit; /* results of bound_uniform() and bound_probabilistic() */
+    double failure;                            /* result of bound_failure() */
     struct instance_bound instance;
-    bool uniform; /* S is below uniform_limit: recovery is certain */
+    bool uniform; /* S is below uniform_limit, so the decoder certainly finds the support */
 };
 
-/* Guarantees of the pathway of `layers` codes, maps [height][width][filters] of each layer's dictionary, l = 1 first.
- * zeta: bound of the noise's patch norm. Fills out[0..layers). Computes instance bounds only with `instance`. */
+/* Computes the guarantees of a pathway and fills out[0..layers). dictionaries, codes: one for each layer, layer 1
+ * first; a code is a map [height][width][filters] of its dictionary. zeta: bound of the patch norm of the noise.
+ * Computes instance bounds only if `instance`. STATUS_NO_MEMORY: part of `out` may be filled.
+ */
 enum status pathway_guarantee(const struct dictionary *const *dictionaries, const float *const *codes, int layers,
                               double zeta, double delta, bool instance, struct layer_guarantee *out, struct error *err);
 
-/* All layers together: whether recovery is certain, and lower bounds of its probability by Theorem 3.2 and by the
- * instance bounds, at least 0. */
+/* All layers together. uniform: the decoder certainly finds all supports. theorem, instance: lower bounds of the
+ * probability that it does, by Theorem 3.2 and by the instance bounds; at least 0. */
 struct pathway_verdict {
     bool uniform;
     double theorem, instance;

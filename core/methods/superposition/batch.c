@@ -260,7 +260,8 @@ static double compare_row(int n, const float *x, const float *thresholds, const 
     return sum;
 }
 
-/* Adds the gradient of the gate's own loss, that of ReLU(z - bias + gate). */
+/* Adds one row's part of the gradient of the gate to part[n_s]. The gate has a loss of its own: the weighted squared
+ * error of ReLU(z - bias + gate) against x. */
 static void gate_row(const struct batch *b, const float *x, const float *z, float factor, float *part)
 {
     const float *bias = b->model->bias->value, *gate = b->model->gate->value;

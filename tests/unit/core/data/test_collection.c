@@ -177,7 +177,8 @@ static void pictures_with_labels_and_boxes_are_read(void **state)
     assert_true(c.label[0] == 1 && c.label_start[1] == 1 && c.label[3] == 2);
     assert_true(c.boxes == 1 && c.box_start[1] == 1 && c.box[0][0] == 1 && c.box[0][4] == 3);
     collection_close(&c);
-    for (size_t cut = 1024; cut + 1536 < p.size; cut += 700) /* every cut before the final padding is a fault */
+    /* An archive that is cut before its final padding is refused. */
+    for (size_t cut = 1024; cut + 1536 < p.size; cut += 700)
         assert_int_not_equal(read_bytes("tar", p.bytes, cut, "", &c), STATUS_OK);
 }
 
@@ -237,14 +238,14 @@ static void files_that_unpack_to_too_much_are_refused(void **state)
         assert_int_equal(archive_write_data(a, zeros, sizeof zeros), sizeof zeros);
     archive_entry_free(e);
     end(a);
-    assert_true(p.size < 1 << 17); /* 64 MiB in less than 128 KiB */
+    assert_true(p.size < 1 << 17); /* the archive compresses 64 MiB of zeros to less than 128 KiB */
     limits.numbers = 1 << 20;
     assert_int_equal(read_bytes("npz", p.bytes, p.size, "", &c), STATUS_LIMIT);
     assert_non_null(strstr(err.message, "member 'x.npy'"));
     limits = COLLECTION_LIMITS;
     assert_int_equal(read_bytes("npz", p.bytes, p.size / 2, "", &c), STATUS_CORRUPT);
-    assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* without allocating 64 MiB */
-    /* Members that no reader consumes count too. */
+    assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* refused before 64 MiB are allocated */
+    /* The limits also count members that the caller skips. */
     struct archive_reader *reader;
     struct archive_limits bounds = {10, 1 << 20};
     struct byte_source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};

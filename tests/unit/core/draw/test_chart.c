@@ -52,11 +52,11 @@ static void axes_include_the_data(void **state)
     struct chart_panel panel = {"p", CHART_AXIS("x"), CHART_AXIS("y"), series, 1, references, 2, NULL};
     struct chart_scale sx, sy;
     chart_scales(&panel, &sx, &sy);
-    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* the end comes from the reference band; NaN is ignored */
+    assert_near(sx.min, 0.5 - 0.04 * 3.5); /* the axis begins at the reference band; NaN is ignored */
     assert_near(sx.max, 4 + 0.04 * 3.5);
     assert_near(sy.min, -7 - 0.04 * 57);
     assert_near(sy.max, 50 + 0.04 * 57);
-    panel.y.log = true; /* values above zero only: from 1 (an error bar's end) to 50 */
+    panel.y.log = true; /* a logarithmic axis ignores values <= 0: it begins at 1, the end of an error bar */
     panel.y.max = 100;
     chart_scales(&panel, &sx, &sy);
     assert_near(sy.min, 0 - 0.04 * 2);
@@ -80,7 +80,7 @@ static void colours_equal_the_published_maps(void **state)
     assert_near(low.blue, 0x54 / 255.0);
     assert_near(high.red, 0xFD / 255.0);
     assert_near(chart_shade(CHART_SIGNED, 0.5).green, 0xF7 / 255.0);
-    double before = -1; /* viridis: lightness increases throughout */
+    double before = -1; /* the lightness of viridis increases along the whole scale */
     for (int i = 0; i <= 100; i++) {
         struct chart_colour c = chart_shade(CHART_VIRIDIS, i / 100.0);
         double luma = 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue;

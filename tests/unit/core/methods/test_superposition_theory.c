@@ -70,7 +70,7 @@ static void the_optimum_equals_its_sixteen_check_rows(void **state)
         assert_within(o.offset, t->offset, 1.1e-6);
         assert_within(o.scale, t->scale, 1.1e-6);
         assert_within(o.scale * o.offset, t->total, 1.1e-6);
-        assert_within(o.loss / t->loss, 1, 2e-7 + 5e-7); /* seven digits, rounded */
+        assert_within(o.loss / t->loss, 1, 2e-7 + 5e-7); /* the table has seven digits */
         assert_within(theory_linear(t->p, t->r) / t->linear, 1, 5e-7);
         assert_within(theory_loss(o.scale, o.scale * o.offset, o.scale * o.sigma, t->p), o.loss, 1e-15);
     }
@@ -147,7 +147,7 @@ static void a_pair_with_both_features_on_loses_the_smaller(void **state)
                 theory_bayes(.044, theory_sigma(.044, .5))); /* the bound holds for Gaussian interference only */
 }
 
-/* L r / p^2 at r = .1, and divided by ln(1/p): the paper's scaling for p -> 0. */
+/* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0. Compares it at r = .1 with known values. */
 static void the_loss_scales_as_the_paper_states(void **state)
 {
     static const double p[] = {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}, scaled[] = {.996, 1.091, 1.155, 1.248, 1.352};
