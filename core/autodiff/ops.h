@@ -148,8 +148,8 @@ struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct te
 /* factor * sum of (mean^2 + exp(log_variance) - 1 - log_variance) / 2: the KL divergence from a standard normal. */
 struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor *log_variance, double factor);
 
-/* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020): each is exactly 0 with probability
- * 1 - gamma, the spike, and else normal, the slab. gamma = min(1, exp(x)): */
+/* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020). A variable is exactly 0 with probability
+ * 1 - gamma (the spike) and otherwise normal (the slab). op_spike_odds() returns gamma = min(1, exp(x)). */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
 /* Warm-up of slabs. x: log variances. Returns the log variances of the standard deviations warmth * s + (1 - warmth),
  * where s are those of x. */
@@ -157,11 +157,13 @@ struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of (seed, stream, step, first + row,
  * column). */
 struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first);
-/* factor * sum over rows i and pseudo-inputs u of selector[i][u] times the KL divergence of i's spike and slab from
- * u's: gamma (log(s_u / s) + (s^2 + (m - m_u)^2) / (2 s_u^2) - 1/2) + (1 - gamma) log((1 - gamma) / (1 - gamma_u))
+/* factor * sum over rows i and pseudo-inputs u of selector[i][u] * KL(i, u). KL(i, u) is the divergence of the
+ * spike-and-slab code of row i (mean m, deviation s, gamma) from that of u (m_u, s_u, gamma_u), summed over the latent
+ * variables:
+ *     gamma (log(s_u / s) + (s^2 + (m - m_u)^2) / (2 s_u^2) - 1/2) + (1 - gamma) log((1 - gamma) / (1 - gamma_u))
  *     + gamma log(gamma / gamma_u)
- * printed: the formula of the published program instead, with s for s^2 and s_u for 2 s_u^2, and without the factor
- * gamma of the first term. of: [rows][k], prior: [pseudo-inputs][k], selector: [rows][pseudo-inputs]. */
+ * printed: uses the formula of the published program instead, which has s in place of s^2, s_u in place of 2 s_u^2, and
+ * no factor gamma in the first term. of: [rows][k], prior: [pseudo-inputs][k], selector: [rows][pseudo-inputs]. */
 struct spike_code {
     struct tensor *mean, *log_variance, *odds;
 };
