@@ -5,11 +5,14 @@
  *   data: {"job":"...","time":"...","progress":{...}}
  *
  * Ids are rows of the database: they grow over all jobs and survive restarts of the daemon, so that a client can
- * continue after the last id that it received. Types, and their members besides `job` and `time`: state       state
- *   progress    progress, as in the job document
- *   metric      series {name: [[step, value], ...]}: new points. They are read from the stored series when the event is
- *               sent, and thinned like GET .../metrics when an event has more than EVENT_POINTS of a series
- *   checkpoint  seq
+ * continue after the last id that it received. The types, and their members besides `job` and `time`:
+ *
+ * - state: `state`.
+ * - progress: `progress`, as in the job document.
+ * - metric: `series`, {name: [[step, value], ...]}, the new points. They are read from the stored series when the event
+ *   is sent, and thinned like GET .../metrics when an event has more than EVENT_POINTS of a series.
+ * - checkpoint: `seq`.
+ *
  * A handler opens a stream (api_response.events); server/ sends it. */
 #ifndef MOTIF_API_JOBS_EVENTS_H
 #define MOTIF_API_JOBS_EVENTS_H

@@ -1,9 +1,9 @@
 /* The hash chain over a job's checkpoints. Each link is a SHA-256 over the previous link and a checkpoint; the first is
  * over the job itself. The last link therefore shows whether any part was changed.
  *
- *   link 0   SHA-256 of the canonical JSON of {"config", "dataset", "from", "kind"}
- *   link i   SHA-256 of "LINK SEQ STEP SAMPLES SHA256": the previous link in hex, the checkpoint's numbers, and its
- * hash in hex
+ * - Link 0 is the SHA-256 of the canonical JSON of {"config", "dataset", "from", "kind"}.
+ * - Link i is the SHA-256 of "LINK SEQ STEP SAMPLES SHA256": the previous link in hex, the checkpoint's numbers, and
+ *   its hash in hex.
  *
  * Pure functions; any thread. */
 #ifndef MOTIF_API_TRANSFER_CHAIN_H

@@ -3,9 +3,13 @@
  * There is no generator state. A value is a pure function of (seed, stream, step, index), so any thread may compute any
  * element in any order, and a resumed run draws the same numbers as an uninterrupted one. Each use (a dropout layer, a
  * parameter table) has a `stream` of its own; `step` is the optimiser step; element `index` is word index mod 4 of
- * block index / 4. The inputs of philox_block() are counter = {block low, block high, step low, step high} key     =
- * the first two words of the block at counter {seed low, seed high, stream, 0}, key {0, 0} so that different small
- * seeds and streams have unrelated keys. All functions are pure; any thread may call them. */
+ * block index / 4. The inputs of philox_block() are:
+ *
+ * - counter = {block low, block high, step low, step high};
+ * - key = the first two words of the block with counter {seed low, seed high, stream, 0} and key {0, 0}.
+ *
+ * Small seeds and streams that differ therefore have unrelated keys. All functions are pure; any thread may call them.
+ */
 #ifndef MOTIF_CORE_BASE_PHILOX_H
 #define MOTIF_CORE_BASE_PHILOX_H
 

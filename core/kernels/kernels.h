@@ -7,11 +7,14 @@
  * kernels allocate nothing and cannot fail.
  *
  * Terms used below:
- *   map, strip    blocked maps (map.h). `blocks` counts blocks of 16 channels. A per-channel vector has 16 * blocks
- * entries, zero in the padding channels. rows          a table [rows][columns] with `ld_x` reals from one row of x to
- * the next (>= columns). partial       the gradient buffer of one chunk. The caller clears it, kernels add to it, and
- * the caller sums the partials in chunk order. Inputs and outputs must not overlap unless a comment allows it.
- * Alignment to 64 bytes is faster but not required. */
+ *
+ * - map, strip: blocked maps (map.h). `blocks` counts blocks of 16 channels. A per-channel vector has 16 * blocks
+ *   entries, zero in the padding channels.
+ * - rows: a table [rows][columns] with `ld_x` reals from one row of x to the next (>= columns).
+ * - partial: the gradient buffer of one chunk. The caller clears it, kernels add to it, and the caller sums the
+ *   partials in chunk order.
+ *
+ * Inputs and outputs must not overlap unless a comment allows it. Alignment to 64 bytes is faster but not required. */
 #ifndef MOTIF_CORE_KERNELS_KERNELS_H
 #define MOTIF_CORE_KERNELS_KERNELS_H
 
@@ -88,11 +91,14 @@ struct affine_call {
     const real *scale, *shift;
 };
 
-/* Backward pass of batch norm (and ReLU). With dy' = dy where x * scale + shift > 0, else 0 (without `relu`: dy' = dy),
- * and xhat = (x - mean) * inv_std: norm_sums      sums[0][c] = sum dy', sums[1][c] = sum dy' * xhat over the strip
- * (overwritten). norm_backward  dx = a * dy' + b * (x - mean) + c + add, per channel. Training: a = gamma inv_std, b =
- * -gamma inv_std^2 sums[1] / n, c = -gamma inv_std sums[0] / n over all n pixels of the batch; frozen statistics: b = c
- * = 0 (NULL). `dx` may be `dy` or `add`. */
+/* Backward pass of batch norm (and ReLU). dy' = dy where x * scale + shift > 0, else 0 (without `relu`: dy' = dy), and
+ * xhat = (x - mean) * inv_std.
+ *
+ * - norm_sums overwrites sums[0][c] = sum dy' and sums[1][c] = sum dy' * xhat over the strip.
+ * - norm_backward computes dx = a * dy' + b * (x - mean) + c + add, per channel. `dx` may be `dy` or `add`.
+ *
+ * In training, a = gamma inv_std, b = -gamma inv_std^2 sums[1] / n and c = -gamma inv_std sums[0] / n, over all n
+ * pixels of the batch. With frozen statistics, b = c = 0 (NULL). */
 struct norm_call {
     int blocks, rows, width;
     bool relu;

@@ -346,8 +346,8 @@ struct method {
     void (*close)(struct method_model *model);
     /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);
-    /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT where that is no
-     * function of the input. NULL: the kind has no such export. */
+    /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT if the
+     * model's output also depends on random noise. NULL: the kind has no such export. */
     enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);
     /* The convolutions of a model, the one nearest to the input first: returns how many there are and writes the first
      * `room` of them to `out`; they live as long as the model. NULL: models of this kind have none. */

@@ -2,8 +2,8 @@
  *
  *     MOTIF_FAULT=memory:N      N allocations succeed, then one fails      memory-on:N   N succeed, all later ones fail
  *     MOTIF_FAULT=call:N        N system calls succeed, then one fails with MOTIF_FAULT_ERRNO (default 5, EIO)
- *     MOTIF_FAULT_SAID=FILE     gets one line when the program ends by itself: "yes" and what failed, or "no" and the
- * number of calls that were left
+ *     MOTIF_FAULT_SAID=FILE     gets one line when the program ends by itself: "yes" and what failed, or "no" and
+ *                               the number of calls that were left
  *
  * A test program consists of main.c and this file, with `faults` and `call_faults` (tests/unit/meson.build), so the
  * test runs the same code as the program that ships. */

@@ -1,11 +1,13 @@
 /* Counts of molecules in cells, as features. A data set's folder has one of these:
  *
- *   expression.txt  the table of Zeisel et al. (2015) as published: tab-separated, ten lines about the cells (classes
- * in the line level1class), an empty line, then one line a gene. All filters below apply. counts.tsv      either one
- * line a gene (the header begins with an empty field, then cell ids; cells.tsv has classes by cell_id, in the column
- * level1class or, without it, the second), or one line a cell (a column cell_type and one column a gene). All filters
- * but correlation and noise apply. features.tsv, features.csv one line a row; all columns are numbers except one called
- * class, label or cell_type, if there is one. No filter applies. */
+ * - expression.txt: the table of Zeisel et al. (2015) as published. It is tab-separated and has ten lines about the
+ *   cells (classes in the line level1class), an empty line, then one line a gene. All filters below apply.
+ * - counts.tsv: one line a gene, or one line a cell. With one line a gene, the header begins with an empty field and
+ *   then has the cell ids; cells.tsv has the class of each cell_id in the column level1class or, without it, in the
+ *   second column. With one line a cell, there are a column cell_type and one column a gene. All filters but
+ *   correlation and noise apply.
+ * - features.tsv or features.csv: one line a row. All columns are numbers except one called class, label or cell_type,
+ *   if there is one. No filter applies. */
 #ifndef MOTIF_CORE_DATA_TABLES_CELLS_H
 #define MOTIF_CORE_DATA_TABLES_CELLS_H
 

@@ -41,10 +41,10 @@ enum status environments_simulate(const struct tree *tree, const struct environm
 
 /* Reads a data set's folder: tree_edges.tsv or tree.nwk, and one of
  *
- *   two tables   samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line
- * a feature, whose header begins with an empty field and then names the ids in the same order one table    samples.tsv
- * or counts.tsv with one column a feature an upload    set.pack; its groups are the environments; names of groups that
- * contain '/' are paths from the root
+ * - two tables: samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line a
+ *   feature, whose header begins with an empty field and then names the ids in the same order;
+ * - one table: samples.tsv or counts.tsv with one column a feature;
+ * - an upload: set.pack. Its groups are the environments; names of groups that contain '/' are paths from the root.
  *
  * A row belongs to the node that a text column names. If several columns name nodes, the column that names the most
  * different nodes counts (of two levels, the lower). Rows that name no node are left out. A column called y, outcome,

@@ -6,10 +6,14 @@
  * (PANEL_BYTES).
  *
  * The including file decides what a 32-bit lane of a panel contains: one float (gemm.c) or two bf16 (gemm_bf16.c).
- * Before the include it defines DEEP                                   steps of the inner dimension in a lane vf
- * lanes_across(from, part)            V lanes from `part` (<= DEEP V) floats in order, zero behind them vf
- * lanes_along(from, ld, lines, deep)  `lines` (<= V) lanes from `deep` (<= DEEP) stored rows vf lanes_fma(a, b, c) c
- * plus the products of the lanes and this file then defines product(call). */
+ * It defines before the include:
+ *
+ * - DEEP: steps of the inner dimension in a lane;
+ * - vf lanes_across(from, part): V lanes from `part` (<= DEEP V) floats in order, zero behind them;
+ * - vf lanes_along(from, ld, lines, deep): `lines` (<= V) lanes from `deep` (<= DEEP) stored rows;
+ * - vf lanes_fma(a, b, c): c plus the products of the lanes.
+ *
+ * This file then defines product(call). */
 #ifndef MOTIF_CORE_KERNELS_FAST_PANELS_H
 #define MOTIF_CORE_KERNELS_FAST_PANELS_H
 

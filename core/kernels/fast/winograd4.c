@@ -303,8 +303,8 @@ struct gradient_scratch {
     _Alignas(64) float douts[SPOTS * ROW * L];             /* one block at a time */
 };
 
-/* Processes one group of tiles, for all pairs of blocks in the group that begins at output block ob and input block
- * ib. */
+/* Adds the products of `tiles` tiles, the first at (y, x), for every pair of one of the `outs` output blocks from ob on
+ * and one of the `ins` input blocks from ib on. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

@@ -1,12 +1,13 @@
 /* The priors of the decoder's mask W: what is updated in closed form between gradient steps.
  *
- *   spike-slab   spike-and-slab lasso. p_jk = E[gamma_jk | w, eta]: the odds of the slab (lambda1) against the spike
- *                (lambda0); the penalty is sum lambda*_jk |w_jk|, lambda* = lambda1 p + lambda0 (1 - p); then
- *                eta_k = (sum_j p_jk + a - 1) / (a + b + G - 2) with a = 1, b = G. Two E-steps: the paper's, with the
- *                densities' factors lambda / 2, and the code's, without.
- *   slab         the same with lambda0 = lambda1 (Fig. 4)
- *   horseshoe    w_jk ~ N(0, tau_jk^2 v_k^2), half-Cauchy scales by way of inverse gammas, all modes (C.4.1); the
- * penalty is sum w^2 / (2 tau^2 v^2) none         no penalty */
+ * - spike-slab: the spike-and-slab lasso. p_jk = E[gamma_jk | w, eta] is computed from the odds of the slab (lambda1)
+ *   against the spike (lambda0). The penalty is sum lambda*_jk |w_jk| with lambda* = lambda1 p + lambda0 (1 - p). Then
+ *   eta_k = (sum_j p_jk + a - 1) / (a + b + G - 2) with a = 1, b = G. There are two E-steps: the paper's has the
+ *   factors lambda / 2 of the densities, the code's does not.
+ * - slab: the same with lambda0 = lambda1 (Fig. 4).
+ * - horseshoe: w_jk ~ N(0, tau_jk^2 v_k^2) with half-Cauchy scales, written with inverse gamma variables. All of them
+ *   are set to their modes (C.4.1). The penalty is sum w^2 / (2 tau^2 v^2).
+ * - none: no penalty. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_PRIOR_H
 #define MOTIF_CORE_METHODS_FACTORS_PRIOR_H
 

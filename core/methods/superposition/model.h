@@ -5,11 +5,11 @@
  *
  * All activations pass z above a threshold, f(z) = z where z > t, else 0, and differ in t:
  *
- *    relu       t = 0
- *    threshold  t is a number of the configuration (Konda et al.'s TRec)
- *    k-sparse   t is the sample's (k + 1)-th largest z, or 0 where that is negative (Makhzani and Frey)
- *    gated      t_i = max(0, bias_i - gate_i): the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the
- * loss of ReLU(z - bias + gate), whose gradient reaches no other parameter (after Rajamanoharan et al.) */
+ * - relu: t = 0.
+ * - threshold: t is a number of the configuration (Konda et al.'s TRec).
+ * - k-sparse: t is the sample's (k + 1)-th largest z, or 0 where that is negative (Makhzani and Frey).
+ * - gated: t_i = max(0, bias_i - gate_i), so the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the loss
+ *   of ReLU(z - bias + gate), whose gradient reaches no other parameter (after Rajamanoharan et al.). */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 

@@ -6,10 +6,11 @@
  *
  * To add a domain, say `latex`, write:
  *
- *   core/data/latex/latex.h, .c                    the generator or loader, which does not depend on methods
- *   core/methods/sparling/domains/domain_latex.h   struct latex_config, and LATEX_FIELDS, its rows of the method's
- * table core/methods/sparling/domains/domain_latex.c   const struct domain latex_domain
- *   core/methods/sparling/domains/domains.h        #include "domain_latex.h", and D(latex, LATEX) in the list
+ * - core/data/latex/latex.h, .c: the generator or loader, which does not depend on methods;
+ * - core/methods/sparling/domains/domain_latex.h: struct latex_config, and LATEX_FIELDS, its rows of the method's
+ *   table;
+ * - core/methods/sparling/domains/domain_latex.c: const struct domain latex_domain;
+ * - core/methods/sparling/domains/domains.h: #include "domain_latex.h", and D(latex, LATEX) in the list.
  *
  * The list defines the choices of the field `domain`, the member `latex` of struct sparling_config and the rows of the
  * method's table. Names of fields are unique in the whole table, so they begin with the domain's name ("latex_rows");

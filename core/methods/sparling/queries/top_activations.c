@@ -37,7 +37,8 @@ static void add_value(struct top_activations_channel *c, float value)
     c->most = value > c->most ? value : c->most;
 }
 
-/* A set with fewer samples than requested repeats, so an input may come again. */
+/* Whether the list contains this activation already. If more samples are requested than a set has, the set repeats, so
+ * the same input can come twice. */
 static bool listed(const struct top_activations_channel *c, const struct motif *at)
 {
     for (int i = 0; i < c->count; i++) {

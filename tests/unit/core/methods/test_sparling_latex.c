@@ -52,7 +52,7 @@ static void paper_network_has_its_size(void **state)
     assert_int_equal(estimate.samples, 2 * 39 * 20000);
 }
 
-/* A label is the formula without START and END, and its token names make the source. */
+/* Labels are without START and END. The names of a label's tokens, joined, are the LaTeX source of the formula. */
 static void samples_have_labels_boxes_and_names_of_the_generator(void **state)
 {
     struct sparling_config config;
