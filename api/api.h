@@ -6,10 +6,11 @@
  * parameters and responses of every route. Routing, 405, admission and the OpenAPI document are read from it.
  *
  * An adapter handles a request in two steps:
- *   1. When the headers are complete, it fills a struct api_request without a body and calls api_admit(). If that
- * returns false, it sends the response (400, 401, 403, 404, 405, 413, 414 or 415) and reads no body. Otherwise it reads
- *      at most *body_limit bytes; when more arrive, it calls api_refuse() with 413.
- *   2. It calls api_handle() with the whole body, sends the response and calls api_response_close().
+ *
+ * - When the headers are complete, it fills a struct api_request without a body and calls api_admit(). If api_admit()
+ *   returns false, the adapter sends the response (400, 401, 403, 404, 405, 413, 414 or 415) and reads no body.
+ *   Otherwise it reads at most *body_limit bytes; when more arrive, it calls api_refuse() with 413.
+ * - It calls api_handle() with the whole body, sends the response and calls api_response_close().
  *
  * Every response is complete: status, Content-Type, X-Request-Id, ETag, security headers. Each is counted once in
  * /metrics. Any number of threads may call these functions at the same time; a request and its response belong to one

@@ -1,4 +1,4 @@
-/* Convolution along lines: maps of height 1, with any odd number of taps at any dilation.  A line is processed in
+/* Convolution along lines: maps of height 1, with any odd number of taps at any dilation. A line is processed in
  * pieces that fit into the cache. The kernel reads `reach` pixels on either side of a piece. A map has a halo of only
  * 1, so pieces at the ends of a line are copied to a scratch line with zeros around them. A chunk is an image, because
  * the batch norm that follows needs the moments of each image. */

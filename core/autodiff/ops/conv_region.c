@@ -1,8 +1,8 @@
-/* The backward pass of a convolution whose output gradient is non-zero in a region only.  The gradient of the input is
+/* The backward pass of a convolution whose output gradient is non-zero in a region only. The gradient of the input is
  * non-zero in that region widened by the kernel's reach. The gradient of the weights depends on the region itself. Both
  * are computed box by box: large boxes as strips, for which the vector kernels use Winograd's algorithm, and small
  * boxes row by row, by a direct sum that needs no setup. The kernel reads dy around a box too, so zeros are written
- * around the region first.  A cost model predicts the time of a box in either way, and of the whole map, in units of
+ * around the region first. A cost model predicts the time of a box in either way, and of the whole map, in units of
  * one position of a direct sum. Its constants were measured (docs/lab/performance.md). All ways give the same result up
  * to rounding. */
 #include "core/autodiff/region.h"

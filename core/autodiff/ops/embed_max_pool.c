@@ -1,4 +1,4 @@
-/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head.  If the active positions
+/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head. If the active positions
  * of the map are listed, windows without an active position are skipped. The token of such a window is the bias. Its
  * gradient is not needed, because the threshold that made the map discards gradients at inactive positions. */
 #include <string.h>

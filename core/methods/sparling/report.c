@@ -1,4 +1,4 @@
-/* Publishes metrics and reads the clock and the list of checkpoints, for training, evaluation and phases.  These
+/* Publishes metrics and reads the clock and the list of checkpoints, for training, evaluation and phases. These
  * functions have a file of their own below the others of a run, so that training code need not call the code that
  * drives it. */
 #include <time.h>

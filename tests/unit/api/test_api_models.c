@@ -2,7 +2,7 @@
  * are refused with the right fault. Then every allocation fails in turn, in comparisons, top activations, ONNX exports,
  * pathways and their recovery, and in inputs and answers as arrays. There are two trained models of sparling and one of
  * pathways. They are so small that each request opens its model again. The response is either correct or reports that
- * memory is missing. test_method_memory does the same for the methods below the api.  MOTIF_FAULT_STRIDE=1 tests every
+ * memory is missing. test_method_memory does the same for the methods below the api. MOTIF_FAULT_STRIDE=1 tests every
  * allocation. */
 #include "tests/unit/api/api_sweep.h"
 
