@@ -59,7 +59,7 @@ static bool target(const char **at, cJSON *to)
     return true;
 }
 
-/* "CHANNEL[@ROW,COL]=delete" or "=" and a target. */
+/* Reads an edit: "CHANNEL[@ROW,COL]=delete" or "CHANNEL[@ROW,COL]=TARGET", where target() reads TARGET. */
 static bool read_edit(const char *text, cJSON *edit)
 {
     double channel;

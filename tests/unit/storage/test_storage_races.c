@@ -249,7 +249,8 @@ static void every_sqlite_code_is_reported(void **state)
     fault_sqlite_spare_others(false);
     OK(storage_writable(f->storage, &f->err));
     submit(f, "sparling", 0, id);
-    /* On the writing connection, a code after which the disk's content is unknown ends all writing. */
+    /* After some errors of the writing connection it is unknown what the disk contains. The store then refuses all
+     * writes. */
     fault_sqlite_after(0, SQLITE_IOERR_WRITE, false);
     REFUSED(STATUS_IO, storage_job_rewind(f->storage, id, 0, &f->err));
     assert_true(fault_sqlite_happened());

@@ -311,13 +311,13 @@ static void chosen_start_in_a_stream_is_checked(void **state)
 static void fraction_counts_all_fits(void **state)
 {
     struct multi_start many = {.count = 4}, one = {.count = 1};
-    /* Four fits to 20 of 100, then one fit to the end: 80 + 80. */
+    /* Four fits run 20 of 100 updates each. One of them runs the other 80. The work is 4 * 20 + 80 = 160 updates. */
     assert_true(multi_start_part(&many, 4, 20, 0, 100) == 0);
     assert_true(multi_start_part(&many, 4, 20, 10, 100) == 40.0 / 160);
     assert_true(multi_start_part(&many, 4, 20, 20, 100) == multi_start_part(&one, 4, 20, 20, 100));
     assert_true(multi_start_part(&one, 4, 20, 60, 100) == 120.0 / 160);
     assert_true(multi_start_part(&one, 4, 20, 100, 100) == 1);
-    /* All fits to the end. */
+    /* All fits run to the end. */
     assert_true(multi_start_part(&many, 4, 0, 50, 100) == 0.5);
     assert_true(multi_start_part(&many, 4, 500, 50, 100) == 0.5);
     assert_true(multi_start_part(&one, 1, 0, 25, 100) == 0.25);

@@ -44,7 +44,7 @@ static void the_authors_line_gives_their_constants(void **state)
  * - Deletion: {0 2} is half of the data and becomes {0} or {2}. Each of these gets 1/4 of the data but has only 1/6, so
  *   alpha is 1/6 + 1/6.
  * - Deletion of symbol a, distinct symbols: (ab) leaves b at 2, which gets 1/4 and has 1/12. The same holds for (ba),
- * so alpha is 1/6.
+ *   so alpha is 1/6.
  * - The same, independent symbols: aa leaves a at 0 or at 2, 1/16 each. ab and ba leave b, which gets 1/8 and has 1/12
  *   each. Alpha is 1/8 + 1/6.
  * - Exchange of a for b, distinct symbols: a alone, 1/4.
