@@ -310,6 +310,23 @@ static void model_calls(const struct method *m, const void *config, struct run_e
 static const char *only; /* the only method to test; NULL: all */
 static int complaints;
 
+/* A picture that finds no memory becomes a finding of the result, and the run succeeds (core/methods/shared/publish.h).
+ * Removes the findings from an answer, so that the rest of it can be compared. */
+static void drop_findings(struct buf *answers)
+{
+    static const char member[] = "\"findings\":[";
+    char *at;
+    while ((at = memmem(answers->data, answers->size, member, sizeof member - 1)) != NULL) {
+        char *end = at + sizeof member - 1, *last = answers->data + answers->size;
+        for (int depth = 1; depth > 0 && end < last; end++)
+            depth += (*end == '[') - (*end == ']');
+        if (at > answers->data && at[-1] == ',')
+            at--;
+        memmove(at, end, (size_t)(last - end));
+        answers->size -= (size_t)(end - at);
+    }
+}
+
 /* Compares two sequences of calls; a run with a fault ends at its first failure. */
 static void hold_against(const char *kind, int place, bool forever, const struct trace *right, const struct trace *t,
                          bool run)
@@ -353,6 +370,8 @@ static int pass(const struct method *m, const void *config, struct run_env_bytes
     else
         plan(m, config, &host, t);
     bool failed = fault_happened();
+    if (saved == NULL && t->answers.data != NULL)
+        drop_findings(&t->answers);
     if (right != NULL)
         hold_against(m->kind, place, forever, right, t, saved == NULL);
     run_env_close(&host);
