@@ -1,11 +1,14 @@
-/* Measures the processor time of updates of one fit, on one thread:
+/* Measures the processor time of the updates of one fit, on one thread:
  *
- *     factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
+ *      factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
  *
- * MODEL: sparse-vae, vae. PRECISION: float, bf16. The likelihood is softmax, on 0/1 rows with a tenth of ones. With
- * ANCHORS and THREES (0..1), these shares of the features depend on one factor and on three factors, the others on two,
- * and the decoder skips zeros. Prints one JSON object: the median time of an update after two for warm-up, and its
- * number of operations. */
+ * - MODEL: sparse-vae or vae.
+ * - PRECISION: float or bf16.
+ * - ANCHORS, THREES (0..1): the shares of the features that depend on one factor and on three factors. All other
+ *   features depend on two, and the decoder skips zeros.
+ *
+ * The likelihood is softmax, on rows of zeros and ones of which a tenth are ones. Prints one JSON object: the median
+ * time of an update, without the two updates that warm up, and the number of operations of an update. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

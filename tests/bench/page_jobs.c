@@ -1,6 +1,6 @@
-/* Creates the database for page_bench.mjs: FILE with JOBS finished jobs, each with POINTS points of loss.
+/* Creates the database for page_bench.mjs: FILE with JOBS finished jobs, each with POINTS points of the loss.
  *
- *   page_jobs FILE JOBS POINTS */
+ *      page_jobs FILE JOBS POINTS */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

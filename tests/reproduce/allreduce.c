@@ -1,5 +1,5 @@
 /* Measures MPI's all-reduce of floats by size; docs/lab/scaling.md fits its network model to the result. allreduce.sh
- * builds and runs it. It is not part of the build, because no program of the build needs it.
+ * builds and runs this program. The normal build leaves it out, because no program of the build needs it.
  *
  * Prints one line for each size: bytes, shortest and median seconds. The shortest time is the network's; the median
  * includes other work of the machine. */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define REPEATS 60
-#define LARGEST (4 << 20) /* floats */
+#define LARGEST (4 << 20) /* largest message, in floats */
 
 static int compare(const void *a, const void *b)
 {

@@ -22,7 +22,7 @@ struct sheet {
     struct audio_corpus *corpus;
     struct audio_sequence domain;
     struct audio_spectrum *spectrum;
-    float *audio, *rows, *grey; /* [samples]; [frames][mels]; [mels][frames] */
+    float *audio, *rows, *grey; /* shapes: audio [samples], rows [frames][mels], grey [mels][frames] */
     int frames, mels, scale;
 };
 

@@ -1,8 +1,12 @@
-/* Linked into the programs that coverage.sh builds: writes the coverage counters where a process ends, or becomes
- * another program, without exit(): _exit(), exec*(), a signal that it raises itself (server/process/crash.c), and a
- * signal that it does not catch (motifctl at ^C). gcc inserts such calls for fork() and exec*(), but not under
- * -std=c11. Counters of a process that SIGKILL ends are lost. Programs that catch the signal themselves are unchanged.
- */
+/* Writes the coverage counters where a process ends without exit(), or becomes another program. coverage.sh links this
+ * file into the programs that it builds. The cases are:
+ *
+ * - _exit() and exec*()
+ * - a signal that the process raises itself (server/process/crash.c)
+ * - a signal that the process does not catch (motifctl at ^C)
+ *
+ * gcc inserts such calls for fork() and exec*(), but not under -std=c11. If SIGKILL ends a process, its counters are
+ * lost. Programs that catch the signal themselves are unchanged. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,8 +15,8 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* From tests/support/fault.h and fault_calls.h; NULL in programs without them. dump() calls them first, because they
- * switch injected faults off: a fault must not hit the writing of the counters. */
+/* These functions are in tests/support/fault.h and fault_calls.h; the pointers are NULL in programs without them.
+ * dump() calls them first to switch injected faults off: a fault must not hit the writing of the counters. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));
 
@@ -27,7 +31,7 @@ pid_t __real_fork(void);
 int __wrap_raise(int number);
 int __real_raise(int number);
 
-/* Only the first call writes: a second one from within the first would wait for gcov's lock forever. */
+/* Only the first call writes: a second call within the first would wait for gcov's lock forever. */
 static atomic_flag written = ATOMIC_FLAG_INIT;
 
 static void dump(void)
@@ -51,8 +55,9 @@ void __wrap__exit(int status)
     __real__exit(status);
 }
 
-/* If execv() fails and returns, the counters are set to zero: they are written already and must not count twice. The
- * function is weak because a test may define its own (tests/unit/trainer/test_facts.c). */
+/* Writes the counters before execv(). If execv() fails and returns, sets the counters to zero, so that the next write
+ * does not count them twice. The function is weak because a test may define its own (tests/unit/trainer/test_facts.c).
+ */
 int __attribute__((weak)) __wrap_execv(const char *path, char *const argv[])
 {
     dump();
@@ -68,7 +73,7 @@ int __wrap_execvp(const char *file, char *const argv[])
     return code;
 }
 
-/* A child starts with counters of zero. */
+/* Sets the counters of the child to zero, so that they count only what the child runs. */
 pid_t __wrap_fork(void)
 {
     pid_t pid = __real_fork();
@@ -77,7 +82,7 @@ pid_t __wrap_fork(void)
     return pid;
 }
 
-/* Weak because a test may define its own (tests/unit/server/test_crash.c). */
+/* Writes the counters before raise(). Weak because a test may define its own (tests/unit/server/test_crash.c). */
 int __attribute__((weak)) __wrap_raise(int number)
 {
     write_down();

@@ -1,10 +1,11 @@
-/* Prints results of the factors method's own learners for factors_sklearn.py. Reads a table from standard input: "rows
- * columns", then rows of x and, last, y.
+/* Runs the learners that the factors method implements itself, and prints results that factors_sklearn.py compares with
+ * scikit-learn's. Reads a table from standard input: "rows columns", then the rows, each with its values of x and then
+ * y.
  *
  *      factors_probe boosting            importances of the columns for y
- *      factors_probe logistic            objective of the regression of y, a class, on x
+ *      factors_probe logistic            objective of the logistic regression of the class y on x
  *      factors_probe nmf LATENT PENALTY  objective of the factorisation of x
- *      factors_probe lda TOPICS          bound of topics, for counts x */
+ *      factors_probe lda TOPICS          bound on the likelihood of topics for the counts x */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* Fills a database with years of use, through storage's own functions and as fast as they allow.
  *
- *    large_fill DATABASE JOBS POINTS CONFIG RESULT
- *    large_fill DATABASE write MB SECONDS
+ *     large_fill DATABASE JOBS POINTS CONFIG RESULT
+ *     large_fill DATABASE write MB SECONDS
  *
- * CONFIG and RESULT are files with the texts that every job stores. Half of the points are spread evenly over all jobs,
- * in two series each, with 30 progress events and two small checkpoints for each job. The other half is in 50 long
- * series of separate jobs. Of a hundred jobs, 95 succeeded, 3 failed, 1 was cancelled and 1 is paused.
+ * CONFIG and RESULT are files with the texts that every job stores. Half of the points are spread evenly over all jobs.
+ * Each job has two series, 30 progress events and two small checkpoints. The other half of the points is in 50 long
+ * series, each in a job of its own. Of a hundred jobs, 95 succeeded, 3 failed, 1 was cancelled and 1 is paused.
  *
- * write: opens a database that was not closed, and writes checkpoints of MB megabytes until the check of the database
- * has ended. Prints how large the write-ahead log became. */
+ * With `write` the program opens a database that was not closed, and writes checkpoints of MB megabytes until storage
+ * has finished checking the database. Then it prints how large the write-ahead log became. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -153,7 +153,7 @@ static void fill_long(void)
     printf("long %s\n", id);
 }
 
-/* Writes a checkpoint; a job keeps its latest. */
+/* Writes a checkpoint of a job. Storage keeps only the latest checkpoint of a job. */
 static long write_one(const char *id, const char *bytes, size_t count, long step)
 {
     struct error err = {0};

@@ -1,13 +1,13 @@
-/* Draws LaTeX-OCR samples: what the network sees, the true boxes, and the source below.
+/* Draws LaTeX-OCR samples: the input of the network, the true boxes, and below them the LaTeX source.
  *
  *      latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
  *                  [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
  *
- *      latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]      grey pages as bytes, and their sources on
- *                                                                        standard output: for latex_reference.py
+ *      latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]
  *
- * --pairs shows each page without noise and with its boxes beside the network's input. --bench draws 2000 samples and
- * prints how many samples one thread draws in a second. */
+ * - --pages writes grey pages as bytes into FILE, and their sources to standard output, for latex_reference.py.
+ * - --pairs shows each page without noise and with its boxes beside the network's input.
+ * - --bench draws 2000 samples and prints how many samples one thread draws in a second. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

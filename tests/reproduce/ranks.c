@@ -3,11 +3,13 @@
  *      mpirun --allow-run-as-root --oversubscribe -np 2 ranks --kind sparling --preset digitcircle --updates 200
  *             [--set FIELD=VALUE]... [--threads 1] [--data DIR] [--stretch 10] [--time]
  *
- * Rank 0 prints every loss and the hash of the weights. Exit status 1: ranks differ by a bit. --stretch N: one rank
- * continues from its own checkpoints, and all ranks repeat every N updates from the same checkpoints; prints how far
- * the results are apart.
- * --time: prints the share of the time in the communicator, divided into waiting for other ranks (a barrier before each
- * call) and moving numbers. */
+ * Rank 0 prints every loss and the hash of the weights. The exit status is 1 if any bit of the result differs between
+ * ranks.
+ *
+ * - --stretch N compares all ranks with one rank, in stretches of N updates. Every stretch begins with a checkpoint
+ *   of the one-rank run. Prints how far the results are apart.
+ * - --time prints the share of the time that is spent in the communicator. This time is divided into waiting for other
+ *   ranks (a barrier before each call) and moving numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +45,13 @@ struct each {
 struct timed {
     struct comm comm;
     struct comm *inner;
-    double waited, moved, called; /* seconds until the others came; seconds after that; thread time in the calls */
+    double waited, moved, called; /* waited: seconds until all ranks arrived; moved: seconds of the calls after that;
+                                     called: thread seconds of the calls */
     int64_t bytes;
-    struct each *each[CALLS]; /* [EACH] the first calls of each size */
+    struct each *each[CALLS]; /* [EACH] the first calls of each kind */
     int64_t count[CALLS];
-    double update[UPDATES],
-        begun; /* that thread time for each update; an update ends with the sums that ranks wait for */
+    double update[UPDATES], begun; /* update: thread seconds of the calls in each update; begun: `called` at the start
+                                    * of the update. An update ends with the WAIT call. */
     int updates;
 };
 
@@ -177,7 +180,7 @@ static enum status read_options(int argc, char **argv, struct options *o, struct
     return STATUS_OK;
 }
 
-/* Whether all ranks saw and saved the same. */
+/* Sets *same to whether all ranks had the same results and saved the same state. */
 static enum status agree(struct comm *comm, const struct rank_witness *w, bool *same, struct error *err)
 {
     char *all = malloc((size_t)comm_size(comm) * sizeof w->state);
@@ -203,7 +206,8 @@ static enum status whole(const struct rank_plan *plan, struct comm *comm, struct
     return status;
 }
 
-/* Every rank also runs the one-rank computation: a run has the same bits on every rank. */
+/* Compares all ranks with one rank after every stretch of updates. Every rank runs the one-rank computation itself: its
+ * bits are the same everywhere, so all ranks have the next stretch's checkpoint without an exchange. */
 static enum status by_stretches(struct rank_plan *plan, const struct options *o, struct comm *comm,
                                 struct rank_witness *w, bool *same, struct error *err)
 {
@@ -242,7 +246,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Prints calls of one kind, grouped by size: the amount exchanged, and the time without waiting. */
+/* Prints the calls of one kind, grouped by size: the bytes exchanged, and the time without waiting. */
 static void print_calls(struct timed *t, enum call call, double steps)
 {
     struct each *each = t->each[call];

@@ -1,5 +1,5 @@
-/* Measures the cost of a training step against the size of the batch, the area of the picture, the width of g and the
- * density:
+/* Measures how the cost of a training step grows with the size of the batch, the area of the picture, the width of g
+ * and the density:
  *
  *      scaling [--threads N] [--seconds S] [--clock wall|processor] [--out DIR]
  *
@@ -20,9 +20,9 @@ enum { POINTS = 8, SWEEPS = 5, VALUE_BYTES = 24 };
 
 struct sweep {
     const char *name, *label, *backward;
-    const char *field; /* field of the configuration; NULL: the option named by `label` */
+    const char *field; /* field of the configuration; NULL: the sweep sets the option named by `label` instead */
     int panel, count;
-    double at[POINTS], x[POINTS]; /* value of the field; the chart's x value */
+    double at[POINTS], x[POINTS]; /* at: values of the field; x: values on the chart's x axis */
 };
 
 struct measured {

@@ -3,10 +3,13 @@
  *      train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
  *            [--resume N] [--evaluate SEED] [--follow METRIC]
  *
- * Prints one line for each validation, the result at the end, and hashes of the trained weights last; writes artifacts
- * into DIR. Exit status 1: the run failed. --resume N: saves, destroys and reloads the run after every N steps.
- * --evaluate: prints the result on another set of samples as well (-1: the validation set). --follow: prints every
- * value of a metric, and evaluates the run on the validation set at each of its checkpoints (checkpoint_every). */
+ * Prints one line for each validation, then the result, and last the hashes of the trained weights. Writes artifacts
+ * into DIR. The exit status is 1 if the run failed.
+ *
+ * - --resume N saves, destroys and reloads the run after every N steps.
+ * - --evaluate SEED also prints the result on another set of samples (-1: the validation set).
+ * - --follow METRIC prints every value of a metric, and evaluates the run on the validation set at each checkpoint
+ *   (checkpoint_every). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +63,7 @@ static void on_metric(void *context, const char *name, int64_t step, double valu
         printf("%7.1f s %8lld samples  %s %.6g\n", now() - w->began, (long long)step, name, value);
         fflush(stdout);
     }
-    /* The last metric of a validation. */
+    /* A validation publishes this metric last, so all other figures of the validation are known here. */
     if (strcmp(name, "target_accuracy") == 0) {
         printf("%7.1f s %8lld samples  loss %.4f  validation %.4f  accuracy %.4f (target %.4f)  density %.3e "
                "(%.3e)  fpe %.3f fne %.3f ce %.3f  norm %.2f  %.0f/s\n",
@@ -247,7 +250,7 @@ static enum status follow(const struct method *method, const void *config, struc
     return status;
 }
 
-/* Equal runs print equal hashes. */
+/* Prints hashes of the weights. Equal runs print equal hashes. */
 static enum status print_hashes(const struct method *method, struct method_run *run, struct error *err)
 {
     struct run_env_bytes bytes = {0};

@@ -1,4 +1,4 @@
-/* The operations that replace the sparse layer in the baselines: noise and KL sparsity. */
+/* Tests the operations that replace the sparse layer in the baselines: noise and KL sparsity. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static void noise_normalises_all_elements_and_has_its_deviation(void **state)
     assert_true(fabs(sum) < 1e-9 && fabs(square - 1) < 1e-4);
     assert_true(fabs(noise) < 0.03 && fabs(noise_square - 2.25) < 0.06);
     assert_true(channel > 1);
-    /* Another step has other noise, and the running statistics have moved. */
+    /* The next step draws other noise, and the running statistics have moved. */
     exec_begin(&p.exec, true, 4);
     tensor_to_planes(build_noise(&p, &c), again);
     assert_memory_not_equal(noisy, again, sizeof noisy);
@@ -93,7 +93,7 @@ struct activation {
     double rate;
 };
 
-/* Sigmoid, then both paths of KL sparsity: the divergence of its mean, and the values above one half. */
+/* A sigmoid, then both results of KL sparsity: the divergence of its mean, and the values above one half. */
 static struct tensor *build_kl(struct probe *p, const void *context)
 {
     const struct activation *c = context;
@@ -135,7 +135,7 @@ static void rate_divergence_equals_its_formula(void **state)
     probe_close(&p);
 }
 
-/* Channels 5 to 8 twice: once before and once after the channels of another map. */
+/* Joins channels of two maps. Channels 5 to 8 of the first map occur twice: before and after those of the second. */
 static struct tensor *build_channels(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;

@@ -1,6 +1,9 @@
-/* Failures of every operation, forward and backward, in float. If any one of its allocations fails, the step returns
- * the error and a later step has the same bits. An operation on NULL returns NULL. After a failure nothing more is
- * computed and the first error stays. Wrong shapes are refused with the name of the operation. */
+/* Tests failures of every operation, forward and backward, in float:
+ *
+ * - If any one of its allocations fails, the step returns the error, and a later step has the same bits as before.
+ * - An operation on NULL returns NULL.
+ * - After a failure nothing more is computed and the first error stays.
+ * - Wrong shapes are refused with the name of the operation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +20,7 @@
 enum { WEIGHTS = 40 };
 
 struct kit {
-    enum exec_sparse sparse; /* if not dense, exec.hold is set too */
+    enum exec_sparse sparse; /* how the backward pass treats zeros; except for EXEC_DENSE, exec.hold is set too */
     struct exec exec;
     struct arena arena;
     struct thread_pool *pool;
@@ -283,7 +286,8 @@ OP(sum, op_sum(e, k->map, 2), NONE)
 OP(mean, op_mean(e, k->rows), NONE)
 OP(known, op_known(e, k->rows, 3, k->values[4]), NONE)
 OP(divergence, op_rate_divergence(e, k->one, 0.1), NONE)
-/* An input with two readers, and operations in sequence: gradients are added, and buffers are passed on. */
+/* `twice`: an input with two readers, whose gradients are added. `chain`: operations in sequence, which pass buffers
+ * on. */
 OP(twice, op_add(e, op_conv(e, k->map, k->w33, k->b, NULL), op_batch_norm(e, k->map, &k->norm, false)), NONE)
 OP(chain,
    op_linear(e, op_layer_norm(e, op_linear(e, k->rows, k->square, k->b, false, 0), k->gain, k->bias), k->square, NULL,
@@ -373,8 +377,8 @@ static double hash_of(const real *values, size_t count)
     return sum;
 }
 
-/* Runs a step of one operation and hashes its result and all gradients of weights. After the inputs were created,
- * `fault` allocations succeed and the next one fails. */
+/* Runs a step of one operation and hashes its result and all gradients of weights. Once the inputs exist, `fault`
+ * allocations succeed and the next one fails. */
 static enum status step(struct kit *k, operation *run, bool training, int fault, double *hash, struct error *err)
 {
     begin(k, training);

@@ -41,7 +41,7 @@ static struct tensor *build_kl(struct probe *p, const void *context)
     return op_gaussian_kl(&p->exec, probe_input(p, 0), probe_input(p, 1), 0.37);
 }
 
-/* Two operations read the same mean and log variance; their gradients add up. */
+/* Builds two operations that read the same mean and log variance, so their gradients must be added. */
 static struct tensor *build_both(struct probe *p, const void *context)
 {
     struct tensor *mean = probe_input(p, 0), *log_variance = probe_input(p, 1);
@@ -122,8 +122,8 @@ static struct tensor *build_softmax(struct probe *p, const void *context)
     return op_softmax_rows(&p->exec, probe_input(p, 0));
 }
 
-/* The codes of rows and of the prior: mean, log variance and odds come from one input each, through layers of their
- * own. */
+/* Builds the codes of rows and the codes of the prior. Mean, log variance and odds of a code come from one input, each
+ * through a layer of its own. */
 static struct tensor *build_spikes(struct probe *p, const void *context)
 {
     const struct latent_case *c = context;
@@ -226,7 +226,7 @@ static void head_gradients_match_differences(void **state)
         struct probe p;
         struct latent_case c = {.which = which};
         probe_open(&p, 2, "ref");
-        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* several rows may be one row of the tensor */
+        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* a row of the tensor may hold 5 rows */
         c.v = probe_matrix(&p, 5, 19, 1.0);
         c.c = probe_vector(&p, 5, 1.0);
         probe_check(&p, build_head, &c, TOLERANCE);
@@ -248,7 +248,7 @@ static struct tensor *build_arcs(struct probe *p, const void *context)
     return op_arc_head(&p->exec, probe_input(p, 0), &layers, few, few_groups, FEW_GROUPS);
 }
 
-/* Computes the same with the whole decoder. */
+/* Computes the result of op_arc_head() with the whole decoder. */
 static struct tensor *build_through(struct probe *p, const void *context)
 {
     static real zeros[64];
@@ -261,7 +261,7 @@ static struct tensor *build_through(struct probe *p, const void *context)
     return op_feature_head(e, h, probe_input(p, 0)->rows, few, FEW, c->v, c->c);
 }
 
-/* For every kernel table: values, and gradients of a few shapes. */
+/* Compares values for every kernel table, and gradients for a few shapes. */
 static void arc_head_equals_the_whole_decoder(void **state)
 {
     static const int units[] = {1, 2, 20, 37};
@@ -341,7 +341,7 @@ static void likelihood_gradients_match_differences(void **state)
     }
 }
 
-/* Compares with the formulas at one point. */
+/* Compares each likelihood with its formula at one point. */
 static void likelihoods_equal_their_formulas(void **state)
 {
     static const real x[] = {1, 0, 2};

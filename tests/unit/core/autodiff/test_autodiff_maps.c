@@ -80,7 +80,7 @@ static void check_line(struct map_case c)
     probe_close(&p);
 }
 
-/* Lines that are shorter than the reach, lines of many pieces, and lengths near the limit of a piece. */
+/* Tests lines that are shorter than the reach, lines of many pieces, and lengths near the limit of a piece. */
 static void line_conv_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
@@ -114,7 +114,7 @@ static void line_conv_of_three_taps_equals_conv(void **state)
     probe_close(&p);
 }
 
-/* The unit of a SpliceAI-style network: the batch norm uses the moments that the convolution computed. */
+/* Builds the unit of a SpliceAI-style network: the batch norm uses the moments that the convolution computed. */
 static struct tensor *build_line_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -206,7 +206,8 @@ static void batch_norm_gradients_match_differences(void **state)
     check_norm((struct map_case){.in = {1, 3, 1, 11, 0, 1}, .relu = true, .affine = true});
 }
 
-/* The residual unit: the norm uses statistics from the convolution before it, and a skip connection goes around. */
+/* Builds the residual unit: the norm uses statistics from the convolution before it, and a skip connection goes around
+ * both. */
 static struct tensor *build_unit(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -271,7 +272,8 @@ static void norm_conv_gradients_match_differences(void **state)
     }
 }
 
-/* The result of a norm has two readers, so the convolution that writes its gradient first sees only a part of it. */
+/* Builds a norm whose result has two readers. The convolution that first writes the gradient of this result sees only a
+ * part of it. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -326,7 +328,7 @@ static void batch_norm_moves_running_statistics_in_training_only(void **state)
     probe_close(&p);
 }
 
-/* --- pointwise ---------------------------------------------------------------------------------- */
+/* --- pointwise operations ----------------------------------------------------------------------- */
 
 static struct tensor *build_threshold(struct probe *p, const void *context)
 {
@@ -402,14 +404,14 @@ static struct tensor *build_embed(struct probe *p, const void *context)
     return op_embed_max_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
 }
 
-/* Convolution, max pooling and rows in sequence, on a motif map that is half zero. */
+/* Builds a convolution, max pooling and rows in sequence, on a motif map that is half zero. */
 static struct tensor *build_composed(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
     return op_max_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
 }
 
-/* A sparse map: one element in `stride` is active, and one image has none. */
+/* Creates a sparse map: one element in `stride` is active, and one image has none. */
 static struct tensor *sparse_map(struct probe *p, const struct map_shape *shape, int stride)
 {
     static real planes[4096];
@@ -424,7 +426,7 @@ static struct tensor *build_gather(struct probe *p, const void *context)
     const struct map_case *c = context;
     struct active_sites *active = op_active_sites(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
     struct tensor *x = probe_input(p, 0);
-    /* Two gathers, so that the second gradient is added to the first. */
+    /* two gathers from one map: the second gradient is added to the first */
     return op_add(&p->exec, op_gather_sites(&p->exec, x, active), op_gather_sites(&p->exec, x, active));
 }
 
@@ -443,7 +445,7 @@ static void gathered_rows_are_the_active_sites(void **state)
     struct tensor *x = probe_input(&p, 0), *y = op_gather_sites(&p.exec, x, active);
     assert_non_null(y);
     assert_int_equal(active->sites, sites);
-    assert_int_equal(active->lengths[0], 1); /* without an active site the first site counts */
+    assert_int_equal(active->lengths[0], 1); /* if an image has no active site, its first site is listed */
     assert_int_equal(active->index[0], 0);
     int most = 0;
     for (int n = 0; n < c.in.images; n++) {

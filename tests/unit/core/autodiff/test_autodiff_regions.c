@@ -1,4 +1,4 @@
-/* Gradients in regions. Regions are compared with maps of booleans; the backward pass behind a threshold is compared
+/* Tests gradients in regions. Compares regions with maps of booleans. Compares the backward pass behind a threshold
  * with the pass over whole maps and with central differences. */
 #include "tests/unit/core/gradient.h"
 
@@ -149,8 +149,8 @@ struct net {
     struct map_shape in;
     int width, motifs, units, kh;
     enum reader reader;
-    bool affine, input; /* input: the network begins with a map that has a gradient, instead of planes */
-    bool fused;         /* use op_norm_conv() */
+    bool affine, input; /* input: the network begins with a map that has a gradient, instead of with planes */
+    bool fused;         /* the network uses op_norm_conv() */
     double density;
     const real *planes;
     struct weight *first_w, *first_b, *w[4], *b[4], *last_w, *last_b, *embed_w, *embed_b;
@@ -207,7 +207,7 @@ static int descending(const void *a, const void *b)
     return (*x < *y) - (*x > *y);
 }
 
-/* Sets thresholds between order statistics, so that about `density` of each channel is active (0: none, 1: all). */
+/* Sets thresholds between the sorted values, so that about `density` of each channel is active (0: none, 1: all). */
 static void set_thresholds(struct probe *p, struct net *n)
 {
     int pixels = n->in.height * n->in.width, count = n->in.images * pixels;
@@ -336,7 +336,7 @@ static void sparse_backward_equals_dense_backward(void **state)
                                .input = i % 5 == 1,
                                .fused = i % 3 == 1},
                   false);
-    /* Sequences, and enough channels for several blocks. */
+    /* nets on sequences (images of height 1), with enough channels for several blocks */
     for (int i = 0; i < 6; i++)
         check_net((struct net){.in = {2, 1, 1, 50, 0, 1},
                                .width = 4,
@@ -383,8 +383,8 @@ static void sparse_backward_gradients_match_differences(void **state)
               true);
 }
 
-/* exec.hold does not change the forward pass, and the mean gradient over as many steps as images is the exact gradient.
- */
+/* exec.hold does not change the forward pass. With exec.hold, a step sends the gradient of the batch statistics through
+ * one image; the mean of these gradients over all images is the exact gradient. */
 static void held_statistics_give_the_exact_gradient_in_the_mean(void **state)
 {
     enum { ALL = 3 };

@@ -48,7 +48,7 @@ static void linear_gradients_match_differences(void **state)
     }
 }
 
-/* A weight and a tensor are used twice; their gradients add up. */
+/* Builds a graph that uses a weight and a tensor twice, so their gradients must be added. */
 static struct tensor *build_twice(struct probe *p, const void *context)
 {
     const struct row_case *c = context;
@@ -70,7 +70,7 @@ static void weight_used_twice_gets_both_gradients(void **state)
     probe_close(&p);
 }
 
-/* A frozen weight and an input without gradient get none, and the other gradients stay the same. */
+/* A frozen weight and an input without gradient get no gradient, and all other gradients stay the same. */
 static void frozen_weight_gets_no_gradient(void **state)
 {
     struct probe p;
@@ -175,7 +175,7 @@ static void positional_encoding_gradients_match_differences(void **state)
     c.w = probe_matrix(&p, 5, 6, 1.0);
     exec_begin(&p.exec, false, 0);
     struct tensor *y = build_positions(&p, &c);
-    for (int r = 0; r < 24; r++) /* [2][3][4]: the row of the grid */
+    for (int r = 0; r < 24; r++) /* the rows are [2][3][4], and the second index selects the row of the table */
         assert_true(y->data[r * 6 + 1] == p.inputs[0].value[r * 6 + 1] + c.w->value[r / 4 % 3 * 6 + 1]);
     probe_check(&p, build_positions, &c, TOLERANCE);
     c.divisor = 1;
@@ -195,7 +195,7 @@ static void embedding_gradients_match_differences(void **state)
     c.w = probe_matrix(&p, 7, 9, 1.0);
     probe_check(&p, build_embedding, &c, TOLERANCE);
     for (int j = 0; j < 9; j++)
-        assert_true(c.w->grad[9 + j] == R(0.0)); /* token 1 is not there */
+        assert_true(c.w->grad[9 + j] == R(0.0)); /* token 1 does not occur, so its row has no gradient */
     static const int32_t bad[1] = {7};
     exec_begin(&p.exec, false, 0);
     assert_null(op_embedding(&p.exec, bad, 1, c.w));
@@ -229,7 +229,7 @@ static void cross_entropy_gradients_match_differences(void **state)
     probe_close(&p);
 }
 
-/* Huge logits do not overflow; the loss is the distance to the largest logit. */
+/* Huge logits do not overflow; the loss is the distance from the target's logit to the largest. */
 static void cross_entropy_of_huge_logits_is_finite(void **state)
 {
     struct probe p;

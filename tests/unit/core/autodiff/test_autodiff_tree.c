@@ -1,4 +1,4 @@
-/* Compares heads on a tree and columns of unit variance with central differences. */
+/* Compares the gradients of heads on a tree, and of columns scaled to unit variance, with central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
