@@ -49,8 +49,8 @@ struct method_metric {
 /* A chart of the job's page: series over the samples seen. */
 struct method_chart {
     const char *title;
-    const char *metrics[METHOD_CHART_METRICS]; /* names among the method's metrics; unused ones are NULL */
-    /* those of `metrics` that are goals, drawn as dashed steps; unused ones are NULL */
+    const char *metrics[METHOD_CHART_METRICS]; /* names of the method's metrics in this chart; unused ones are NULL */
+    /* the names in `metrics` that are target values, which the chart draws as dashed steps; unused ones are NULL */
     const char *targets[METHOD_CHART_METRICS];
     const char *format; /* unit of the values: "number" (NULL means this), "share" (a percentage), "power" (1.0e-4) */
     bool log;           /* the vertical axis is logarithmic */
@@ -61,7 +61,7 @@ struct method_chart {
  * "channels", "matrix"); the page leaves out a panel whose view it does not have. */
 struct method_panel {
     const char *view;
-    const char *title; /* of the tab */
+    const char *title; /* title of the tab */
 };
 
 /* A named shape of an answer or a request body, for the OpenAPI document; the notation is that of
@@ -94,12 +94,12 @@ struct method_input;
 struct method_question {
     const struct method_query *query;
     const struct method_model *model;
-    const struct method_input *input; /* TAKES_SAMPLE, TAKES_INPUTS, TAKES_EDITS */
-    const struct method_model *with;  /* TAKES_MODEL */
+    const struct method_input *input; /* with METHOD_TAKES_SAMPLE, INPUTS or EDITS */
+    const struct method_model *with;  /* with METHOD_TAKES_MODEL: the other job's model */
     const void *parameters;           /* a struct of query->parameters, all fields set; NULL without a table */
     int64_t item;                     /* with query->item: the number at the end of the path; else -1 */
-    /* Returns true when the query must stop; it then returns STATUS_CANCELLED. A query that reads many samples calls
-     * method_question_stopped() between them. NULL: never. */
+    /* Returns true when the query must stop; the query then returns STATUS_CANCELLED. A query that reads many samples
+     * calls method_question_stopped() between them. NULL: the query never has to stop. */
     bool (*stop)(void *context);
     void *stop_context;
 };
@@ -167,8 +167,8 @@ void method_fault(const struct method_faults *faults, const char *field, const c
 /* What a configuration would cost, for dry runs and admission. */
 struct method_estimate {
     int64_t parameters;
-    double flops_per_sample; /* of training: forward and backward */
-    int64_t memory_bytes;    /* peak of a run */
+    double flops_per_sample; /* operations of training on one sample, forward and backward */
+    int64_t memory_bytes;    /* largest memory of a run at any time */
     int64_t checkpoint_bytes;
     int64_t samples; /* number of samples that training is likely to take, no more than the limit */
     double gflops;   /* speed of a thread at this work, if it is known to differ from training; 0: as in training */
@@ -177,8 +177,8 @@ struct method_estimate {
 /* The checkpoints of the job that a run belongs to, newest last. */
 struct method_checkpoint {
     int64_t seq, step;
-    double density; /* the density its weights were trained at; NaN if none */
-    bool stage_end; /* asked for with a STAGE_END */
+    double density; /* density at which its weights were trained; NaN if none */
+    bool stage_end; /* whether METHOD_STAGE_END requested it */
 };
 struct method_checkpoints {
     void *context;
@@ -191,12 +191,12 @@ struct method_checkpoints {
 /* What a run may use. The executor owns all of it and keeps it valid for the life of the run. */
 struct method_env {
     struct thread_pool *pool;
-    struct comm *
-        comm; /* ranks that work on the same run (core/base/comm.h), each with all of the fields here; NULL: one. All
-                 ranks call the same functions in the same order, save() among them: it writes the same bytes on each */
+    struct comm *comm; /* Ranks that work on the same run (core/base/comm.h); NULL: there is one rank. Each rank has an
+                        * environment with all of these fields. All ranks call the same functions in the same order;
+                        * save() is one of them and writes the same bytes on each rank. */
     const struct kernels *kernels;
     const char *data;    /* folder of data sets (core/data/dataset.h), NULL: none */
-    double step_seconds; /* how long a step may take, at the boundary of its pieces; 0: as the method likes */
+    double step_seconds; /* time in seconds after which a step ends with its current piece; 0: the method chooses */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
     /* A point of a time series. `step` counts samples seen. */
@@ -210,9 +210,9 @@ struct method_env {
 struct method_progress {
     int64_t step;    /* optimiser updates */
     int64_t samples; /* samples seen */
-    double fraction; /* done share of all the work, 0..1, as the method estimates it */
+    double fraction; /* share of all the work that is done, 0..1, as the method estimates it */
     double density, target_accuracy, accuracy;
-    double eta_samples; /* samples still to be seen by its best guess */
+    double eta_samples; /* estimated number of samples still to be seen */
     const char *stage;  /* "training", "evaluating", ... static text */
 };
 
@@ -232,16 +232,17 @@ struct method_evaluation {
     int64_t seed; /* domain seed; -2 is the test set, -1 validation */
 };
 
-/* A change of what a model has found in an input, before the rest of the model reads it. */
+/* A change to one motif, or to all motifs of a channel, that a model has found in an input. The rest of the model reads
+ * the changed motifs. */
 struct method_edit {
     bool everywhere; /* all motifs of `channel`; else the one at (row, col) */
     int64_t row, col, channel;
     bool remove;
-    int64_t to_row, to_col, to_channel; /* -1: as it is */
-    double to_value;                    /* NaN: as it is */
+    int64_t to_row, to_col, to_channel; /* -1: unchanged */
+    double to_value;                    /* NaN: unchanged */
 };
 
-/* One input of a query. Exactly one of the kinds. */
+/* One input of a query: a sample or an array. */
 enum method_input_kind { METHOD_INPUT_SAMPLE, METHOD_INPUT_ARRAY };
 struct method_input {
     enum method_input_kind kind;
@@ -305,8 +306,9 @@ struct method {
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
 
-    /* Fields that compare several values of another field, and so replace it; the list ends with {NULL, NULL}. A client
-     * that sets `field` but not `list` empties a list of the preset. NULL: there are none. */
+    /* Pairs of fields: `list` names several values of `field` to compare, and a list that is not empty replaces
+     * `field`. If a preset sets `list` and a client sets only `field`, the list becomes empty. Ends with {NULL, NULL}.
+     * NULL: there are no such pairs. */
     const struct method_list {
         const char *field, *list;
     } * lists;
@@ -320,15 +322,15 @@ struct method {
     enum status (*estimate)(const void *config, struct method_estimate *out, struct error *err);
 
     /* ---- a run ---- */
-    /* Copies the configuration. The environment outlives the run. */
+    /* Creates a run. It copies the configuration; the environment outlives the run. */
     enum status (*create)(const void *config, const struct method_env *env, struct method_run **run, struct error *err);
-    /* Tens of milliseconds to a second of work. After a failure only destroy() may follow. */
+    /* Works for tens of milliseconds up to a second. After a failure only destroy() may follow. */
     enum status (*step)(struct method_run *run, enum method_request *request, struct error *err);
-    /* Default: everything unknown. */
+    /* Reports the progress of a run. Default: everything is unknown. */
     void (*progress)(const struct method_run *run, struct method_progress *out);
     /* Writes everything that load() needs; *bytes: how many bytes. */
     enum status (*save)(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err);
-    /* Reads everything, so that the run continues bit for bit. */
+    /* Reads everything that save() wrote, so that the run continues bit for bit. */
     enum status (*load)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
     /* Reads weights and statistics only: a new run that starts from another job's model. Default: STATUS_CONFLICT. */
     enum status (*warm_start)(struct method_run *run, const struct snapshot_reader *from, struct error *err);

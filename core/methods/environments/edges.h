@@ -1,9 +1,12 @@
 /* The parameters of the heads of a tree's nodes: weights w_0 at the root, and one change for every edge whose effect
- * the data can identify. If there is no data at or below a node, it has no edge and the weights of its parent. In this
- * way the model predicts an unseen environment. Consecutive edges without data and without a branch between them count
- * as one edge, because the data determine only the sum of their changes; each of the nodes between them gets an equal
- * part of that sum. If the root has two edges and no data, `merge` makes them one: a shift of both and of w_0 would
- * change no prediction. Then w_0 is the middle of both sides, and the change leads from one side to the other. */
+ * the data can identify.
+ *
+ * A node without data at it or below it has no edge; it has the weights of its parent. In this way the model predicts
+ * an unseen environment. Consecutive edges without data and without a branch between them count as one edge, because
+ * the data determine only the sum of their changes; each of the nodes between them gets an equal part of that sum. If
+ * the root has two edges and no data, `merge` makes them one edge: a shift of both changes and of w_0 would change no
+ * prediction. Then w_0 is between the weights on the two sides, and the one change is the difference of these weights.
+ */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
 

@@ -11,7 +11,7 @@
 #include "core/nn/gradients.h"
 #include "core/nn/layers.h"
 
-enum fit_encoder { ENCODER_LINEAR, ENCODER_MLP, ENCODER_GIVEN }; /* given: the true latent variables */
+enum fit_encoder { ENCODER_LINEAR, ENCODER_MLP, ENCODER_GIVEN }; /* GIVEN: the true latent variables, no encoder */
 enum fit_penalty { PENALTY_NONE, PENALTY_L1, PENALTY_L2 };
 
 struct fit_setup {
@@ -72,8 +72,8 @@ void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
 /* The value that training minimises, over all rows: mean squared error plus penalty. Sets the deviations of the latent
  * variables to those over all rows. */
 enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct error *err);
-/* Declares the optimiser and position as entries behind the prefix. Call it for all fits in one role before the next
- * role. */
+/* Declares the optimiser's moments or the position in training as entries of a snapshot, whose names begin with
+ * `prefix`. Call it for all fits with one role before calling it with the next role. */
 enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
                               const char *prefix, struct error *err);
 /* Ends the training: sets the deviations to those over all rows. With `refit`, fits the weights that are not zero

@@ -10,10 +10,10 @@
 
 enum {
     QUERY_SET = 1 << 20
-}; /* number of the set of simulated rows for queries; training, test and evaluations use others */
+}; /* number of the set of simulated rows that queries use; training, tests and evaluations use other sets */
 
 struct method_model {
-    struct method_run *run; /* a run that takes no steps; it holds the case, the tree and the model */
+    struct method_run *run; /* a run that takes no steps; it owns the case, the tree and the model */
     struct thread_pool *pool;
     const struct kernels *kernels;
     float *weights; /* [nodes][latent] */

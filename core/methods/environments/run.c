@@ -34,7 +34,7 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : tree_case_evaluate(run, &run->outcomes[w->at], err);
 }
 
-/* Counted in updates. */
+/* Fraction of the open case's updates that are done. */
 static double part_done(const struct method_run *run)
 {
     if (run->multi_start.count == 0)

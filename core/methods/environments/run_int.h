@@ -19,30 +19,31 @@ enum {
  * apply. */
 struct outcome {
     double mcc, linear_r2; /* on test rows of the training environments */
-    /* on test rows of the training environments; and on unseen environments, with the weights of their parents */
+    /* mean squared error on test rows of the training environments; and on unseen environments with their parents'
+     * weights */
     double mse, mse_unseen;
-    double mse_unseen_fit; /* on unseen environments, after their own change was fitted to a few rows */
+    double mse_unseen_fit; /* the same on unseen environments, after their own change was fitted to a few rows */
     double changes_found, changes_true;
-    double changes_right;             /* changes of the matching variable on an edge where the truth has one */
+    double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
     double train_loss, updates, samples;
-    double objective, worst_objective, restart; /* objective of the best and of the worst restart; number of the best */
+    double objective, worst_objective, restart; /* objective of best and worst restart; number of the best restart */
 };
 enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* like struct multi_start_run */
+    /* The same first members as struct multi_start_run (multi_start.h). */
     struct case_sweep sweep;
-    struct multi_start multi_start; /* of `struct tree_fit` */
+    struct multi_start multi_start; /* its fits are of type `struct tree_fit` */
     int64_t restarts;
 
     struct environments_config config;
     struct environments_case *cases;
-    struct outcome *outcomes; /* the case sweep's */
+    struct outcome *outcomes; /* the case sweep's list of outcomes */
 
-    /* the open case */
+    /* The configuration and the data of the open case. */
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
@@ -53,8 +54,8 @@ struct method_run {
     int unseen_count;
     struct tree_edges edges;
 
-    /* stored in checkpoints */
-    int64_t features; /* features of the open case */
+    /* Stored in checkpoints. */
+    int64_t features; /* number of features of the open case */
 };
 _Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
                "a run begins like struct multi_start_run");
@@ -64,7 +65,7 @@ static inline struct tree_fit *case_fit(const struct method_run *run)
     return run->multi_start.fit[0];
 }
 
-/* work.c */
+/* Defined in work.c. */
 /* Opens case `at`: its data, its edges, and all restarts (or only the chosen one) with their initial weights. */
 enum status tree_case_open(struct method_run *run, int at, struct error *err);
 void tree_case_close(struct method_run *run);
@@ -75,7 +76,7 @@ bool tree_case_trained(const struct method_run *run);
 /* For an evaluation: replaces the test rows by fresh ones. Simulated data only. */
 enum status tree_case_fresh(struct method_run *run, struct error *err);
 
-/* evaluate.c */
+/* Defined in evaluate.c. */
 enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 
 /* summary.c: medians over seeds of cases that differ in nothing else. */
@@ -88,17 +89,17 @@ struct summary {
 };
 int environments_summarise(const struct method_run *run, struct summary *out, int room);
 
-/* columns.c */
+/* Defined in columns.c. */
 enum { COLUMNS_SHOWN = 5 };
 struct column_link {
-    int column; /* -1 after the last one */
+    int column; /* number of the column; -1 ends a list that is shorter than COLUMNS_SHOWN */
     double correlation;
 };
 /* Finds the columns that correlate most with each latent variable, on test rows, or on training rows where there are no
  * test rows. links: [latent][COLUMNS_SHOWN]. */
 enum status environments_columns(struct method_run *run, struct column_link *links, struct error *err);
 
-/* plots.c */
+/* Defined in plots.c. */
 enum status environments_plots(struct method_run *run, struct error *err);
 
 #endif

@@ -25,7 +25,8 @@ static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
-/* An iteration ends the factorisation when its distance from the optimum is this fraction of the first one. */
+/* The factorisation ends after the first iteration whose distance from the optimum is at most this fraction of that of
+ * the first iteration. */
 static const double NMF_TOLERANCE = 1e-4;
 
 #define FIELD_STRUCT struct factors_config

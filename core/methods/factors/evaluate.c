@@ -39,7 +39,7 @@ static double row_squares(const float *x, const float *y, int g)
     return sum;
 }
 
-/* The same for a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
+/* Negative log-likelihood of one row under a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
 static double row_shares(const float *x, const float *y, int g)
 {
     double total = 0, sum = 0;

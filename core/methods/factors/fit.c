@@ -248,8 +248,8 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
-/* Whether proximal steps set weights to exactly zero now. They begin after some epochs. Before sigma has reached its
- * size, gradients are small, and a proximal step in Adam's metric would set all of W to zero. */
+/* Whether proximal steps set weights to exactly zero now. They begin after some epochs: as long as sigma is far above
+ * its final value, gradients are small, and a proximal step in Adam's metric would set all of W to zero. */
 static bool proximal(const struct fit *f)
 {
     return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
@@ -275,7 +275,8 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     return loss;
 }
 
-/* Runs the decoder on rows [at, at + count) of a batch of `rows`, from latent variables to their gradient. */
+/* Runs the decoder forward and backward on rows [at, at + count) of a batch of `rows`: reads their latent variables and
+ * writes the gradient of these. */
 static enum status work_piece(struct fit *f, const struct tensor *z, int at, int count, int rows, double *loss,
                               struct error *err)
 {

@@ -83,8 +83,8 @@ enum status fit_update(struct fit *fit, struct error *err);
 bool fit_done(const struct fit *fit);
 /* Copies weights, optimiser and position of a fit of the same setup and data. */
 void fit_copy(struct fit *to, const struct fit *from);
-/* Declares the entries of a snapshot in their three roles. Call it for all fits of a run in one role before the next
- * role. */
+/* Declares the weights, the optimiser's moments or the position in training (the three roles) as entries of a snapshot.
+ * Call it for all fits of a run with one role before calling it with the next role. */
 enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
                          struct error *err);
 /* Restores what a snapshot does not contain. Call it after the entries were read. */

@@ -17,7 +17,7 @@
 struct nmf_setup {
     int features, latent;
     double penalty, tolerance;
-    int64_t iterations; /* upper limit */
+    int64_t iterations; /* upper limit of the number of iterations */
 };
 
 struct nmf {
@@ -30,7 +30,7 @@ struct nmf {
     float *parts;  /* [features][latent] H' */
     float *lowest; /* [features] minima */
     float *products;
-    int64_t done;       /* iterations */
+    int64_t done;       /* number of iterations that are done */
     double first, last; /* distance from the optimum at the first and at the last iteration */
 };
 
@@ -48,7 +48,7 @@ double nmf_objective(const struct nmf *nmf);
 /* Codes of one row of features under the current H, and their reconstruction. codes: [latent]; y: [features]. */
 void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y);
 
-/* Declares the entries of a snapshot in their three roles. */
+/* Declares the entries of the given role in a snapshot. */
 enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err);
 
 #endif

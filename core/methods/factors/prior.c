@@ -33,7 +33,8 @@ static void spike_slab_update(const struct prior *prior, struct latent_model *m)
     }
 }
 
-/* Updates tau^2 for each entry, v^2 for each column, then the two global scales, each from the values before it. */
+/* Updates tau^2 of each entry, v^2 of each column, and then the two global scales. Each update uses the new values of
+ * the quantities before it in this list. */
 static void horseshoe_update(struct latent_model *m)
 {
     int g = m->shape.features, k = m->shape.latent;

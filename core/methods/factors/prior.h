@@ -20,7 +20,7 @@ enum factors_prior { PRIOR_SPIKE_SLAB, PRIOR_SLAB, PRIOR_HORSESHOE, PRIOR_NONE }
 struct prior {
     enum factors_prior kind;
     double lambda1, lambda0;
-    bool normalised; /* use the paper's E-step */
+    bool normalised; /* whether the E-step is the paper's */
 };
 
 /* p of one entry. */

@@ -33,7 +33,7 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : evaluate_case(run, &run->outcomes[w->at], err);
 }
 
-/* Counted in epochs. */
+/* Fraction of the open case's epochs or iterations that are done. */
 static double part_done(const struct method_run *run)
 {
     if (run->nmf)

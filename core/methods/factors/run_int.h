@@ -38,26 +38,26 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* like struct multi_start_run */
+    /* The same first members as struct multi_start_run (multi_start.h). */
     struct case_sweep sweep;
-    struct multi_start multi_start; /* of `struct fit` */
+    struct multi_start multi_start; /* its fits are of type `struct fit` */
     int64_t restarts;
 
     struct factors_config config;
     struct factors_case *cases;
-    struct outcome *outcomes; /* the case sweep's */
+    struct outcome *outcomes; /* the case sweep's list of outcomes */
 
-    /* the open case */
+    /* The data of the open case. */
     struct features *features;
     struct features *table; /* the table that all cases share; NULL: none */
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
-    struct nmf *nmf;        /* replaces the fits for model nmf */
-    float *view;            /* rows as the factorisation shows them: [rows][features + features + latent] */
-    int *rows;              /* training rows, then test rows */
+    struct nmf *nmf;        /* the factorisation that takes the place of the fits with model nmf */
+    float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
+    int *rows;              /* numbers of the training rows, then of the test rows */
     struct fit_data data;
 
-    /* stored in checkpoints */
-    int64_t width; /* features */
+    /* Stored in checkpoints. */
+    int64_t width; /* number of features */
 };
 _Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
                "a run begins like struct multi_start_run");
@@ -67,7 +67,7 @@ static inline struct fit *case_fit(const struct method_run *run)
     return run->multi_start.fit[0];
 }
 
-/* work.c */
+/* Defined in work.c. */
 /* Opens case `at`: its data, and all restarts (or only the chosen one) with their initial weights. */
 enum status case_open(struct method_run *run, int at, struct error *err);
 void case_close(struct method_run *run);
@@ -87,12 +87,12 @@ bool case_mask(const struct method_run *run, float *mask);
 /* For a model with a mask: how far each weight reaches into the decoder (prior.h), zeros included. */
 void case_reach(const struct method_run *run, float *reach);
 
-/* evaluate.c */
+/* Defined in evaluate.c. */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);
 /* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
 enum status case_encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err);
 
-/* plots.c */
+/* Defined in plots.c. */
 enum status factors_plots(struct method_run *run, struct error *err);
 
 #endif

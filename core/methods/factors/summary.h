@@ -10,13 +10,13 @@ struct spread {
     double mean, deviation;   /* standard deviation of the population, not of a sample */
 };
 struct summary {
-    struct factors_case c; /* the case of its first data set */
+    struct factors_case c; /* the first case that this row summarises */
     int count;
     struct spread mse, nll, recall, ndcg, accuracy, dci, dci_16, support_f1, columns;
     double stuck; /* fraction of data sets with a held-out error above four times the noise's variance */
 };
 
-/* Writes at most `room` rows in the order of the cases. Returns how many there are, 0 without memory. */
+/* Writes at most `room` rows in the order of the cases. Returns their number, or 0 if there is not enough memory. */
 int summarise(const struct method_run *run, struct summary *out, int room);
 
 #endif

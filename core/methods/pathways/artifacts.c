@@ -25,7 +25,7 @@ struct panel_plot {
     char title[48];
 };
 
-/* 95 % intervals of normal errors, clipped to [0, 1]. */
+/* Fills the arrays of a chart from a curve. Intervals are 95 % of a normal distribution, clipped to [0, 1]. */
 static void fill_plot(const struct curve *curve, struct curve_plot *plot)
 {
     for (int i = 0; i < (int)curve->points; i++) {
@@ -48,7 +48,8 @@ static struct chart_series curve_series(const struct curve *curve, const struct 
                                  plot->share, plot->low,         plot->high, (size_t)curve->points};
 }
 
-/* Limits (3) and (5), where any code can satisfy them. */
+/* Writes the chart's lines for bounds (3) and (5) (bounds.h). A limit of at most 1/2 gets no line, because it allows no
+ * non-zeros. Returns the number of lines. */
 static int limits(const struct method_run *run, int64_t i, struct chart_reference out[2])
 {
     const struct pathways_case *plan = &run->plan[i];
@@ -64,7 +65,8 @@ static int limits(const struct method_run *run, int64_t i, struct chart_referenc
     return lines;
 }
 
-/* One dictionary: case i and, where signs differ, the cases with other signs that follow it. */
+/* The panel of the dictionary of case i. If the sweep compares signs, the panel also shows the cases with other signs,
+ * which follow case i. */
 static struct chart_panel dictionary_panel(const struct method_run *run, int64_t i, struct panel_plot *plot)
 {
     int ways = pathways_ways(&run->config), count = 0;
@@ -94,7 +96,8 @@ static struct chart_panel dictionary_panel(const struct method_run *run, int64_t
     };
 }
 
-/* One panel for each size, or for each case where sizes do not differ; one dictionary of each size. */
+/* Draws one panel for each size, with the first dictionary of that size. If all cases have the same size, each case has
+ * a panel. */
 static enum status bounds_chart(struct method_run *run, struct error *err)
 {
     struct panel_plot *plots = calloc(PANELS, sizeof *plots);

@@ -52,7 +52,7 @@ struct instance {
     double zeta;
 };
 
-/* 2 exp(-t^2 / (2 s)); t <= 0 gives no information. */
+/* The tail bound 2 exp(-t^2 / (2 s)), or 1 for t <= 0, where it does not hold. */
 static double tail(double t, double s)
 {
     if (t <= 0)

@@ -48,8 +48,8 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 struct layer_guarantee {
     double coherence, atoms;
     int64_t nonzeros;
-    double stripe, stripe_literal; /* literal: windows start at any entry; NaN in two dimensions */
-    double patch;                  /* most non-zeros that a column of the next dictionary covers */
+    double stripe, stripe_literal; /* stripe sparsity (norms.h); literal: with windows from any entry, NaN in 2D */
+    double patch;                  /* largest number of non-zeros that a column of the next dictionary covers */
     double x_min, x_max;
     double zeta_in, zeta_out;
     double uniform_limit, probabilistic_limit; /* results of bound_uniform() and bound_probabilistic() */

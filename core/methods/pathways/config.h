@@ -75,7 +75,7 @@ struct pathways_case {
 
 /* Writes the cases of a run in order, the configured one first. Returns their number, at most PATHWAYS_CASES. */
 int pathways_cases(const struct pathways_config *config, struct pathways_case *out);
-/* Curves of one dictionary: the number of ways to draw signs and supports that its sweep compares. */
+/* Number of curves of one dictionary: one for each way to draw signs and supports that the sweep compares. */
 int pathways_ways(const struct pathways_config *config);
 /* A name for each group, for legends. */
 const char *pathways_group_name(const struct pathways_config *config, int group);

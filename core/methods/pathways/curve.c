@@ -1,4 +1,5 @@
-/* Derives figures from the curves: shares with errors, crossings, slopes. */
+/* Derives figures from the curves: the recovered shares with their errors, the points at which a curve crosses a share,
+ * and the slopes of the scaling law. */
 #include <math.h>
 
 #include "core/methods/pathways/run_int.h"
@@ -22,7 +23,7 @@ double point_error(const struct curve_point *p)
     return sqrt(fmax(0, variance) / (p->codes - 1));
 }
 
-/* Pool-adjacent-violators: the falling sequence that is closest to the shares, weighted by draws. */
+/* Pool-adjacent-violators algorithm: finds the falling sequence that is closest to the shares, weighted by draws. */
 static int monotone(const struct curve *curve, double share[PATHWAYS_POINTS])
 {
     int count = (int)curve->points, blocks = 0, length[PATHWAYS_POINTS];

@@ -13,7 +13,7 @@ static void swap_at(float *values, size_t i, size_t j)
     values[j] = value;
 }
 
-/* The k-th largest (from 0) of values, which are reordered. */
+/* Returns the k-th largest value (from k = 0). The values are reordered. */
 static float select_largest(float *values, size_t count, size_t k)
 {
     size_t low = 0, end = count;

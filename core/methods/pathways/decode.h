@@ -14,8 +14,8 @@ enum decoder { DECODER_TOP_K, DECODER_HARD, DECODER_SOFT, DECODER_RELU, DECODER_
 
 struct decode_rule {
     enum decoder decoder;
-    double threshold;   /* for all but top-k: relative to the layer's smallest true magnitude where that is known */
-    int64_t iterations; /* pursuit */
+    double threshold; /* of every decoder but top-k; in units of the layer's smallest true magnitude if that is known */
+    int64_t iterations; /* number of steps of basis pursuit */
 };
 
 /* Applies the threshold to code [count] and writes the non-zeros, indices ascending; out has room for `count`. top-k
@@ -30,7 +30,8 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
 void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda,
                     int64_t iterations, float *code, float *scratch);
 size_t decode_pursuit_scratch(const struct dictionary *d);
-/* Upper estimate of the largest eigenvalue of A^T A by power iteration from fixed numbers. Same scratch. */
+/* Upper estimate of the largest eigenvalue of A^T A by power iteration from fixed numbers. scratch:
+ * decode_pursuit_scratch(). */
 double decode_lipschitz(const struct dictionary *d, float *scratch);
 
 #endif

@@ -115,7 +115,8 @@ static size_t band_length(const struct dictionary *d)
     return (size_t)d->gram_w * (size_t)d->shape.filters + 2 * BANDED_WIDTH;
 }
 
-/* Only where a row overlaps a tile in one place: one dimension, with room between a row's two ends. */
+/* Copies the Gram rows with zeros before and behind. Does nothing in two dimensions, or if a row could overlap a tile
+ * at both of its ends: dictionary_correlate_draws() is then not available. */
 static enum status fill_bands(struct dictionary *d, struct error *err)
 {
     size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
@@ -250,7 +251,7 @@ uint64_t dictionary_bytes(const struct dictionary *d)
 /* ---- products ---------------------------------------------------------------------------------- */
 
 struct stamp {
-    int height, width, channels; /* of the map */
+    int height, width, channels; /* sizes of the map */
     int block_h, block_w;
     void (*axpy)(size_t count, real factor, const real *x, real *y);
 };
@@ -503,7 +504,7 @@ void dictionary_interference(const struct dictionary *d, const struct spikes *x,
             add_powers(head, (double)x->value[i], power, block + (size_t)y * row, to + (size_t)left * filters);
             add_powers(row - head, (double)x->value[i], power, block + (size_t)y * row + head, to);
         }
-        double own = dictionary_inner(d, x->at[i], x->at[i]); /* 1 up to rounding */
+        double own = dictionary_inner(d, x->at[i], x->at[i]); /* squared norm of the column: 1 up to rounding */
         sums[x->at[i]] -= (double)x->value[i] * (power == 1 ? fabs(own) : own * own);
     }
     for (int i = 0; i < x->count; i++)

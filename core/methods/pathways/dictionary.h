@@ -93,7 +93,8 @@ void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *
 /* code = A^T y for any signal. `scratch`: dictionary_scratch() floats. */
 void dictionary_analyse(const struct dictionary *d, const float *signal, float *code, float *scratch);
 size_t dictionary_scratch(const struct dictionary *d);
-/* The same by one way or the other, for tests and measurements; by FFT only where there is a spectrum. */
+/* Analyses like dictionary_analyse(), which chooses the cheaper of these two ways: directly, or by FFT. For tests and
+ * measurements. The FFT needs d->spectrum. */
 void dictionary_analyse_directly(const struct dictionary *d, const float *signal, float *code, float *scratch);
 
 /* sums[k] = sum over spikes j other than k of weight_j |<a_k, a_j>|^power, power 1 or 2, for the bounds. */

@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 struct local_window {
-    int height, width, channels; /* of the map */
-    int window_h, window_w;      /* in positions */
+    int height, width, channels; /* sizes of the map */
+    int window_h, window_w;      /* sizes of the window in positions */
 };
 
 /* map: [height][width][channels]. scratch: 2 * height * width doubles. alpha 0 or 2. O(entries). */

@@ -119,7 +119,7 @@ size_t pathways_convolutions(const struct method_model *m, struct method_convolu
     return (size_t)m->plan.layers;
 }
 
-/* Numbers of non-zeros at which recovery is likely: the first of the configured list, otherwise a third of the
+/* A number of non-zeros at which recovery is likely: the first of the configured list, otherwise a third of the
  * predicted middle of the curve. */
 static int64_t modest_nonzeros(const struct method_model *m)
 {

@@ -53,7 +53,7 @@ struct recovery {
     struct spikes sparse; /* the non-zeros of a map while the signal is computed from the deepest code */
     double *sums;
     double zeta; /* patch norm of the noise for which bounds are computed */
-    bool known;  /* the code was given */
+    bool known;  /* whether the request contains the deepest code */
 };
 
 static void *take(struct recovery *r, size_t count, size_t size, enum status *status, struct error *err)

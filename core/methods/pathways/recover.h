@@ -16,13 +16,14 @@ enum { RECOVER_LAYERS = 24 };
 
 struct recover_options {
     int64_t seed;
-    int decoder, signs; /* enum decoder; 0 plus, 1 random */
+    int decoder, signs; /* decoder: an enum decoder; signs: 0 all plus, 1 random */
     double threshold, delta, noise;
     int64_t iterations;
 };
 extern const struct config_table recover_options_table;
 
-/* Behind struct method's recover; see method.h. The function for callers whose dictionaries are made. */
+/* Answers the computation "recover" (struct method_computation in method.h): creates the dictionaries from the
+ * request's convolutions, recovers the pathway and writes the report. */
 enum status pathways_recover(const struct method_recovery *request, const struct sink *out, struct error *err);
 
 #endif

@@ -18,7 +18,8 @@ static void write_point(const struct sink *out, const struct method_run *run, in
     sink_number(out, "standard_error", point_error(p));
     sink_integer(out, "trials", (int64_t)p->draws);
     sink_integer(out, "codes", (int64_t)p->codes);
-    /* Guaranteed probabilities: by (3) for any signs, by Theorem 3.2, by the instance bound; means over codes. */
+    /* Guaranteed probabilities, as means over codes: by bound (3) of the paper for any signs, by Theorem 3.2, and by
+     * the instance bound (bounds.h). */
     sink_number(out, "uniform_bound", bounds ? p->uniform / p->bound_codes : NAN);
     sink_number(out, "probabilistic_bound", bounds ? p->theorem / p->bound_codes : NAN);
     sink_number(out, "instance_bound", bounds ? p->instance / p->bound_codes : NAN);

@@ -21,7 +21,7 @@ struct curve_point {
 enum { POINT_COLUMNS = sizeof(struct curve_point) / sizeof(double) };
 
 struct curve {
-    double points; /* of the grid */
+    double points; /* number of points */
     double coherence[PATHWAYS_DEPTH];
     struct curve_point point[PATHWAYS_POINTS];
 };
@@ -34,23 +34,23 @@ struct method_run {
     int64_t cases;
 
     float *filters[PATHWAYS_DEPTH]; /* filters of the first case: the run's weights */
-    float side;                     /* side of dirac-hadamard, which has no filters */
+    float side;                     /* m of a Walsh-Hadamard dictionary, which has no filters to store */
 
     /* the current case; opened when it is first needed */
     struct scenario scenario;
-    int64_t opened; /* case, or -1 */
+    int64_t opened; /* number of the open case; -1: none */
     struct trial_space **spaces;
 
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* next number to try; largest number up to which every code was recovered */
-    int64_t batches, trials, drawn;    /* drawn: including the pilot's */
-    int64_t draw_seed;                 /* seed of everything but filters */
+    int64_t batches, trials, drawn;    /* trials and drawn: draws without and with those of the pilot */
+    int64_t draw_seed;                 /* seed of all random numbers except the filters */
     struct curve_point pilot;
     struct artifact_findings findings;
 };
 
-/* Codes of a point of the current case. */
+/* Number of codes at each point of the current case. */
 int64_t pathways_codes(const struct method_run *run);
 void pathways_close_case(struct method_run *run);
 enum status pathways_artifacts(struct method_run *run, struct error *err);
@@ -58,17 +58,17 @@ enum status pathways_artifacts(struct method_run *run, struct error *err);
 /* ---- what curves say ------------------------------------------------------------------------------ */
 
 double point_share(const struct curve_point *point);  /* recovered share of the draws */
-double point_error(const struct curve_point *point);  /* its standard error, over codes */
+double point_error(const struct curve_point *point);  /* standard error of point_share(), over codes */
 double point_stripe(const struct curve_point *point); /* mean stripe sparsity of the first layer */
 /* Stripe sparsity (or, with `nonzeros`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to
  * the curve, linear in log S between points. NaN where the curve does not reach it. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
-/* Fits log S50 (or the log of the limit by (3) or (5)) against log 1/mu over the cases of a group, by least squares
- * over sizes. low, high: 95 % interval by Student's t, NaN for two sizes. */
+/* Fits log S50 (or the log of the limit by bound (3) or (5), bounds.h) against log 1/mu over the cases of a group, by
+ * least squares over sizes. low, high: 95 % interval by Student's t, NaN for two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
-    int points; /* sizes */
+    int points; /* number of sizes */
     double slope, low, high, intercept;
 };
 struct scaling_fit pathways_fit(const struct method_run *run, int group, enum scaling_of of);

@@ -12,7 +12,8 @@
 #include "core/methods/pathways/decode.h"
 #include "core/methods/pathways/norms.h"
 
-/* The case's stream, below 1000, is added: cases with equal streams get the same codes. */
+/* First streams of the random numbers. The case's stream, which is below 1000, is added, so cases with equal streams
+ * get the same codes. */
 enum {
     STREAM_FILTERS = 1,
     STREAM_SUPPORT = 10000,
@@ -30,8 +31,8 @@ struct trial_space {
     struct spikes truth[PATHWAYS_DEPTH], found;
     float *code, *noise, *scratch;
     double *sums;
-    uint64_t *taken; /* bit set */
-    uint8_t *flips;  /* with `terms`, for several draws at once; [columns], [2 columns] */
+    uint64_t *taken; /* bit set of the drawn columns */
+    uint8_t *flips;  /* for several draws at once: flips [columns], terms [2 columns] */
     struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];
 };

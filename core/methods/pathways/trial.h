@@ -13,7 +13,7 @@
 struct scenario {
     struct pathways_case plan;
     struct dictionary dictionary[PATHWAYS_DEPTH];
-    double lipschitz[PATHWAYS_DEPTH]; /* for basis pursuit */
+    double lipschitz[PATHWAYS_DEPTH]; /* of A^T A, for basis pursuit */
 };
 
 /* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
@@ -29,7 +29,7 @@ void trial_space_destroy(struct trial_space *space);
 
 struct trial_request {
     uint64_t seed;
-    int64_t nonzeros; /* of the deepest code */
+    int64_t nonzeros; /* number of non-zeros of the deepest code */
     int64_t number;   /* number of the code */
     int draws;        /* number of draws of D; all-plus and adversarial signs take one */
     bool pilot;       /* use other random numbers than the measurement */
@@ -41,7 +41,7 @@ struct trial_outcome {
     int draws;                                                     /* draws that were made */
     int recovered;                                                 /* draws whose whole pathway was found */
     int layer_recovered[PATHWAYS_DEPTH];                           /* draws in which that layer's support was found */
-    double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* of the first draw */
+    double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* stripe sparsities of the first draw's codes */
     /* With `bounds`: whether recovery is certain; lower bounds of its probability; limits of the first layer's stripe
      * sparsity. */
     bool uniform;

@@ -165,7 +165,7 @@ static inline bool study_of_many(const struct method_run *run)
     return run->config.seeds > 1 && !run->study.off;
 }
 
-/* report.c */
+/* Defined in report.c. */
 /* Monotonic seconds; results must not depend on them. */
 double run_clock(void);
 /* Publishes a point of the time series `name` at the current sample count. */
@@ -173,7 +173,7 @@ void run_metric(struct method_run *run, const char *name, double value);
 /* Seq of the newest checkpoint, 0 if there is none. */
 int64_t run_last_checkpoint(const struct method_run *run);
 
-/* phases.c */
+/* Defined in phases.c. */
 /* Sets weights, optimiser, annealing and counts to their state before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
 /* Trains, validates or evaluates for one step. In a study: the seed that this rank has. */
@@ -185,13 +185,13 @@ void run_progress(const struct method_run *run, struct method_progress *out);
 /* Name of a phase for progress reports; static text. */
 const char *run_stage(int64_t phase);
 
-/* checkpoint.c */
+/* Defined in checkpoint.c. */
 /* Declares everything that a run saves; in a study, the state of the seed that this rank has. */
 enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
 /* Checks a run after a snapshot was read into it. STATUS_CORRUPT; STATUS_CONFLICT if the data set has changed. */
 enum status run_loaded(struct method_run *run, struct error *err);
 
-/* motif_counts.c */
+/* Defined in motif_counts.c. */
 /* Sets all counts to zero. */
 void motif_counts_clear(struct method_run *run);
 /* Adds sample number `sample`. planes: its motif map, [channels][rows][cols]. STATUS_NO_MEMORY. */
@@ -200,7 +200,7 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
 /* Writes the member "motif_counts" of the result, unless there are no counts. */
 void motif_counts_result(const struct method_run *run, const struct sink *out);
 
-/* train.c */
+/* Defined in train.c. */
 /* Applies the head to a batch of motif maps: [rows][classes], one row for each target. NULL after a failure. */
 struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
 /* Does one optimiser update on the next batch. STATUS_NUMERIC when a loss or gradient is not finite. */
@@ -208,11 +208,11 @@ enum status run_update(struct method_run *run, struct error *err);
 /* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
-/* reinitialise.c */
+/* Defined in reinitialise.c. */
 /* Measures by how much each channel lowers the loss, and reinitialises the worst one if it does not. */
 enum status run_reinitialise(struct method_run *run, struct error *err);
 
-/* evaluate.c */
+/* Defined in evaluate.c. */
 /* Starts an evaluation of the run's own model. With `stages`, also of the last checkpoint of each earlier density. */
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);

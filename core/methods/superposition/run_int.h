@@ -61,7 +61,7 @@ struct method_run {
     double sum, squares; /* of the evaluated samples' losses */
 };
 
-/* work.c */
+/* Defined in work.c. */
 /* Opens case `at` and its draw: creates the model with initial weights. */
 enum status work_open(struct method_run *run, int at, int draw, struct error *err);
 void work_close(struct method_run *run);
