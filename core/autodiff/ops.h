@@ -27,25 +27,27 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
 
 /* Batch norm: y = gain (x - mean) / sqrt(variance + epsilon) + bias, then ReLU if `relu`. Training uses the statistics
  * of the batch (biased variance) and moves the running statistics towards them by `momentum` (with the unbiased
- * variance). Evaluation, and `hold`, use the running statistics. With exec.hold, the part of the gradient that flows
- * through the batch's statistics goes to a single image, a different one each step, multiplied by the number of images.
- * For a single norm the mean over steps is the exact gradient; for several norms in sequence nearly so. */
+ * variance). Evaluation uses the running statistics; so does training if norm->hold is set.
+ *
+ * exec.hold is a different setting. With exec.hold, the part of the gradient that flows through the batch's statistics
+ * goes to a single image, a different one in each step, multiplied by the number of images. The mean of this gradient
+ * over steps is exact for a single norm, and nearly exact for several norms in sequence. */
 struct batch_norm {
     struct weight *gain, *bias;     /* [channels]; both NULL: gain 1, bias 0 */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */
-    double momentum, epsilon;       /* 0.1, 1e-5 */
+    double momentum, epsilon;       /* batch_norm_build() (nn/layers.h) sets 0.1 and 1e-5 */
     bool hold;                      /* use the running statistics in training too, and do not change them */
 };
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
 
-/* op_conv() of op_batch_norm() with ReLU. With a 3x3 kernel the normalised map is never stored: the convolution
- * normalises its input as it reads it, in the forward and the backward pass. */
+/* op_batch_norm() with ReLU, followed by op_conv(). With a 3x3 kernel the normalised map is never stored: the
+ * convolution normalises its input as it reads it, in the forward and the backward pass. */
 struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w,
                             struct weight *b, struct tensor *residual);
 
-/* The sparse layer's threshold (SPARLING §4.1): max(0, x - t), or x - t without `relu`. t: [channels], a constant for
- * the gradient, which passes where the result is > 0. active: [channels], overwritten with the counts of results > 0
- * (with ReLU only), or NULL. nn/sparse.h moves t. */
+/* The sparse layer's threshold (SPARLING §4.1): max(0, x - t), or x - t without `relu`. t: [channels], which the
+ * gradient treats as a constant; the sparse layer (nn/sparse.h) moves it. The gradient passes where the result is > 0.
+ * active: [channels], overwritten with the counts of results > 0 (with ReLU only), or NULL. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
 
 /* op_channels: the channels [first, first + count) of a map. op_join_channels: one map with the channels of up to 16
@@ -102,7 +104,7 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
 /* The rows of w [tokens][cols] with the given ids. ids: [count], each in [0, tokens), borrowed until backward. */
 struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struct weight *w);
 
-/* x + y, factor * x, and dropout of x. */
+/* The sum x + y, the product factor * x, and dropout of x. */
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout);
@@ -120,9 +122,10 @@ struct attention {
     int batch, queries, keys, heads;
     bool causal;            /* query i attends to keys 0..i; requires queries == keys */
     const int *key_lengths; /* [batch] number of valid keys, at least 1, borrowed until backward; NULL: all */
-    double dropout;         /* of the probabilities */
+    double dropout;         /* dropout of the attention probabilities */
 };
-/* qkv: [batch * queries][3 * cols]: query, key, value. Returns [batch * queries][cols], as the others do. */
+/* qkv: [batch * queries][3 * cols]: query, key, value. Like the other two attention operations, returns [batch *
+ * queries][cols]. */
 struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struct attention *shape);
 /* q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv, const struct attention *shape);
@@ -188,7 +191,7 @@ struct arc_layers {
     struct weight *mask, *first, *second, *bias, *head, *head_bias; /* w, A [units][k], B [width][units], b, v, c */
 };
 struct arc_group {
-    int32_t latent[2]; /* two different latent variables, -1 for a missing one: the second, or both */
+    int32_t latent[2]; /* two different latent variables; -1 stands for a missing one (the second, or both) */
     int first, count;  /* the group's features: features[first .. first + count - 1] */
 };
 struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,

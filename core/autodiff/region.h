@@ -37,7 +37,7 @@ struct region {
 struct region *region_make(struct exec *e, const struct map_shape *shape, struct span *span, int *first);
 /* All positions at most `rows` rows and `cols` columns (0 or 1) away from the region. */
 struct region *region_grow(struct exec *e, struct region *region, int rows, int cols);
-/* The union of two regions, and all positions of one image. */
+/* region_unite() returns the union of two regions, region_image() the region of all positions of one image. */
 struct region *region_unite(struct exec *e, struct region *a, struct region *b);
 struct region *region_image(struct exec *e, const struct map_shape *shape, int image);
 
@@ -85,8 +85,8 @@ struct conv_back_region {
 };
 bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 
-/* Special values of `only` (below): every image gets the gradient of the statistics, or an image of another rank
- * does. */
+/* Special values of `only` (below). NORM_ALL: every image gets the gradient of the statistics. NORM_ELSEWHERE: an image
+ * of another rank gets it. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
 /* The backward pass of a batch norm over the region out->where. With `batch`, the gradient of the batch's statistics

@@ -31,7 +31,7 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
 static void backward_node(struct exec *e, struct node *node)
 {
     struct tensor *out = node->out;
-    if (out == NULL) /* not an operation but a mark (ranks.c) */
+    if (out == NULL) /* a mark (exec_done_from), not an operation */
         node->backward(e, node);
     if (out == NULL || !out->grad_ready)
         return;

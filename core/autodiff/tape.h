@@ -46,13 +46,13 @@ enum tensor_kind {
 
 struct tensor {
     enum tensor_kind kind;
-    bool wants_grad;      /* the backward pass must compute its gradient */
+    bool wants_grad;      /* the backward pass must compute this tensor's gradient */
     bool grad_ready;      /* `grad` contains the gradients received so far */
-    int rows, cols;       /* TENSOR_ROWS */
-    struct map_shape map; /* TENSOR_MAP */
+    int rows, cols;       /* for TENSOR_ROWS */
+    struct map_shape map; /* for TENSOR_MAP */
     /* NULL for a shape-only tensor: a batch norm that the next convolution computes from `norm` */
     real *data;
-    real *grad;             /* NULL until the backward pass reaches it */
+    real *grad;             /* NULL until the backward pass reaches this tensor */
     size_t count;           /* numbers in `data`, halo and padding included */
     double *moments;        /* for a convolution's result: the moments of each piece, [2][padded channels]; else NULL */
     int moment_pieces;      /* lower limit of the number of pieces of the map (map_split) */
@@ -85,21 +85,21 @@ struct exec {
     const struct kernels *kernels;
     struct thread_pool *pool;
     struct arena *arena; /* the step arena; exec_begin() resets it */
-    uint64_t seed;       /* of dropout and noise */
+    uint64_t seed;       /* seed of the random numbers for dropout and noise */
     enum exec_sparse sparse;
     bool bf16;         /* linear layers and LSTMs round the factors of products to bf16 (kernels.h, gemm_bf16) */
     struct comm *comm; /* the ranks that share each training batch; NULL: one rank */
     /* Called in the backward pass at each mark that exec_done_from() set in the forward pass; may be NULL. */
     void (*done_from)(void *context, const struct weight *first);
     void *done_context;
-    /* the gradient of batch-norm statistics goes to one image only, so that those of other images stay sparse
-     * (ops.h) */
+    /* the gradient of batch-norm statistics goes to one image only, so that the gradients of the other images stay
+     * sparse (ops.h) */
     bool hold;
     /* Set by exec_begin(): */
-    bool training;    /* training: record nodes, apply dropout, use batch statistics, move thresholds */
+    bool training;    /* true: record nodes, apply dropout, use batch statistics, move thresholds */
     uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
     uint32_t streams; /* number of random streams that this step has used; the next operation gets this number */
-    /* This rank has samples [first, first + count) of the batch's `total`. count 0: it has all. */
+    /* This rank has samples [first, first + count) of the batch's `total`. count 0: this rank has the whole batch. */
     struct exec_share {
         int first, count, total;
     } share;
@@ -112,7 +112,7 @@ struct exec {
  * Several execs may use one pool, but not at the same time. */
 void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_pool *pool, struct arena *arena,
                uint64_t seed);
-/* Begins a step: resets the arena and the tape, which ends the life of all earlier tensors. */
+/* Begins a step: resets the arena and the tape. All earlier tensors become invalid. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
 /* The first failure of the step, copied to *err; STATUS_OK if there is none. */
 enum status exec_status(const struct exec *exec, struct error *err);
@@ -139,8 +139,9 @@ struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
 /* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: in training, compute
  * its gradient. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
-/* Copy planes [image][channel][height][width], without halo, to a new map; a map to planes; and the gradient of a map
- * to planes, with zeros outside the region where the gradient is defined. */
+/* tensor_from_planes() copies planes [image][channel][height][width], without halo, to a new map. The other functions
+ * copy a map to planes, and the gradient of a map to planes, with zeros outside the region where the gradient is
+ * defined. */
 struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
                                   bool wants_grad);
 void tensor_to_planes(const struct tensor *map, real *planes);

@@ -30,7 +30,7 @@ struct tape {
 /* Stores a failure, unless the step has one already. */
 void op_fail(struct exec *e, enum status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Allocate from the step arena. op_reals() does not initialise; the others zero. */
+/* Allocate from the step arena. op_reals() leaves the memory uninitialised; the other functions set it to zero. */
 void *op_alloc(struct exec *e, size_t bytes);
 real *op_reals(struct exec *e, size_t count);
 real *op_zeros(struct exec *e, size_t count);
@@ -59,8 +59,8 @@ static inline bool weight_wants(const struct exec *e, const struct weight *w)
     return w != NULL && w->grad != NULL && e->training;
 }
 
-/* The gradient buffer of x for a writer: *add false: it must write; *add true: it must add. NULL if there is no memory.
- */
+/* Returns the gradient buffer of x to an operation that computes a gradient. The operation must write to the buffer if
+ * *add is false, and add to it if *add is true. NULL if there is no memory. */
 real *grad_open(struct exec *e, struct tensor *x, bool *add);
 /* grad_buffer() returns a spare or new buffer with the size and kind of x; the halo of a map is zero. grad_release()
  * returns a buffer to the spares. */
@@ -73,15 +73,15 @@ void grad_pass(struct exec *e, struct tensor *from, struct tensor *to);
  */
 void grad_give(struct exec *e, struct tensor *x, real *buffer);
 
-/* The gradient of a weight for a writer. The first writer of a step gets *add false and, with `zero`, a zeroed array.
- */
+/* Returns the gradient of a weight to an operation that computes it. The first writer of a step gets *add false and,
+ * with `zero`, a zeroed array. */
 real *weight_open(struct weight *w, bool zero, bool *add);
 
 /* The backward pass of a batch norm begins with two sums over the gradient of its result. The operation that writes
  * this gradient may compute the sums while a strip is in the cache. The batch norm uses them only if that operation was
  * the only writer. */
 struct norm_sums {
-    struct norm_call call; /* sets all members except strips, rows and sums */
+    struct norm_call call; /* all members are set except strips, rows and sums */
     const struct tensor *x;
     double *sums;        /* [chunks][2][padded channels], or NULL */
     int chunks, writers; /* writers: number of operations that have written the gradient so far */
@@ -144,11 +144,13 @@ static inline bool op_ranked(const struct exec *e)
 {
     return e->comm != NULL && e->training;
 }
-/* The sums or maxima over ranks of `count` values, in place; nothing to do with one rank. False after a failure. */
+/* Replace each of `count` values by its sum or maximum over ranks; with one rank nothing changes. False after a
+ * failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* For samples that all have the same number of elements; `here`: elements of this rank's samples. op_before(): elements
- * of the samples of lower ranks. op_total(): elements of the whole batch. */
+/* Positions in a batch whose samples all have the same number of elements; `here` is the number of elements of this
+ * rank's samples. op_before() returns the number of elements of the samples of lower ranks, op_total() that of the
+ * whole batch. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
 /* The position of the operation's first random number. count: elements of its result on this rank. Fails with
@@ -161,9 +163,10 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 struct gemm_job {
     struct gemm_call call;
     const real *bias;    /* [n] or NULL */
-    bool relu;           /* needs a bias */
-    double dropout;      /* 0: none */
-    struct random_at at; /* row r, column j: index r * (n rounded up to 4) + j */
+    bool relu;           /* apply ReLU; requires a bias */
+    double dropout;      /* probability of zeroing; 0: no dropout */
+    struct random_at at; /* position of the first random number; element (r, j) of the result uses index r * (n rounded
+                            up to 4) + j */
 };
 /* Runs all jobs in one task; they must not depend on one another. */
 void gemm_run(struct exec *e, const struct gemm_job *jobs, int count);

@@ -71,7 +71,7 @@ static bool round_up(size_t bytes, size_t *out)
     return true;
 }
 
-/* Requests huge pages for large blocks: maps of several megabytes cause many TLB misses on small pages. */
+/* Requests huge pages for large blocks, because arrays of several megabytes cause many TLB misses on small pages. */
 static void *get_block(size_t bytes)
 {
     if (bytes < 2 * HUGE_PAGE)
@@ -91,7 +91,7 @@ static struct arena_block *add_block(struct arena *arena, size_t needed)
         bytes > SIZE_MAX - sizeof(struct arena_block))
         return NULL;
     if (bytes > limit - arena->held_bytes) {
-        bytes = needed; /* the last block before the limit may be a small one */
+        bytes = needed; /* near the limit, the block is only as large as needed */
         if (bytes > limit - arena->held_bytes)
             return NULL;
     }

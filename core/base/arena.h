@@ -25,7 +25,7 @@ struct arena_mark {
     size_t offset, used;
 };
 
-/* Prepares an empty arena. It takes no memory before the first allocation. block_bytes 0: 64 KiB. */
+/* Prepares an empty arena. It takes no memory before the first allocation. block_bytes 0 means 64 KiB. */
 void arena_init(struct arena *arena, size_t block_bytes, size_t limit_bytes);
 /* Frees all blocks. The arena is empty afterwards and may be used again. */
 void arena_close(struct arena *arena);
@@ -38,8 +38,8 @@ void *arena_zalloc(struct arena *arena, size_t count, size_t size);
 /* Copies a string into the arena. Returns NULL as arena_alloc() does. */
 char *arena_strdup(struct arena *arena, const char *text);
 
-/* arena_release() frees everything allocated since the mark, arena_reset() everything. Both keep the blocks for the
- * next allocations. */
+/* arena_mark() returns the current position. arena_release() frees everything that was allocated after the mark, and
+ * arena_reset() frees everything. Both keep the blocks for the next allocations. */
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_release(struct arena *arena, struct arena_mark mark);
 void arena_reset(struct arena *arena);

@@ -1,4 +1,4 @@
-/* Sums, gathers and agreement over ranks, built from the four functions of an implementation. */
+/* Sums, gathers and agreement over ranks, built from the functions of an implementation (struct comm_table). */
 #include "core/base/comm.h"
 
 #include <math.h>

@@ -19,7 +19,7 @@
 
 #include "core/base/error.h"
 
-enum { COMM_MOST = 512 }; /* ranks */
+enum { COMM_MOST = 512 }; /* maximum number of ranks */
 enum comm_type { COMM_F32, COMM_F64 };
 
 struct comm;
@@ -36,7 +36,7 @@ struct comm_table {
     enum status (*wait)(struct comm *comm, struct error *err);
     void (*progress)(struct comm *comm); /* advances the sums that were started; NULL: not needed */
 };
-struct comm { /* the first member of an implementation's own struct */
+struct comm { /* an implementation's own struct begins with this one */
     const struct comm_table *table;
     int rank, size;
     bool broken; /* a call failed because another rank is gone */
@@ -75,14 +75,14 @@ static inline struct comm_share comm_share(const struct comm *comm, int64_t tota
     return comm_share_of(total, comm_rank(comm), comm_size(comm));
 }
 
-/* The sum, maximum and minimum over all ranks of each of `count` values, in place. */
+/* Replace each of `count` values by its sum, maximum or minimum over all ranks. */
 enum status comm_sum(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_most(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_least(struct comm *comm, double *values, size_t count, struct error *err);
 /* Concatenates `bytes` bytes from each rank in rank order. all: [size * bytes]. */
 enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void *all, struct error *err);
-/* all: [total] items of `each` bytes. This rank has filled its share (comm_share); the call fills in the other shares.
- */
+/* Completes an array [total] of items of `each` bytes. This rank has filled in its own share (comm_share); the call
+ * fills in the shares of the other ranks. */
 enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t each, struct error *err);
 /* Makes an error of one rank an error of all ranks. `mine` and *err are this rank's outcome; afterwards every rank
  * returns the error of the lowest rank that has one. */
@@ -100,7 +100,7 @@ static inline void comm_progress(struct comm *comm)
 }
 
 /* target[i] = sum over ranks of from[rank][i], in rank order and in double. Every implementation adds with this
- * function. `target` may be one of the sources. */
+ * function. `target` may be one of the arrays from[rank]. */
 void comm_add(void *target, const void *const *from, int ranks, size_t count, enum comm_type type);
 
 /* ---- ranks that are threads ------------------------------------------------------------------- */
@@ -109,7 +109,8 @@ void comm_add(void *target, const void *const *from, int ranks, size_t count, en
 enum status comm_threads_create(int size, struct comm **comms, struct error *err);
 /* Frees all communicators. Call it after the threads have ended. NULL is allowed. */
 void comm_threads_destroy(struct comm **comms);
-/* This rank cannot continue: calls of other ranks that wait for it return STATUS_CANCELLED. */
+/* Declares that this rank cannot continue. Calls of other ranks that wait for this rank then return STATUS_CANCELLED.
+ */
 void comm_threads_leave(struct comm *comm);
 
 #endif

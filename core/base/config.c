@@ -231,7 +231,7 @@ const char *config_text(const struct config_field *field, const void *config)
     return at_const(field, config);
 }
 
-/* Whether the value of `field` is one of the values in [from, to), which '|' separates. */
+/* Whether the value of `field` occurs in the text [from, to), a list of values separated by '|'. */
 static bool value_is_among(const struct config_field *field, const void *config, const char *from, const char *to)
 {
     const char *value =

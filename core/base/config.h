@@ -37,7 +37,7 @@ struct config_field {
     size_t offset;              /* in the struct, in bytes */
     const char *preset;         /* default value, as text: "0.75", "per-channel", "true" */
     double min, max;            /* range of a number */
-    bool min_open, max_open;    /* the bound itself is not allowed */
+    bool min_open, max_open;    /* whether the range excludes min, and max */
     const char *const *choices; /* FIELD_CHOICE: NULL-terminated names */
     const char *unit;           /* "samples", "px", ... or "" */
     const char *meaning;        /* one sentence: what happens when the value grows */
@@ -57,7 +57,7 @@ struct config_table {
     size_t count, struct_bytes;
 };
 
-/* The table of a struct literal: CONFIG_TABLE(fields_array, struct sparling_config). */
+/* Initialises a `struct config_table`: CONFIG_TABLE(fields_array, struct sparling_config). */
 #define CONFIG_TABLE(array, type)                                                                                      \
     {                                                                                                                  \
         (array), sizeof(array) / sizeof((array)[0]), sizeof(type)                                                      \
@@ -73,29 +73,30 @@ enum status config_defaults(const struct config_table *table, void *config, stru
 enum status config_apply(const struct config_table *table, void *config, const struct config_setting *settings,
                          struct error *err);
 
-/* Set one field after a check of type and range. STATUS_INVALID if the value is not allowed; err->message then states
- * what is allowed and what was found: "must be a number in (0, 1]; got 3". err->pointer stays ""; the caller fills it
- * in. */
+/* Each sets one field after a check of type and range. STATUS_INVALID if the value is not allowed; err->message then
+ * states what is allowed and what was found: "must be a number in (0, 1]; got 3". err->pointer stays ""; the caller
+ * fills it in. */
 enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err);
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err);
 enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err);
-/* Sets a field of any type from text ("12", "1e-3", "true", "auto"), as in options, files and presets. A flag takes
- * true, false, yes and no. */
+/* Sets a field of any type from text ("12", "1e-3", "true", "auto"), the form in which options, files and presets
+ * contain values. A flag takes true, false, yes and no. */
 enum status config_parse(const struct config_field *field, void *config, const char *text, struct error *err);
 
-/* The value of a field of the type in the comment. Text belongs to `config` or is static. */
-double config_number(const struct config_field *field, const void *config); /* INT, REAL */
+/* Return the value of a field: config_number() of a FIELD_INT or FIELD_REAL, config_bool() of a FIELD_BOOL, and
+ * config_text() of a FIELD_CHOICE or FIELD_TEXT. The text belongs to `config` or is static. */
+double config_number(const struct config_field *field, const void *config);
 bool config_bool(const struct config_field *field, const void *config);
-const char *config_text(const struct config_field *field, const void *config); /* CHOICE, TEXT */
+const char *config_text(const struct config_field *field, const void *config);
 
-/* Whether the field's condition `applies` holds for this configuration. A clause about an unknown field or a number
- * never holds. */
+/* Whether the field's condition `applies` holds for this configuration. A clause that names an unknown field or a field
+ * with a number never holds. */
 bool config_applies(const struct config_table *table, const struct config_field *field, const void *config);
 /* Whether two configurations give the field the same value. */
 bool config_same(const struct config_field *field, const void *a, const void *b);
 /* Whether the field has its default value in this configuration. */
 bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config);
-/* Static names: "data", "model", ...; "basic", "advanced", "research". */
+/* The static name of a group ("data", "model", ...) and of a level ("basic", "advanced", "research"). */
 const char *config_group_name(enum field_group group);
 const char *config_level_name(enum field_level level);
 

@@ -12,12 +12,13 @@ struct hash {
     crypto_hash_sha256_state state;
 };
 
-/* In pieces: hash_init(), any number of hash_add(), hash_finish(). Call hash_init() again before the next use. */
+/* To hash bytes in pieces, call hash_init(), then hash_add() any number of times, then hash_finish(). Call hash_init()
+ * again before the next use. */
 void hash_init(struct hash *hash);
 void hash_add(struct hash *hash, const void *bytes, size_t count);
 void hash_finish(struct hash *hash, unsigned char digest[HASH_BYTES]);
 
-/* The digest of `count` bytes at once, and a digest as lower-case hex. */
+/* hash_bytes() computes the digest of `count` bytes; hash_hex() writes a digest as lower-case hex. */
 void hash_bytes(const void *bytes, size_t count, unsigned char digest[HASH_BYTES]);
 void hash_hex(const unsigned char digest[HASH_BYTES], char text[HASH_TEXT]);
 

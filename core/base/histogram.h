@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 #define HISTOGRAM_BOUNDS 14
-/* Upper bounds in seconds. Reads take less than a millisecond, submits take a disk flush, queries and steps take
- * seconds. */
+/* Upper bounds of the buckets in seconds. They cover reads (less than a millisecond), submits (the time of a disk
+ * flush), and queries and steps (seconds). */
 extern const double histogram_bounds[HISTOGRAM_BOUNDS];
 
 struct histogram {
-    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last: longer than all bounds */
+    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last: above all bounds */
     _Atomic uint64_t nanoseconds;
 };
 

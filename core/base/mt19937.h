@@ -27,7 +27,7 @@ int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);
 void mt19937_shuffle(struct mt19937 *rng, int *values, int count);
 /* Writes 0..count-1, shuffled. The first n are numpy's choice of n without replacement. */
 void mt19937_permutation(struct mt19937 *rng, int *out, int count);
-/* A uniform index in [0, count): choice with replacement. */
+/* A uniform index in [0, count), drawn as numpy's choice with replacement draws it. */
 int mt19937_choice(struct mt19937 *rng, int count);
 /* An index in [0, count) with probability proportional to its weight: the first index whose cumulative weight, divided
  * by the total, exceeds one uniform number. Weights must be >= 0 and not all 0. */

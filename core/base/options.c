@@ -1,5 +1,5 @@
-/* The option parser of every program. options_next() reads one argument; options_parse() collects a whole line and
- * turns the first fault into a message with the option that was probably meant. */
+/* The option parser of every program. options_next() reads one argument. options_parse() reads a whole command line; at
+ * the first fault it returns an error that suggests the option that was probably meant. */
 #include "core/base/options.h"
 
 #include <errno.h>
@@ -101,7 +101,7 @@ bool options_next(struct option_reader *reader, struct option_item *item)
     return true;
 }
 
-/* The message of a fault. */
+/* Sets the error that describes a fault. */
 static enum status refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
 {
     const struct option_spec *spec = item->spec;

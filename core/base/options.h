@@ -16,10 +16,10 @@
 struct option_spec {
     const char *name;    /* long name without dashes, such as "preset"; the table ends with a NULL name */
     const char *value;   /* placeholder of the value in the help, "NAME"; NULL: the option takes no value */
-    const char *meaning; /* one line */
+    const char *meaning; /* the option's description in the help, one line */
 };
 
-#define OPTIONS_MAX 64 /* options of one command line, and positional arguments */
+#define OPTIONS_MAX 64 /* maximum number of options in a command line, and of positional arguments */
 
 struct options {
     const char *positional[OPTIONS_MAX];
@@ -41,10 +41,10 @@ enum status options_parse(const struct option_spec *own, const struct option_spe
 enum option_fault { OPTION_FINE, OPTION_UNKNOWN, OPTION_VALUE_MISSING, OPTION_VALUE_UNEXPECTED };
 
 struct option_reader {
-    const struct option_spec *own, *shared; /* as for options_parse() */
+    const struct option_spec *own, *shared; /* the tables of known options, as for options_parse() */
     int argc;
     char **argv;
-    int at;           /* next argument; starts at 0 */
+    int at;           /* index of the next argument; starts at 0 */
     bool options_end; /* "--" was read */
 };
 
@@ -56,7 +56,7 @@ struct option_item {
     const char *value;
 };
 
-/* Reads the next argument into `item`; false at the end of the line. */
+/* Reads the next argument into `item`. Returns false at the end of the command line. */
 bool options_next(struct option_reader *reader, struct option_item *item);
 
 /* --- the values of a parsed command line --- */

@@ -100,8 +100,8 @@ double philox_normal(const struct philox *from, uint64_t index)
     return normal_of(philox_u32(from, even), philox_u32(from, even + 1), index);
 }
 
-/* Computes the lanes that contain element *first. Sets *words to that element, advances *first and returns how many of
- * the `count` wanted words are ready. */
+/* Computes LANES blocks, the first of which contains element *first. Sets *words to that element and returns how many
+ * of the `count` wanted words are ready; advances *first by this number. */
 static size_t next_words(const struct philox *from, uint64_t *first, size_t count, uint32_t space[4 * LANES],
                          const uint32_t **words)
 {

@@ -34,7 +34,8 @@ float philox_uniform(const struct philox *from, uint64_t index);
 /* A standard normal number by Box-Muller: elements 2k and 2k+1 come from words 2k and 2k+1. */
 double philox_normal(const struct philox *from, uint64_t index);
 
-/* out[i] = element first + i, equal to the results of the functions above, but faster. */
+/* Fill `out` with elements first to first + count - 1. The values equal those of the functions above, but are computed
+ * faster. */
 void philox_fill_u32(const struct philox *from, uint64_t first, uint32_t *out, size_t count);
 void philox_fill_uniform(const struct philox *from, uint64_t first, float *out, size_t count);
 void philox_fill_normal(const struct philox *from, uint64_t first, double *out, size_t count);

@@ -26,10 +26,11 @@ struct snapshot_entry {
     char name[SNAPSHOT_NAME];
     enum snapshot_type type;
     enum snapshot_role role;
-    int rank; /* 0..4 */
+    int rank; /* number of dimensions, 0 to 4 */
     uint64_t dim[4];
     uint64_t offset, bytes; /* offset from the start of the data section */
-    void *bytes_at;         /* the caller's memory: source of a write, destination of a read; NULL in contents */
+    void *bytes_at;         /* the caller's memory, which a write reads and a read fills; NULL in the entries of
+                               snapshot_contents() */
 };
 
 /* The destination and the source of a stream. `write` appends `count` bytes. `read` fills exactly `count` bytes from
@@ -80,8 +81,8 @@ enum status snapshot_write(const struct snapshot *snapshot, const struct snapsho
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 
-/* Save and load an object by one function that adds all its entries. snapshot_save() sets *bytes to the stream's
- * length. */
+/* Save and load an object through one function that adds all its entries to a snapshot. snapshot_save() sets *bytes to
+ * the stream's length. */
 typedef enum status snapshot_declare(void *owner, struct snapshot *snapshot, struct error *err);
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,
                           struct error *err);

@@ -37,7 +37,7 @@ struct worker {
 struct thread_pool {
     _Alignas(LINE) _Atomic uint64_t round; /* upper half: number of the round; lower half: free chunks */
     _Alignas(LINE) _Atomic int unfinished; /* chunks that are free or running */
-    _Alignas(LINE) _Atomic int sleepers;   /* workers asleep */
+    _Alignas(LINE) _Atomic int sleepers;   /* number of workers asleep */
     _Atomic bool caller_sleeps, stop;
     /* task of the round: written before `round`, read only after a chunk was taken */
     _Alignas(LINE) thread_pool_task *task;
@@ -125,7 +125,8 @@ static bool all_done(struct thread_pool *pool)
     return atomic_load(&pool->unfinished) == 0;
 }
 
-/* Waits for `ready` without sleeping, for the time of the pool at most. Returns whether it became true. */
+/* Waits until ready() is true, without sleeping and at most for the pool's spin time. Returns whether it became true.
+ */
 static bool spin(struct thread_pool *pool, bool (*ready)(struct thread_pool *))
 {
     int64_t deadline = now() + pool->spin_nanoseconds;

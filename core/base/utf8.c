@@ -17,7 +17,7 @@ size_t utf8_char(const char *text, size_t bytes)
     for (size_t i = 1; i <= more; i++)
         if ((u[i] & 0xC0) != 0x80)
             return 0;
-    /* overlong forms, surrogates, above U+10FFFF */
+    /* rejects overlong forms, surrogates and code points above U+10FFFF */
     if ((u[0] == 0xE0 && u[1] < 0xA0) || (u[0] == 0xED && u[1] > 0x9F) || (u[0] == 0xF0 && u[1] < 0x90) ||
         (u[0] == 0xF4 && u[1] > 0x8F))
         return 0;
@@ -79,7 +79,7 @@ static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes esc
         buf_format(out, point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
     else if (point < 0x10000)
         buf_format(out, "\\u%04x", point);
-    else /* a pair of surrogates */
+    else /* JSON writes such a character as a pair of surrogates */
         buf_format(out, "\\u%04x\\u%04x", 0xD7C0 + (point >> 10), 0xDC00 + (point & 0x3FF));
 }
 

@@ -117,7 +117,7 @@ struct threshold_call {
     int64_t *active;
 };
 
-/* The values of which a quantile is computed: `channels` channels of a map. Strides are in reals. */
+/* The values whose quantile is computed: `channels` channels of a map. Strides are in reals. */
 struct kth_set {
     const real *at; /* the first pixel inside the halo of image 0, block 0 */
     int images, channels, height, width;
@@ -166,7 +166,7 @@ struct embed_call {
     real *tokens;
     ptrdiff_t ld_tokens;
     uint16_t *arg;
-    /* backward */
+    /* used by the backward kernel only */
     const real *dtokens;
     struct map_strip din;
     int din_rows, din_width;
@@ -205,7 +205,7 @@ struct softmax_call {
     bool causal;
     real scale;
     const real *x, *dy;
-    real *y, *dx; /* backward reads y */
+    real *y, *dx; /* y: written by the forward kernel, read by the backward kernel */
     ptrdiff_t ld_x, ld_y, ld_dy, ld_dx;
 };
 
@@ -282,7 +282,7 @@ struct cross_entropy_call {
  * pair. */
 enum { BANDED_WIDTH = 64, BANDED_PAIRS = 4, BANDED_ROWS = 2 * BANDED_PAIRS, BANDED_PATTERNS = 1 << BANDED_PAIRS };
 struct banded_term {
-    ptrdiff_t offset, first; /* first: for the caller's use */
+    ptrdiff_t offset, first; /* first: the kernel does not read it; the caller may store a number there */
     real factor[BANDED_PAIRS];
 };
 struct banded_call {
@@ -299,7 +299,7 @@ struct banded_call {
  *     pulls[r] = {d . p[0], d . p[1]} (written); dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
 struct arc_row {
     real s[2];
-    int32_t sample, feature; /* sample: for the caller's use */
+    int32_t sample, feature; /* sample: the kernel does not read it; the caller may store a number there */
 };
 struct arc_call {
     int count, width; /* count: number of rows; width: length of p, bias and each head */
@@ -355,8 +355,8 @@ struct kernels {
     void (*embed_max_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
-    /* The same product with A and B rounded to bf16 (8 bits of precision, to nearest even); products and sums are
-     * floats. */
+    /* As `gemm`, but with A and B rounded to bf16 (8 bits of precision, to nearest even); products and sums are floats.
+     */
     void (*gemm_bf16)(const struct gemm_call *call);
     void (*sparse_gemm)(const struct sparse_call *call);
     /* Lists the non-zero values of x: index (ascending, x[0] has index `first`) and value, each with room for `count`

@@ -1,15 +1,17 @@
 /* The decoder of features that depend on at most two latent variables, without a matrix product for each feature.
  *
- * The first layer has no bias, so whether a hidden unit is on depends only on the direction of s = (s_0, s_1), a point
- * of a circle. Each unit switches at two opposite points. On an arc between two such points, the input of the second
- * layer is s_0 p_0 + s_1 p_1, where p_t is the sum over the active units of their columns of the second layer's matrix,
- * times their weights for s_t. The rows are sorted by arc. One turn around the circle adds or subtracts one column at
- * each point and serves all rows of all features with the same two latent variables. This costs 4 H^2 additions per
- * group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
+ * The first layer has no bias, so whether a hidden unit is active depends only on the direction of s = (s_0, s_1), that
+ * is, on a point of a circle. Each unit switches on at one point and off at the opposite point. On an arc between two
+ * neighbouring switching points, the input of the second layer is s_0 p_0 + s_1 p_1. Here p_t is a sum over the active
+ * units: each adds its column of the second layer's matrix, multiplied by the unit's weight for s_t.
  *
- * The backward pass makes the same turn. It sums the rows' gradients of p_t, and each unit gets the difference between
- * the sums at the points where it switches off and on. Groups are distributed over a fixed number of tasks, whose
- * partial gradients are added in order. */
+ * The rows are sorted by arc, and the code goes once around the circle. At each switching point it adds or subtracts
+ * the column of the unit that switches. One turn serves all rows of all features with the same two latent variables. It
+ * costs 4 H^2 additions per group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
+ *
+ * The backward pass goes around the circle in the same way. It sums the rows' gradients of p_t, and each unit gets the
+ * difference between the sums at the points where it switches off and on. Groups are distributed over a fixed number of
+ * tasks, whose partial gradients are added in order. */
 #include "core/autodiff/tape_int.h"
 
 #include <stdlib.h>
@@ -26,7 +28,8 @@ struct arc_node {
     int count, tasks, units, width;
     int most;             /* the largest number of rows in a group */
     real *columns;        /* the second layer's matrix by columns, [units][width] */
-    int32_t *order;       /* [groups][units] sorted by switching point: 2 unit + (1 if on at the start) */
+    int32_t *order;       /* [groups][units] the units sorted by switching point; an entry is 2 unit + (1 if the unit is
+                             active at angle 0) */
     int *start;           /* [groups][2 units + 2] index of each arc's first row */
     struct arc_row *rows; /* [features of all groups][samples], sorted by arc within a group */
 };
@@ -48,7 +51,7 @@ struct arc_task {
     struct arc_scratch scratch[ARC_TASKS];
     real *y;
     const real *dy;
-    real *dmask, *dhead, *dhead_bias; /* NULL: not needed */
+    real *dmask, *dhead, *dhead_bias; /* NULL: this gradient is not needed */
 };
 
 /* A number in [0, 4] that grows with the angle of (x, y); half a turn is 2. */

@@ -16,10 +16,10 @@ struct attention_side {
 struct attention_node {
     struct node node;
     struct attention shape;
-    struct tensor *q_tensor, *kv_tensor; /* self: the same */
+    struct tensor *q_tensor, *kv_tensor; /* the same tensor in self-attention */
     struct attention_side q, k, v;
     int d, cols;
-    size_t stride; /* reals of one head's probabilities */
+    size_t stride; /* number of reals for the probabilities of one head */
     real *p;       /* [batch * heads][stride]; in evaluation [workers][stride] */
     struct random_at at;
 };

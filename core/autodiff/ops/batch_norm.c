@@ -17,7 +17,7 @@ struct norm_node {
     struct tensor *x;
     struct batch_norm *norm;
     bool relu;
-    bool batch; /* statistics of the batch */
+    bool batch; /* normalised with the statistics of the batch, not with the running ones */
     int only;   /* index of the image that gets the gradient of the statistics, or NORM_ALL or NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
     struct norm_sums sums;                /* sums of the backward pass, if another operation computes them */

@@ -15,7 +15,7 @@ struct lstm_node {
     struct tensor *x;
     struct lstm_weights direction[2];
     int sequences, length, hidden;
-    real *gates[2]; /* [rows][4 hidden]: i, f, tanh g, o */
+    real *gates[2]; /* of each direction: [rows][4 hidden] with i, f, tanh g, o */
     real *cell[2];  /* [length][sequences][hidden], by position in the sequence */
 };
 

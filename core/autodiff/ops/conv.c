@@ -51,12 +51,12 @@ static void conv_forward_task(void *context, int chunk, int worker)
 struct conv_back {
     const struct kernels *kernels;
     struct map_split split;
-    struct conv_gradient_call weights; /* dweights NULL: not needed */
+    struct conv_gradient_call weights; /* weights.dweights NULL: the weights need no gradient */
     struct conv_call input;
     const struct tensor *x, *out;
-    real *dx; /* NULL: not needed */
+    real *dx; /* NULL: the input needs no gradient */
     bool add;
-    real *partials; /* [chunks][partial] */
+    real *partials; /* [chunks][partial] gradients of the weights and the bias */
     size_t partial, packed;
     int strip;
     struct norm_sums *norm; /* the batch norm that made x and needs sums over dx; or NULL */
@@ -149,7 +149,7 @@ static void conv_backward(struct exec *e, struct node *node)
         return;
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
-    /* About 128 KiB of dy, and as much of x and of dx. */
+    /* A strip has about 65536 reals of dy (256 KiB), and as many of x and of dx. */
     task.strip =
         ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* the kernels work in tiles of 4 rows */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {

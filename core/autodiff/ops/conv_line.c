@@ -98,9 +98,9 @@ struct line_back {
     struct conv_call input;
     const struct tensor *out;
     const struct map_shape *in;
-    real *dx; /* NULL: not needed */
+    real *dx; /* NULL: the input needs no gradient */
     bool add;
-    real *partials; /* [images][partial]; NULL: not needed */
+    real *partials; /* [images][partial] gradients of the weights and the bias; NULL: not needed */
     size_t partial, packed;
 };
 

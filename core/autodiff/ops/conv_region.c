@@ -1,14 +1,17 @@
-/* The backward pass of a convolution whose output gradient is non-zero in a region only. The gradient of the input is
- * non-zero in that region widened by the kernel's reach. The gradient of the weights depends on the region itself. Both
- * are computed box by box: large boxes as strips, for which the vector kernels use Winograd's algorithm, and small
- * boxes row by row, by a direct sum that needs no setup. The kernel reads dy around a box too, so zeros are written
- * around the region first. A cost model predicts the time of a box in either way, and of the whole map, in units of
+/* The backward pass of a convolution whose output gradient is non-zero in a region only.
+ *
+ * The gradient of the input is non-zero in that region widened by the kernel's reach. The gradient of the weights
+ * depends on the region itself. Both are computed box by box: large boxes as strips, for which the vector kernels use
+ * Winograd's algorithm, and small boxes row by row, by a direct sum that needs no setup. The kernel reads dy around a
+ * box too, so zeros are written around the region first.
+ *
+ * A cost model predicts how long a box takes in either way, and how long the whole map takes. Its unit is the time of
  * one position of a direct sum. Its constants were measured (docs/lab/performance.md). All ways give the same result up
  * to rounding. */
 #include "core/autodiff/region.h"
 
-/* Costs: of a row, in addition to its positions; of a 4 x 4 tile; and of the setup of a box that is computed in tiles.
- */
+/* Costs of a box: `row` is added for each row to its number of positions, `tile` is the cost of a 4 x 4 tile, and
+ * `setup` is added once if the box is computed in tiles. */
 struct box_cost {
     double row, tile, setup;
 };

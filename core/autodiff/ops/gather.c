@@ -1,7 +1,7 @@
 /* Lists the sites of a motif map that contain an active motif, and moves their rows together.
  *
- * Most sites of a sparse motif map are empty. A head that attends to the active sites only learns the order of the
- * motifs several times sooner than one that attends to all sites, and its cost falls with the density. */
+ * Most sites of a sparse motif map are empty. A head that attends only to the active sites learns the order of the
+ * motifs several times sooner than a head that attends to all sites, and its cost falls with the density. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -25,7 +25,7 @@ struct active_job {
     const struct tensor *motifs;
     struct active_sites *active;
     int ph, pw;
-    const bool *sites; /* [images][sites] list of active sites; NULL: search the map for them */
+    const bool *sites; /* [images][sites] whether each site is active; NULL: search the map */
 };
 
 static bool site_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)

@@ -18,7 +18,7 @@ enum { COLUMN_CHUNK = 128 };
 struct column_task {
     const struct kernels *kernels;
     const struct linear_node *node;
-    real *db; /* [cols], overwritten; NULL: not needed */
+    real *db; /* [cols] gradient of the bias, overwritten; NULL: not needed */
 };
 
 static void column_task(void *context, int chunk, int worker)

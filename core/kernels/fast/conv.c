@@ -141,7 +141,7 @@ static void paired_tile(int n, const struct conv_call *c, const float *in, const
 }
 #endif
 
-/* One row of one or two output blocks. */
+/* Computes one output row for one or two blocks of output channels. */
 static void conv_row(const struct conv_call *c, int y, int ob, int blocks)
 {
     ptrdiff_t weight_block = (ptrdiff_t)c->in_blocks * c->kernel_h * c->kernel_w * TILE;
@@ -217,7 +217,7 @@ INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gr
         v_store(dweights + a / (inputs * PV) * TILE + a / PV % inputs * L + a % PV * V, acc[a]);
 }
 
-/* All taps of one kernel row for one pair of blocks. */
+/* Adds the weight gradients of all taps of one kernel row, for one pair of an input and an output block. */
 static void gradient_taps(const struct conv_gradient_call *c, int rows, const float *in, const float *dout,
                           float *dweights)
 {

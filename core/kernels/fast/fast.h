@@ -30,7 +30,7 @@ void FAST(embed_max_pool_backward)(const struct embed_call *call);
 void FAST(gemm)(const struct gemm_call *call);
 void FAST(gemm_bf16)(const struct gemm_call *call);
 void FAST(gemm_bf16_apart)(const struct gemm_call *call); /* for processors without vdpbf16ps */
-void avx512bf16_product(const struct gemm_call *call);    /* with vdpbf16ps */
+void avx512bf16_product(const struct gemm_call *call);    /* for processors with vdpbf16ps */
 void FAST(bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(relu_backward)(size_t count, const real *y, const real *dy, real *dx);
@@ -70,8 +70,8 @@ void FAST(adam)(const struct adam_call *call);
 double FAST(sum_squares)(size_t count, const real *x);
 bool FAST(all_finite)(size_t count, const real *x);
 
-/* Functions that several files use. The first adds row `y` of a strip to its moments [2][16 blocks] (y = 0 starts
- * them). The second adds the sum over `rows` rows of one block to sums[16]. */
+/* Functions that several files use. fast_row_moments() adds row `y` of a strip to its moments [2][16 blocks]; row 0
+ * starts them. fast_row_sums() adds the sum over `rows` rows of one block to sums[16]. */
 #define fast_row_moments FAST(row_moments)
 void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, double *moments, int y);
 #define fast_row_sums FAST(row_sums)

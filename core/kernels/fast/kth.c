@@ -25,8 +25,8 @@ struct search {
     int lanes; /* number of channels in use in a block */
     float low[L], high[L];
     int64_t below[L], low_or_below[L], high_or_below[L];
-    /* values strictly between the ends; values equal to an end are only counted, so that many equal values need no
-     * memory */
+    /* number of values strictly between the bracket's ends; values equal to an end are only counted, so that many equal
+     * values need no memory */
     int collected[L];
     uint32_t *list[L]; /* keys of the collected values, CAPACITY for each lane (L * CAPACITY for `together`) */
 };
@@ -95,7 +95,8 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
-/* Per-lane counts of one image: values below the low end, up to the low end, up to the high end. */
+/* Counts for each lane, over one image: values below the bracket's low end, up to the low end, and up to the high end.
+ */
 struct counts {
     vi below[PV], low[PV], high[PV];
 };

@@ -53,7 +53,7 @@ struct list {
     bool started;  /* `tokens` contains the maximum over earlier parts of this window */
 };
 
-/* T registers of features from feature d on, with `part` valid lanes each. */
+/* Computes T registers of features, from feature d on, with `part` valid lanes in each. */
 INLINE void run_tile(const int T, const struct embed_call *c, const struct list *list, int d, int part, float *token,
                      uint16_t *arg)
 {
@@ -151,7 +151,7 @@ void FAST(embed_max_pool_forward)(const struct embed_call *c)
     }
 }
 
-/* One window: the gradient of every feature goes to the pixel that had its maximum. */
+/* The backward pass of one window: the gradient of every feature goes to the pixel that had its maximum. */
 static void embed_window(const struct embed_call *c, int window, const float *by_feature)
 {
     const float *dtoken = c->dtokens + window * c->ld_tokens;

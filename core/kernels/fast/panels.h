@@ -112,7 +112,7 @@ static void pack_along(const float *from, ptrdiff_t ld, int lines, int count, fl
         v_store(to, lanes_along(from + p * ld, ld, lines, count - p));
 }
 
-/* One tile: c[mr][columns] = alpha a b + beta c. mr and nv are constants after inlining. */
+/* Computes one tile: c[mr][columns] = alpha a b + beta c. mr and nv are constants after inlining. */
 INLINE void tile(const int mr, const int nv, const struct gemm_call *call, int depth, const float *a, const float *b,
                  float *c, int columns, float beta)
 {
@@ -216,7 +216,7 @@ static void pack_a(const struct gemm_call *call, int i, int rows, int panels, in
     }
 }
 
-/* Lines that are packed next. The code prefetches a few of them after each tile. */
+/* The memory that is packed next. The code prefetches a few of its cache lines after each tile. */
 struct ahead {
     const float *at;
     ptrdiff_t ld;
@@ -235,11 +235,11 @@ static void look_ahead(struct ahead *next, int lines)
     }
 }
 
-/* All tiles of one block of rows against the packed columns. */
+/* Computes all tiles of one block of rows of A with the packed columns of B. */
 static void block(const struct gemm_call *call, int i, int rows, int panels, int j, int columns, int depth,
                   const float *a, const float *b, float beta, struct ahead *next)
 {
-    enum { LINES = 16 }; /* about as many lines per tile as are needed to prefetch a whole block of A */
+    enum { LINES = 16 }; /* number of cache lines per tile; about enough to prefetch a whole block of A */
 
     for (int at = 0; at < columns; at += NR) {
         int nv = columns - at > V ? 2 : 1, wide = columns - at < NR ? columns - at : NR, row = i;

@@ -75,7 +75,8 @@ real FAST(dot)(size_t count, const real *x, const real *y)
 
 enum { BANDED_STRIP = V_WIDE ? 2 : 1 };
 
-/* Adds the terms of one pattern. For each pair, its bit selects the sum of equal or of opposite signs. */
+/* Adds the terms of one pattern. The pattern's bit for a pair selects the sum to which they are added: that of equal
+ * signs or that of opposite signs. */
 INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf sum[BANDED_PAIRS][2][BANDED_STRIP])
 {
     for (int i = c->begin[pattern]; i < c->end[pattern]; i++) {

@@ -27,7 +27,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef MOTIF_SMALL_TILES
-#define V_TILE(full) ((full) > 4 ? 4 : (full)) /* instrumented builds, core/meson.build */
+#define V_TILE(full) ((full) > 4 ? 4 : (full)) /* smaller tiles for instrumented builds (core/meson.build) */
 #define UNROLL
 #elif defined(__clang__)
 #define V_TILE(full) (full)
@@ -410,7 +410,7 @@ enum { PV = 16 / V }; /* number of registers that hold one pixel of a block */
 INLINE vf v_relu(vf a)
 {
     return v_max(v_zero(), a);
-} /* NaN passes */
+} /* a NaN stays a NaN, because v_max() returns its second operand */
 
 /* Runs BODY for at = 0, V, 2V, ... with `part` valid lanes; LOAD and STORE use masks in the last round only.
  * NOLINTBEGIN(bugprone-macro-parentheses): two arguments are names of variables */

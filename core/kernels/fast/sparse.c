@@ -1,6 +1,6 @@
-/* Products with a sparse left factor. Up to SLAB registers of a row of C stay in registers while the rows of T that its
- * indices select are added. All rows of C are computed for one slab of columns before the next, so that this slab of T
- * stays in the second-level cache. */
+/* The product C = S T with a sparse left factor S (sparse_call in kernels.h). Up to SLAB registers of a row of C stay
+ * in registers while the rows of T that the row's indices select are added. All rows of C are computed for one slab of
+ * columns before the next, so that this slab of T stays in the second-level cache. */
 #include "core/kernels/fast/fast.h"
 
 enum { SLAB = V_WIDE ? 8 : 6 };

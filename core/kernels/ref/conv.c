@@ -66,7 +66,7 @@ void ref_conv_forward(const struct conv_call *c)
         ref_map_moments(c->out_blocks, c->rows, c->width, c->out, c->moments);
 }
 
-/* Tap (ky, kx) of one pair of blocks, over the strip. */
+/* Adds the weight gradient of tap (ky, kx) for one pair of blocks, summed over the strip. */
 static void gradient_tap(const struct conv_gradient_call *c, int ib, int ky, int kx, const real *dout, real *dweights)
 {
     real room[L];
