@@ -401,7 +401,7 @@ static void draw_heat(cairo_t *c, const struct chart_heat *heat, const struct ch
 /* ---- legend ----------------------------------------------------------------------------------------- */
 
 struct legend {
-    cairo_t *cairo; /* measures; with `draw`, also draws */
+    cairo_t *cairo; /* the legend is measured; if `draw` is set, it is also drawn */
     bool draw;
     double left, right, x, y;
 };
@@ -587,7 +587,7 @@ static void lay_out(struct sheet *s)
     for (int i = 0; i < chart->panel_count; i++)
         bars |= chart->panels[i].heat != NULL;
     double beside = LEFT + (bars ? BAR_SPACE : 0) + RIGHT;
-    if (!bars) /* a heat map keeps its proportions */
+    if (!bars) /* text may widen a panel, except beside heat maps, which keep their proportions */
         s->plot_width = fmax(s->plot_width, ceil(words_width(s->cairo, chart) / s->columns) - beside);
     s->cell_width = s->plot_width + beside;
     s->width = s->columns * s->cell_width;

@@ -18,13 +18,13 @@
 enum { CHART_PANELS = 64, CHART_SIDE_MAX = 8192 };
 enum { CHART_BYTES = 16 << 20 }; /* upper limit of a chart's file; callers use it as the limit of their buffer */
 
-/* Ends of an axis; the data decide an end that is NaN. min > max: the axis runs downwards. With `log` the ticks are
- * powers of ten. */
+/* min, max: values at the ends of the axis; an end that is NaN is computed from the data. min > max: the axis runs
+ * downwards. With `log` the ticks are powers of ten. */
 struct chart_axis {
     const char *label; /* UTF-8; may be NULL, like every text here */
     bool log;
     double min, max;
-    /* names of the positions 1, 2, ... on an x axis, instead of numbers; ends with NULL; NULL: numbers */
+    /* labels of the positions 1, 2, ... of an x axis, ended by NULL; no list (NULL): the axis shows numbers */
     const char *const *names;
 };
 #define CHART_AXIS(text) ((struct chart_axis){(text), false, NAN, NAN, NULL})
@@ -45,7 +45,7 @@ struct chart_series {
  * NaN. */
 struct chart_reference {
     const char *name;
-    bool upright; /* true: values of x; false: values of y */
+    bool upright; /* true: `from` and `to` are values of x; false: of y */
     double from, to;
     int colour; /* index of chart_colour(); -1: grey */
 };
@@ -55,14 +55,15 @@ enum chart_map {
     CHART_SIGNED   /* blue below 0, white at 0, red above, symmetric about 0 (ColorBrewer RdBu) */
 };
 
-/* values: [rows][cols]. Row 0 is drawn at the bottom; with `down`, at the top. x or y NULL: indices. */
+/* values: [rows][cols]. Row 0 is drawn at the bottom; with `down`, at the top. If x or y is NULL, the centres are 0, 1,
+ * 2, ... */
 struct chart_heat {
     const double *values;
     int rows, cols;
     const double *x, *y; /* [cols], [rows] centres of the cells, ascending and evenly spaced; borrowed */
     enum chart_map map;
     bool log, down;
-    double min, max;   /* ends of the colour bar; NaN: from the data */
+    double min, max;   /* values at the ends of the colour bar; NaN: computed from the data */
     const char *label; /* title of the colour bar and name of the CSV column */
 };
 
@@ -73,7 +74,7 @@ struct chart_panel {
     size_t series_count;
     const struct chart_reference *references;
     size_t reference_count;
-    const struct chart_heat *heat; /* NULL: none */
+    const struct chart_heat *heat; /* NULL: the panel has no heat map */
 };
 
 struct chart {
@@ -87,7 +88,7 @@ struct chart {
 };
 
 struct chart_colour {
-    double red, green, blue; /* 0..1 */
+    double red, green, blue; /* intensities in [0, 1] */
 };
 /* One of eight colours that colour-blind readers can distinguish on white (Okabe and Ito); `index` wraps around. */
 struct chart_colour chart_colour(int index);

@@ -62,7 +62,8 @@ static void reach_heat(struct extent *e, const double *centres, int count, bool 
     reach(e, (centres ? centres[count - 1] : count - 1) + half, log);
 }
 
-/* Given ends stay as they are; ends from the data get a margin, except around a heat map. */
+/* Computes the ends of an axis. Ends that the caller has set stay as they are. Ends that come from the data get a
+ * margin, unless the panel has a heat map (`tight`). An axis whose ends are equal is widened on both sides. */
 static struct chart_scale settle(const struct chart_axis *axis, struct extent e, bool tight)
 {
     struct chart_scale s = {.log = axis->log};

@@ -225,12 +225,13 @@ int picture_text_width(const char *text, int scale)
 
 /* -- colours ---------------------------------------------------------------------------------- */
 
-/* hue in turns of the colour circle; saturation and value in [0, 1] */
+/* hue: position on the colour circle, 1 is the full circle; saturation and value in [0, 1] */
 static struct colour from_hsv(double hue, double saturation, double value)
 {
     double parts[3];
     for (int i = 0; i < 3; i++) {
-        double k = fmod(5.0 - 2.0 * i + 6.0 * hue, 6.0); /* red 5, green 3, blue 1 */
+        /* offset in the HSV formula: 5 for red, 3 for green, 1 for blue */
+        double k = fmod(5.0 - 2.0 * i + 6.0 * hue, 6.0);
         double slope = k < 4.0 - k ? k : 4.0 - k;
         slope = slope < 0.0 ? 0.0 : slope > 1.0 ? 1.0 : slope;
         parts[i] = 255.0 * value * (1.0 - saturation * slope);
@@ -246,7 +247,7 @@ struct colour picture_palette(int index)
     int64_t place = llabs((int64_t)index);
     if (place < count)
         return first[place];
-    place -= count; /* further colours: hues by the golden ratio, with alternating brightness */
+    place -= count; /* colours after the first eight: hues by the golden ratio, with alternating brightness */
     return from_hsv(fmod(0.11 + 0.61803398875 * (double)place, 1.0), 0.55 + 0.25 * (double)(place % 2),
                     1.0 - 0.2 * (double)(place % 3));
 }

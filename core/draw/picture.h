@@ -26,7 +26,7 @@ struct picture {
 enum status picture_create(int rows, int cols, struct colour ground, struct picture **picture, struct error *err);
 void picture_destroy(struct picture *picture); /* NULL is allowed */
 
-/* One pixel. Reading outside the picture returns black. */
+/* Sets or reads one pixel. Outside the picture, setting has no effect and reading returns black. */
 void picture_set(struct picture *picture, int row, int col, struct colour colour);
 struct colour picture_get(const struct picture *picture, int row, int col);
 
@@ -42,7 +42,7 @@ void picture_grey(struct picture *picture, int row, int col, const float *values
 void picture_blit(struct picture *picture, int row, int col, const struct picture *from, int scale);
 
 void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour);
-/* Marks around (row, col) of the odd diameter 2 * radius + 1. */
+/* Draw a mark centred at (row, col) with a diameter of 2 * radius + 1 pixels. */
 void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_ring(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour);
@@ -50,9 +50,10 @@ void picture_cross(struct picture *picture, int row, int col, int radius, struct
 /* Draws printable ASCII in a 5 x 7 font with the upper left corner at (row, col); other bytes become a box. A newline
  * begins a new line PICTURE_GLYPH_ROWS + 2 rows below (times `scale`). Returns the column after the text. */
 int picture_text(struct picture *picture, int row, int col, const char *text, int scale, struct colour colour);
-int picture_text_width(const char *text, int scale); /* columns of the longest line */
+int picture_text_width(const char *text, int scale); /* number of pixel columns of the longest line */
 
-/* A colour for each index. Colour-blind readers can distinguish the first eight; indices wrap around. */
+/* A colour for each index. Colour-blind readers can distinguish the colours 0 to 7. Further indices give further hues.
+ */
 struct colour picture_palette(int index);
 /* Black or white: the one with more contrast to `ground`. */
 struct colour picture_contrast(struct colour ground);

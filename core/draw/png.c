@@ -95,7 +95,7 @@ struct reader {
     uint32_t rows, cols, max_side;
     enum status refused; /* why read_image() stopped, if libpng did not report the error */
     uint16_t *samples;   /* [rows][cols][channels] */
-    png_bytep *lines;    /* [rows] into samples */
+    png_bytep *lines;    /* [rows] pointers to the rows of `samples` */
     char message[100];
 };
 
@@ -136,7 +136,7 @@ static void read_image(struct reader *r)
     png_read_info(r->png, r->info);
     check_size(r);
     png_set_expand_16(r->png);
-    png_set_swap(r->png); /* to little endian */
+    png_set_swap(r->png); /* PNG stores samples in big-endian order; the program needs little-endian order */
     (void)png_set_interlace_handling(r->png);
     png_read_update_info(r->png, r->info);
 

@@ -20,7 +20,7 @@ struct archive_reader {
     struct error cause; /* first error of the byte source below libarchive */
     char name[ARCHIVE_NAME];
     int64_t members, bytes;
-    unsigned char (*seen)[TAG]; /* [1 << bits] hashes of the names so far; all zeros: free */
+    unsigned char (*seen)[TAG]; /* [1 << bits] hash table of the member names so far; an entry of zeros is free */
     int bits;
     unsigned char block[BLOCK];
 };
@@ -201,7 +201,7 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
     *more = true;
     while (folder) {
         struct archive_entry *entry;
-        /* libarchive would unpack the rest of a skipped member uncounted, so it is read here. */
+        /* libarchive would skip the rest of a member without counting its bytes; pass_over() reads and counts them */
         enum status status = r->members > 0 && r->name[0] ? pass_over(r, err) : STATUS_OK;
         r->name[0] = '\0';
         if (status)

@@ -1,10 +1,14 @@
 /* Reads the members of a zip or tar file one after another from a byte source, with libarchive in streaming mode. No
  * other archive format and no filter is enabled. A member's name is never used as the name of a file.
  *
- * The bytes are untrusted. STATUS_INVALID, naming the member: its name is absolute, contains ".." or a control
- * character, or occurred before; the entry is neither a plain file nor a folder (folders are skipped). STATUS_LIMIT:
- * the archive has more members or more unpacked bytes than allowed; bytes are counted as they are unpacked, whatever
- * the headers claim. STATUS_CORRUPT: libarchive cannot decode the bytes. One thread at a time. */
+ * The bytes are untrusted:
+ * - STATUS_INVALID, naming the member: the name is absolute, contains ".." or a control character, or occurs twice.
+ * - STATUS_INVALID, naming the member: it is neither a plain file nor a folder. Folders are skipped.
+ * - STATUS_LIMIT: the archive has more members or more unpacked bytes than allowed. The reader counts the bytes that
+ *   it unpacks, whatever the headers claim.
+ * - STATUS_CORRUPT: libarchive cannot decode the bytes.
+ *
+ * One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_ARCHIVE_H
 #define MOTIF_CORE_FORMATS_ARCHIVE_H
 
@@ -17,8 +21,8 @@ enum { ARCHIVE_NAME = 200 }; /* bytes of a member's name with its NUL */
 
 enum archive_kind { ARCHIVE_ZIP, ARCHIVE_TAR };
 struct archive_limits {
-    int64_t members; /* most members; folders count */
-    int64_t bytes;   /* most unpacked bytes of all members together */
+    int64_t members; /* maximum number of members, folders included */
+    int64_t bytes;   /* maximum number of unpacked bytes of all members together */
 };
 
 struct archive_reader;

@@ -14,14 +14,15 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-#define FACTS_MOST 128 /* most bytes of the chunk that describes the samples; the longest, MS ADPCM's, has 50 */
+/* Largest size in bytes of a chunk that describes the samples; the longest in use, MS ADPCM's, has 50. */
+#define FACTS_MOST 128
 
-/* A WAV file as libsndfile sees it: the format, the number of samples where a coding states it separately, and the
- * samples. Other chunks, and sizes that point beyond the end of the file, are hidden from it. */
+/* A WAV file as libsndfile sees it. It contains only the format, the number of samples (if the file states it) and the
+ * samples. Other chunks are left out, and sizes that point beyond the end of the file are corrected. */
 struct memory {
     char head[12 + 2 * (8 + FACTS_MOST) + 8];
     const char *samples;
-    sf_count_t head_bytes, count, at; /* count: size of the whole virtual file in bytes */
+    sf_count_t head_bytes, count, at; /* bytes of `head`, bytes of the whole virtual file, read position */
 };
 
 static size_t number_at(const char *at)
@@ -46,7 +47,8 @@ static void put_chunk(struct memory *m, const char *kind, const char *bytes, siz
     m->head_bytes += (sf_count_t)(8 + given);
 }
 
-/* Lays out the virtual file. False: no format chunk precedes the samples, or a chunk does not end within the file. */
+/* Lays out the virtual file. False: the file has no samples, no format chunk precedes them, or a chunk before them is
+ * repeated, too long or not complete. */
 static bool lay_out(const char *bytes, size_t count, struct memory *m)
 {
     bool format = false, number = false;
@@ -55,7 +57,7 @@ static bool lay_out(const char *bytes, size_t count, struct memory *m)
         const char *chunk = bytes + at;
         size_t size = number_at(chunk + 4), left = count - at - 8;
         if (memcmp(chunk, "data", 4) == 0) {
-            /* a streaming encoder writes a placeholder, because it does not know the size */
+            /* A streaming encoder does not know the size and writes a placeholder. */
             size_t most = size == 0 || size > left ? left : size;
             put_chunk(m, "data", "", 0, most);
             m->samples = chunk + 8;
@@ -87,8 +89,8 @@ static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
     sf_count_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? m->at : m->count;
     if (base + offset < 0)
         return -1;
-    m->at = base + offset < m->count ? base + offset
-                                     : m->count; /* samples of odd length have a padding byte that may be missing */
+    /* Samples of odd length have a padding byte, which may be missing. A seek beyond the end therefore stops there. */
+    m->at = base + offset < m->count ? base + offset : m->count;
     return m->at;
 }
 
@@ -279,8 +281,9 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
 #define BETA 14.769656459379492
 #define MAX_PHASES 4096
 
-/* Output j is at input position j * in / out. With j * in = whole * out + rest, its filter depends on `rest` alone.
- * There are `out` phases of `taps` weights each; the first weight belongs to input whole - reach + 1. */
+/* Computes output sample j from the input around position j * in / out = whole + rest / out, where whole and rest are
+ * integers and 0 <= rest < out. The filter's weights depend on `rest` alone, which is called the phase. There are `out`
+ * phases of `taps` weights each; the first weight belongs to input sample whole - reach + 1. */
 struct audio_resampler {
     int in, out; /* rates divided by their greatest common divisor */
     int rate_in, rate_out;
@@ -370,8 +373,8 @@ int64_t audio_resampler_length(const struct audio_resampler *r, int count)
     return ((int64_t)count * r->out + r->in - 1) / r->in;
 }
 
-/* Computes a phase's weights when they are first needed: a recording of a few samples needs only as many phases, out of
- * up to 4096 of up to 4096 weights. */
+/* Computes a phase's weights when they are first needed. There may be 4096 phases of 4096 weights each, but a recording
+ * of a few samples needs only a few phases. */
 static const float *weights_of(struct audio_resampler *r, int phase)
 {
     float *weight = r->weights + (size_t)phase * (size_t)r->taps;

@@ -26,18 +26,19 @@ enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err);
 void audio_wave_close(struct audio_wave *wave);
 
-/* Removes both ends of a recording in which no window of 10 ms has a mean square above `share` of the loudest window's
- * mean square, but keeps `margin` seconds of each end. */
+/* Removes silence from both ends of a recording, except `margin` seconds at each end. Silence is where no window of 10
+ * ms has a mean square above `share` of the loudest window's mean square. */
 void audio_wave_trim(struct audio_wave *wave, double share, double margin);
 
 /* Adds `seconds` of silence before and after the recording. */
 enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error *err);
 
 /* Changes the sample rate with a band-limited windowed sinc: 64 zero crossings on either side, cut-off at 0.9476 of the
- * lower Nyquist frequency, Kaiser window of beta 14.77. This is the filter of resampy's "kaiser_best", which
- * interpolates a table where this code computes each phase. Output sample j is at time j / rate; a recording is silent
- * beyond its ends. A resampler serves one pair of rates and one thread at a time, because it computes a phase when a
- * recording first needs it. Its memory grows with the rate_out / gcd phases (STATUS_LIMIT above 4096). */
+ * lower Nyquist frequency, Kaiser window of beta 14.77. This is the filter of resampy's "kaiser_best"; resampy
+ * interpolates a table of weights, this code computes the weights of each phase. Output sample j is at time j /
+ * rate_out; a recording is silent beyond its ends. A resampler serves one pair of rates and one thread at a time,
+ * because it computes a phase when a recording first needs it. Its memory grows with the number of phases, rate_out /
+ * gcd(rate_in, rate_out). STATUS_LIMIT: there would be more than 4096 phases. */
 struct audio_resampler;
 enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err);
 void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is allowed */
@@ -46,8 +47,8 @@ int64_t audio_resampler_length(const struct audio_resampler *resampler, int coun
 /* in: [count]; out: [audio_resampler_length(count)]. */
 void audio_resample(struct audio_resampler *resampler, const float *in, int count, float *out);
 /* Replaces the samples of `wave`. STATUS_INVALID: its rate is not rate_in. STATUS_LIMIT: the result would have more
- * than `most` samples; this is checked before anything is computed, because a file of two kilobytes at 1 Hz is half an
- * hour. */
+ * than `most` samples. The function checks this before it computes anything, because a file of two kilobytes at 1 Hz
+ * would become half an hour of samples. */
 enum status audio_wave_resample(struct audio_resampler *resampler, struct audio_wave *wave, int64_t most,
                                 struct error *err);
 

@@ -45,7 +45,7 @@ enum status byte_source_all(const struct byte_source *from, size_t most, char **
         size_t got;
         if (used == room) {
             room = room ? 2 * room : 1u << 14;
-            room = room > most + 1 ? most + 1 : room; /* one more byte than allowed shows that there are too many */
+            room = room > most + 1 ? most + 1 : room; /* one byte more than allowed shows that there are too many */
             char *larger = realloc(all, room);
             if (!larger) {
                 free(all);
@@ -75,7 +75,7 @@ static enum status read_memory(void *context, void *to, size_t most, size_t *got
     size_t now = most < memory->left ? most : memory->left;
     if (memory->step && now > memory->step)
         now = memory->step;
-    if (now > 0) /* `at` may be NULL when no bytes are left */
+    if (now > 0) /* `at` may be NULL when no bytes are left, and memcpy() does not accept NULL */
         memcpy(to, memory->at, now);
     memory->at += now;
     memory->left -= now;

@@ -20,8 +20,8 @@ struct csv {
     struct byte_source from;
     char separator;
     int64_t row;        /* number of the present record, from 1; line ends inside quotes do not count */
-    char **field;       /* [count] NUL-terminated; valid until the next record */
-    int count, columns; /* fields of the present record; fields of the header */
+    char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
+    int count, columns; /* number of fields of the present record, and of the header */
     /* private */
     char *record;
     size_t used, room, *start;
@@ -31,13 +31,13 @@ struct csv {
     bool ended;
 };
 
-/* Reads the header; csv->field holds its names until csv_next(). STATUS_INVALID also for an empty or repeated name.
- * The caller calls csv_close(), after an error too. */
+/* Reads the header; csv->field contains the column names until csv_next(). STATUS_INVALID also if two names are equal
+ * or a name other than the first is empty. The caller calls csv_close(), after an error too. */
 enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err);
 void csv_close(struct csv *csv); /* a zeroed struct is allowed */
 /* Reads the next record; *more is false at the end. */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);
-/* The number of the column of this name, from 0; -1: there is none. Only between csv_open() and csv_next(). */
+/* The number of the column of this name, from 0; -1: there is none. Call it between csv_open() and csv_next() only. */
 int csv_find(const struct csv *csv, const char *name);
 /* Parses a field as a finite float; false: it is not a number. */
 bool csv_number(const char *field, float *value);

@@ -15,7 +15,7 @@ struct delimited {
     char separator;
     char *line; /* the present line; fields point into it */
     size_t room;
-    char **fields; /* [count] NUL-terminated */
+    char **fields; /* [count] texts of the fields, NUL-terminated */
     size_t count, capacity;
     long number;   /* number of the present line, from 1 */
     char name[64]; /* name of the file, for messages */

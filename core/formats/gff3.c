@@ -43,7 +43,7 @@ enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more
 {
     struct plain_line line;
     while ((*more = plain_next(&gff->lines, &line))) {
-        /* '##FASTA': sequences follow, which the caller reads from a file of their own */
+        /* after '##FASTA' the file contains sequences; the caller reads its sequences from a FASTA file instead */
         if (plain_is(line, "##FASTA")) {
             *more = false;
             break;

@@ -30,7 +30,7 @@ static float half_value(uint64_t bits)
     int exponent = (int)(bits >> 10 & 31);
     float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1.0F : 1.0F;
     if (exponent == 31)
-        return NAN; /* conversion to float may give an infinity, which is refused too */
+        return NAN; /* an infinity or NaN; callers refuse every value that is not finite */
     return sign * (exponent == 0 ? ldexpf(fraction, -14) : ldexpf(1 + fraction, exponent - 15));
 }
 
@@ -63,7 +63,8 @@ static float value_at(const unsigned char *at, const struct npy_header *h)
     }
 }
 
-/* Writes a UCS-4 code point as UTF-8 and returns its bytes; 0: not enough room, or no such character. */
+/* Writes a UCS-4 code point as UTF-8 and returns the number of bytes; 0: `room` is too small, or the code point does
+ * not exist. */
 static size_t encode(uint64_t point, char *out, size_t room)
 {
     char at[4];
@@ -81,7 +82,7 @@ static bool text_at(const unsigned char *at, const struct npy_header *h, char ou
 {
     size_t unit = h->element == NPY_UNICODE ? 4 : 1, used = 0, count = h->item / unit;
     while (count > 0 && bits_at(at + (count - 1) * unit, unit, h->big) == 0)
-        count--; /* NumPy pads with NULs */
+        count--; /* NumPy pads texts with NULs */
     for (size_t i = 0; i < count; i++) {
         uint64_t point = bits_at(at + i * unit, unit, h->big);
         if (unit == 1 && used + 1 < NPY_TEXT) {
@@ -110,7 +111,7 @@ static enum status count_of(const struct npy_header *h, size_t max_count, size_t
                              max_count);
         *count *= (size_t)h->dim[d];
     }
-    return *count <= max_count /* fails for rank 0, which is one element, if max_count is 0 */
+    return *count <= max_count /* can fail for an array of rank 0: it has one element, and max_count may be 0 */
                ? STATUS_OK
                : error_set(err, STATUS_LIMIT, NULL, "the array is too large; it may have at most %zu elements",
                            max_count);

@@ -24,7 +24,7 @@ enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BYTES, NPY_U
 struct npy_header {
     enum npy_class element;
     size_t item;       /* bytes of an element in the file */
-    bool big, fortran; /* big-endian; column-major */
+    bool big, fortran; /* byte order is big-endian; memory order is column-major */
     int rank;          /* 0 (a single element) to NPY_RANK */
     int64_t dim[NPY_RANK];
 };
@@ -47,7 +47,7 @@ void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is
  * needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more than
  * max_count numbers, or more than max_count / 64 texts. */
 enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err);
-/* The same from bytes in memory; text is refused. */
+/* Like npy_read_from(), but reads bytes in memory and refuses text. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 
 #endif

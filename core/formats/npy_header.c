@@ -87,7 +87,8 @@ static bool take_shape(struct reader *r, struct fields *f)
     return true;
 }
 
-/* Skips a record type such as "[('a', '<f4'), ...]"; only where it ends matters. */
+/* Skips a record type such as "[('a', '<f4'), ...]". The reader refuses record types, so it only needs to find the end.
+ */
 static bool skip_records(struct reader *r)
 {
     int depth = 0;

@@ -26,7 +26,7 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* bases of a window in all; of these, labelled bases */
+    int whole, length; /* bases of a window with its flanks, and without them */
     uint8_t *row;      /* [whole][4] scratch */
 };
 
@@ -116,7 +116,7 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
     if (f == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an HDF5 file");
     pthread_mutex_lock(&library);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* otherwise libhdf5 prints its errors */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* without this call libhdf5 prints its errors */
     f->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     enum status status = STATUS_OK;
     if (f->file < 0)
@@ -196,7 +196,7 @@ static bool read_row(hid_t set, int rank, const hsize_t *start, const hsize_t *c
     return read;
 }
 
-/* Index of the one value that is 1 while the others are 0; n: all are 0; -1: the values are not one-hot. */
+/* Index of the value 1 in a one-hot vector of n values; n: all values are 0; -1: the vector is not one-hot. */
 static int hot(const uint8_t *value, int n)
 {
     int at = n;

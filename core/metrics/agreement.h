@@ -6,9 +6,10 @@
 #include "core/metrics/motif_errors.h"
 
 struct agreement {
-    int channels, others;       /* number of channels of the first and of the second model */
-    double *together;           /* [channels][others] pairs of motifs near each other */
-    int64_t *motifs, *of_other; /* [channels], [others] motifs of each channel */
+    int channels, others; /* number of channels of the first and of the second model */
+    double *together;     /* [channels][others] number of pairs of motifs near each other */
+    /* [channels], [others] number of motifs of each channel of the first and of the second model */
+    int64_t *motifs, *of_other;
 };
 
 /* The caller calls agreement_close(), after an error too. */

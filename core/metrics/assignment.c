@@ -1,6 +1,9 @@
-/* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant 1987). Scores are
- * negated, so the search minimises a cost. The side with fewer lines is matched line by line, the other side is
- * searched. Prices keep every reduced cost non-negative, which the Dijkstra-like search in augment() requires. */
+/* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant 1987).
+ *
+ * A line is a row or a column of the score matrix. The smaller of the two sets, rows or columns, are the short lines,
+ * the other set the long lines. The algorithm matches one short line after another and searches among the long lines.
+ * Scores are negated, so the search minimises a cost. Prices keep every reduced cost non-negative, which the
+ * Dijkstra-like search in augment() requires. */
 #include "core/metrics/assignment.h"
 
 #include <math.h>
@@ -11,13 +14,13 @@
 struct search {
     const double *score;
     int cols;          /* columns of `score` */
-    bool transposed;   /* whether the side with fewer lines is the columns of `score` */
-    int shorts, longs; /* shorts <= longs */
+    bool transposed;   /* true: the short lines are the columns of `score`; false: its rows */
+    int shorts, longs; /* number of short and of long lines, shorts <= longs */
     double *short_price, *long_price;
     double *distance; /* [longs] reduced cost of the best path so far */
-    int *owner;       /* [longs] the short line matched to it; -1: it is free */
-    int *before;      /* [longs] the long line before it on the path; -1: it is the first */
-    bool *settled;    /* [longs] */
+    int *owner;       /* [longs] the short line matched to each long line; -1: none */
+    int *before;      /* [longs] the previous long line on the path; -1: this line is the first */
+    bool *settled;    /* [longs] whether the distance is final */
 };
 
 static double reduced_cost(const struct search *s, int short_line, int long_line)
@@ -37,7 +40,8 @@ static int nearest(const struct search *s)
     return best;
 }
 
-/* Updates the distances by paths through the short line `from`, which was reached at distance `base` through `last`. */
+/* Updates the distances of all long lines with the paths through the short line `from`. The search reached `from` at
+ * distance `base` through the long line `last`. */
 static void extend(struct search *s, int from, double base, int last)
 {
     for (int j = 0; j < s->longs; j++) {

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SAME = 1e-7; /* values closer than this are never split */
+static const double SAME = 1e-7; /* a split never separates values that differ by this or less */
 static const double PURE = 2.220446049250313e-16;
 
 struct node {
-    int count, column, left; /* column -1: a leaf; its children are the nodes left and left + 1 */
+    int count, column, left; /* column -1: the node is a leaf; otherwise its children are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
-    double best, merit; /* threshold and improvement of the best split */
-    /* used during a pass only */
+    double best, merit; /* merit: improvement of the best split found so far */
+    /* During a pass over a column: number of rows, their sum and the last value to the left of the current row. */
     int seen;
     double seen_sum, last;
 };

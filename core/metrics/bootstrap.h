@@ -8,7 +8,7 @@
 #define BOOTSTRAP_RESAMPLES 1000
 
 struct bootstrap {
-    int count;              /* values used; NaN are left out */
+    int count;              /* number of values used; NaN are left out */
     double mean, low, high; /* NaN when count is 0 */
 };
 

@@ -7,7 +7,7 @@
 
 #include "core/metrics/boosting.h"
 
-/* added to all importances, so that a code that nothing uses has the largest entropy */
+/* added to all importances, so that a code that no factor depends on has the largest entropy */
 static const double NOTHING = 1e-11;
 
 double dci_disentanglement(const double *importance, int codes, int factors)

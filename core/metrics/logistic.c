@@ -121,7 +121,7 @@ static void remember(struct memory *m, const double *w, const double *w0, const 
     }
 }
 
-/* work: [4 + 2 HISTORY][n], followed by the scores. */
+/* Minimises the objective from w on, in place. work: [4 + 2 HISTORY][n], followed by the scores. */
 static void minimise(struct problem *p, double *w, double *work, struct logistic *out)
 {
     int n = p->classes * (p->columns + 1);

@@ -19,8 +19,8 @@ enum status logistic_fit(const float *x, const int *label, const int *which, int
                          double c, struct logistic *out, struct error *err);
 void logistic_close(struct logistic *logistic); /* a zeroed struct is allowed */
 
-/* Cross-validated accuracy: each row is predicted by a fit to the other folds. Row i is in fold (i mod folds) of a
- * permutation by numpy's legacy generator at seed 42. */
+/* Cross-validated accuracy: a fit to the other folds predicts the rows of each fold. Row i is in fold (i mod folds) of
+ * a permutation by numpy's legacy generator at seed 42. */
 enum status logistic_accuracy(const float *x, const int *label, int rows, int columns, int classes, int folds,
                               double *accuracy, struct error *err);
 

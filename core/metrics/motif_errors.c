@@ -303,7 +303,8 @@ static double share(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : NAN;
 }
 
-/* Matches channels, which are the rows here: the transposed confusion matrix without "none". */
+/* Matches channels to symbols one to one. The rows of the score matrix are the channels: it is the transposed confusion
+ * matrix without "none". */
 static enum status assign(const struct motif_errors *errors, const int64_t *matrix, int *symbol_of, double *matched,
                           struct error *err)
 {

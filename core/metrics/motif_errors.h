@@ -1,17 +1,18 @@
 /* How well the active motifs of a map mark the true symbols: false negatives, false positives and confusion (SPARLING,
  * Appendix C), counted in two forms.
  *
- * BOXES, the form of the published figures. Boxes are visited in order. The strongest motif inside a box is its
- * prediction (or none). All motifs inside the box are then used up, so the earlier of two overlapping boxes wins.
- * Motifs in no box are false positives, one each.
+ * BOXES is the form of the published figures. It visits the boxes in order. The strongest motif inside a box is the
+ * box's prediction (or none). All motifs inside the box are then used up, so the earlier of two overlapping boxes wins.
+ * Each motif that is in no box is one false positive.
  *
- * WINDOWS, the form of the paper's text. A symbol's cell is everything within `reach` of its point (footprint overlap:
- * twice the receptive field's radius, 16 for a 17x17 window). A motif belongs to the cell whose point is nearest (the
- * first on ties); the strongest motif of a cell is its prediction. A symbol is missed if no motif is in its cell, not
- * even one that belongs to another cell. False positives are a share of all motifs, the weaker ones of a cell included.
+ * WINDOWS is the form of the paper's text. A symbol's cell contains everything within `reach` of the symbol's point
+ * (footprint overlap: twice the receptive field's radius, 16 for a 17x17 window). A motif in several cells belongs to
+ * the one whose point is nearest (the first on ties). The strongest motif of a cell is the cell's prediction. A symbol
+ * is missed if its cell contains no motif, not even one that belongs to another cell. The false positive error is a
+ * share of all motifs, including those that are not the strongest of their cell.
  *
- * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples; sums
- * over parts are joined with motif_errors_merge() and give the same figures in any order. One thread at a time. */
+ * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples.
+ * motif_errors_merge() adds the sums of parts; the figures are the same in any order. One thread at a time. */
 #ifndef MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 #define MOTIF_CORE_METRICS_MOTIF_ERRORS_H
 
@@ -29,17 +30,20 @@ struct motif {
 enum { MOTIF_COUNTS = 64 };
 struct motif_errors {
     int symbols, channels;
-    int reach;       /* of WINDOWS, in positions */
+    int reach;       /* WINDOWS: largest distance in positions between a symbol's point and the motifs of its cell */
     int64_t samples; /* samples added */
     int64_t motifs;  /* number of active elements of all samples */
-    /* [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are "none". */
+    /* BOXES: confusion matrix [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are
+     * "none". */
     int64_t *boxes;
-    int64_t *windows; /* without the weaker motifs of a cell; missed symbols are in the last column */
-    int64_t *lone;    /* the part of `boxes` that comes from boxes with exactly one motif */
-    int64_t weaker;   /* WINDOWS: motifs that were not the strongest of their cell */
-    int64_t taken;    /* WINDOWS: symbols whose only motifs belong to other cells (neither hit nor missed) */
-    int64_t counts[MOTIF_COUNTS + 1]; /* samples with n boxes; the last entry: with MOTIF_COUNTS or more */
-    int64_t most;                     /* most boxes of a sample */
+    /* WINDOWS: the same matrix, without the weaker motifs of a cell; missed symbols are in the last column */
+    int64_t *windows;
+    int64_t *lone;  /* the part of `boxes` that comes from boxes with exactly one motif */
+    int64_t weaker; /* WINDOWS: motifs that were not the strongest of their cell */
+    int64_t taken;  /* WINDOWS: symbols whose only motifs belong to other cells (neither hit nor missed) */
+    /* counts[n]: samples with n boxes; the last entry counts samples with MOTIF_COUNTS or more */
+    int64_t counts[MOTIF_COUNTS + 1];
+    int64_t most; /* largest number of boxes of a sample */
     /* samples with two boxes whose windows overlap; the paper's assumption NON-OVERLAPPING excludes them */
     int64_t crowded;
     int *owner; /* scratch: the box of each motif */
@@ -70,7 +74,7 @@ void motif_errors_clear(struct motif_errors *errors);
  * range. After an error nothing was counted. */
 enum status motif_errors_add(struct motif_errors *errors, const struct motif *motifs, int motif_count,
                              const struct box *boxes, int box_count, struct error *err);
-/* The same from a dense map: [channels][rows][cols]. */
+/* Adds one sample from a dense map: [channels][rows][cols]. Errors as for motif_errors_add(). */
 enum status motif_errors_add_map(struct motif_errors *errors, const float *map, int rows, int cols,
                                  const struct box *boxes, int box_count, struct error *err);
 /* Adds the counts of `from`. STATUS_INVALID: symbols, channels or reach differ. */

@@ -1,8 +1,8 @@
-/* Motif errors of chance: predictions keep their channels and values but get random positions.
+/* Motif errors of random predictions: the predictions keep their channels and values but get random positions.
  *
  * The active elements of each channel are put at positions drawn without replacement from all positions of all
- * sequences, independently of the other channels. The errors of the result are counted against the true boxes, and this
- * is repeated `shuffles` times (SPARLING, Appendix L: ten). Shuffle i draws from the legacy generator of seed i. */
+ * sequences, independently of the other channels. The errors of the result are counted against the true boxes. This is
+ * repeated `shuffles` times (SPARLING, Appendix L: ten). Shuffle i draws from the legacy generator of seed i. */
 #ifndef MOTIF_CORE_METRICS_SHUFFLED_H
 #define MOTIF_CORE_METRICS_SHUFFLED_H
 
@@ -22,19 +22,21 @@ struct shuffled_errors {
     struct bootstrap fpe, fne, ce, ce_majority; /* means of the errors over the shuffles, with 95 % intervals */
 };
 
-/* Symbols from `folded` on count as "none" (motif_errors_fold()); folded == symbols folds none. shuffles >= 1.
- * STATUS_INVALID: a motif is outside. Time is proportional to motifs times boxes of a sequence, memory to positions. */
+/* Symbols from `folded` on count as "none" (motif_errors_fold()); folded == symbols: no symbol does. shuffles >= 1.
+ * STATUS_INVALID: a motif is outside [first, first + length). Time is proportional to motifs times boxes of a sequence,
+ * memory to positions. */
 enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
                                   int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
                                   struct error *err);
 
-/* The same in pieces of one shuffle each, with the same result. The sequences must outlive the shuffling.
- * shuffling_next() sets *done after the last shuffle; shuffling_finish() then computes the means. One caller. */
+/* Computes the same result as shuffled_motif_errors() step by step: each call of shuffling_next() does one shuffle and
+ * sets *done after the last one; shuffling_finish() then computes the means. The sequences must outlive the shuffling.
+ * One thread at a time. */
 struct shuffling;
 enum status shuffling_create(const struct shuffled_sequence *sequences, int count, int first, int length, int symbols,
                              int folded, int channels, int shuffles, struct shuffling **out, struct error *err);
 enum status shuffling_next(struct shuffling *shuffling, bool *done, struct error *err);
 enum status shuffling_finish(const struct shuffling *shuffling, struct shuffled_errors *out, struct error *err);
-void shuffling_destroy(struct shuffling *shuffling); /* NULL is fine */
+void shuffling_destroy(struct shuffling *shuffling); /* NULL is allowed */
 
 #endif

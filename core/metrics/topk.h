@@ -2,8 +2,8 @@
  * scores of all but k positions. Scores are probabilities.
  *
  * topk_accuracy() is the definition. A struct topk sums over any number of positions in bounded memory: it counts
- * logits in steps of 1/256 (about 0.4 % of a small probability), so positions within one step of the bound are tied,
- * and a tie does not exceed. Sums of parts are joined by adding their counts. One thread at a time. */
+ * logits in steps of 1/256 (about 0.4 % of a small probability). A position in the same step as the bound is tied with
+ * it and does not count. To join the sums of parts, add their counts. One thread at a time. */
 #ifndef MOTIF_CORE_METRICS_TOPK_H
 #define MOTIF_CORE_METRICS_TOPK_H
 

@@ -1,6 +1,7 @@
-/* Uploads of every format. The first byte selects it (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in small
- * pieces. An accepted collection must be consistent and equal to what its stored form gives back. With
- * FUZZ_FORMAT="csv" defined the first byte is ignored: one target for each format, with the same corpus. */
+/* Uploads of every format. The first byte selects the format (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in
+ * small pieces. An accepted collection must be consistent, and equal to the collection that is read back from its
+ * stored form. A build that defines FUZZ_FORMAT="csv" ignores the first byte and reads only this format, so that each
+ * format can have a target of its own with the same corpus. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -76,7 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #else
     const struct collection_format *format = formats[(size_t)(data[0] - '0') % count];
 #endif
-    limits.numbers = strcmp(format->name, "tar") == 0 ? 1 << 8 : 1 << 16; /* resampling takes 40 µs a number */
+    limits.numbers = strcmp(format->name, "tar") == 0
+                         ? 1 << 8
+                         : 1 << 16; /* a tar may contain recordings, and resampling takes 40 µs for each number */
     enum status status = collection_read(format, &from, &options, &limits, &c, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || err.message[0] != '\0'));
     FUZZ_CHECK(status == STATUS_OK || (c.values == NULL && c.count == 0));

@@ -1,6 +1,7 @@
-/* Heads of requests as the parser in front passes them on, and tokens: a line "METHOD TARGET VERSION", then one line
- * for each header. A request that the guard accepts must have one framing, one Host that is ours and no foreign Origin.
- * Authorization must grant exactly what its one token was made for; the target computes this without hashes. */
+/* Request heads, as the HTTP parser passes them to the guard, and tokens. An input is a line "METHOD TARGET VERSION",
+ * then one line for each header. A request that the guard accepts must have one framing, one Host that the server
+ * serves, and no foreign Origin. Authorization must grant exactly the scope of the request's one token; the target
+ * finds this scope in its own list of tokens, without hashes. */
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
@@ -66,7 +67,7 @@ static void check_open(void)
     FUZZ_CHECK(auth_scope(&kept.auth, NULL, name) == API_SCOPE_ADMIN && name[0] == '\0');
 }
 
-/* A token grants what it was made for. */
+/* A token grants the scope that it was created with. */
 static void check_made(void)
 {
     char line[AUTH_SECRET + 16], name[AUTH_NAME];
@@ -113,7 +114,7 @@ static char *word_of(char **rest)
     return word;
 }
 
-/* `text` ends in a NUL; values may contain others. */
+/* Splits the text into the request line and the headers. `text` ends in a NUL; values may contain others. */
 static void cut(char *text, size_t size, struct guard_request *request, struct guard_header headers[LINES])
 {
     char *end = text + size, *line = memchr(text, '\n', size);

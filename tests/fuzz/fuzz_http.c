@@ -1,6 +1,6 @@
-/* Raw bytes into the whole server in one process: libmicrohttpd's parser, the guard in front, admission, routes,
- * storage. The answer must be nothing, or whole HTTP/1.1 responses with a status of the contract other than 500; and
- * the server must serve the next connection. */
+/* Sends raw bytes to the whole server in this process: libmicrohttpd's parser, the guard before it, admission, routes,
+ * storage. The answer must be empty, or consist of whole HTTP/1.1 responses with a status of the contract other than
+ * 500. The server must also serve the next connection. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
-#define DEADLINE_MS 300 /* the reaper closes connections that a FIN did not end */
+#define DEADLINE_MS 300 /* the server closes connections at this deadline if the FIN did not end them */
 #define PATIENCE_MS 20000
 
 const struct fuzz_seed fuzz_seeds[1]; /* no seeds here: they are files in corpus/http */
@@ -124,7 +124,9 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
-        FUZZ_CHECK(some_way == 1 || !ended); /* otherwise the loop would never end */
+        FUZZ_CHECK(
+            some_way == 1 ||
+            !ended); /* after the FIN the server must answer or close in time, otherwise the loop would never end */
         /* Send the FIN by itself. If it came with the last bytes, only the next event would show it. */
         if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);

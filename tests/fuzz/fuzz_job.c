@@ -45,7 +45,8 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
-/* Reads the text as a configuration: once on top of the defaults, once on top of a preset. */
+/* Reads the text as a configuration on top of the defaults, of the first preset, and of a preset that does not exist,
+ * which must give STATUS_NOT_FOUND. */
 static void check_config(const struct method *method, const char *text, size_t size)
 {
     static struct api_faults faults;

@@ -1,4 +1,4 @@
-/* Model files from clients: tensors of an accepted file must be within the file without gaps, and the stream made of
+/* Model files from clients: tensors of an accepted file must be within the file without gaps, and the snapshot made of
  * them must be readable. */
 #include "tests/fuzz/fuzz.h"
 

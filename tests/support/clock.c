@@ -9,7 +9,7 @@ int __real_clock_gettime(clockid_t which, struct timespec *out);
 int __wrap_clock_gettime(clockid_t which, struct timespec *out);
 time_t __wrap_time(time_t *out);
 
-static atomic_llong offset; /* ms */
+static atomic_llong offset; /* in milliseconds */
 
 void clock_jump_to(int64_t offset_ms)
 {

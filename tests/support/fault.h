@@ -20,18 +20,18 @@
 void fault_after(int count);
 /* The next `count` allocations succeed, and all later ones fail. */
 void fault_from(int count);
-/* true: only allocations of the thread that called fault_after() or fault_from() count, and not those of a store that
- * works in the background. */
+/* true: only allocations of the thread that called fault_after() or fault_from() count and fail, not those of
+ * background threads such as the store's. */
 void fault_spare_others(bool spare);
-/* Whether an allocation has failed since then. Switches the fault off. */
+/* Whether an allocation has failed since fault_after() or fault_from(). Switches the fault off. */
 bool fault_happened(void);
 
 /* Counts the allocations of cJSON and SQLite too (fault_libraries.c, `library_faults` in meson.build). Call it first in
  * main(), before SQLite is used. */
 void fault_libraries(void);
-/* true: the allocations of SQLite do not count, which leaves far fewer to test. */
+/* true: the allocations of SQLite do not count, so a test has far fewer allocations to try. */
 void fault_spare_sqlite(bool spare);
-/* For code in front of another allocator: counts an allocation and returns whether it must fail. */
+/* For replacements of other allocators: counts an allocation and returns whether it must fail. */
 bool fault_now(void);
 
 /* Number of allocations that will still succeed. */

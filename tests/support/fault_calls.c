@@ -46,7 +46,7 @@ static bool fails(const char *call)
     return true;
 }
 
-/* CALL(result, name, failed value, parameters, arguments) */
+/* Defines the wrapper of a system call: CALL(type of the result, name, result on failure, parameters, arguments). */
 #define CALL(type, call, bad, parameters, arguments)                                                                   \
     type __real_##call parameters;                                                                                     \
     type __wrap_##call parameters;                                                                                     \

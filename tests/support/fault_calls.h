@@ -11,7 +11,7 @@ void fault_call_after(int count, int code, bool forever);
 /* Sets the attributes of a file system that the program reads: its type (0: the real one), and whether it is read-only.
  */
 void fault_file_system(unsigned long type, bool read_only);
-/* Name of the call that failed since then, or NULL. Switches the fault off. */
+/* Name of the first call that failed since fault_call_after(), or NULL. Switches the fault off. */
 const char *fault_call_happened(void);
 /* Number of calls that will still succeed. */
 int fault_call_left(void);

@@ -19,7 +19,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
 
-#pragma weak fault_libraries /* only programs with SQLite have it */
+#pragma weak fault_libraries /* NULL in programs without SQLite */
 
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
@@ -44,7 +44,7 @@ int __wrap_asprintf(char **out, const char *format, ...)
     return bytes;
 }
 
-static bool calls; /* whether system calls fail, and not allocations */
+static bool calls; /* true: system calls fail; false: allocations fail */
 
 static void say(void)
 {

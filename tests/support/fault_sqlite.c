@@ -69,7 +69,7 @@ static void look(sqlite3_stmt *stmt)
     }
 }
 
-/* CALL(name, parameters, arguments): functions that return a result code. */
+/* Defines the wrapper of a function that returns a result code: CALL(name, parameters, arguments). */
 #define CALL(call, parameters, arguments)                                                                              \
     int __real_##call parameters;                                                                                      \
     int __wrap_##call parameters;                                                                                      \

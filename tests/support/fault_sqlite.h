@@ -12,11 +12,11 @@
 void fault_sqlite_after(int count, int code, bool forever);
 /* true: only calls of the thread that armed the fault count and fail. The default is all threads. */
 void fault_sqlite_spare_others(bool spare);
-/* Whether a call has failed since then. Switches the fault off. */
+/* Whether a call has failed since fault_sqlite_after(). Switches the fault off. */
 bool fault_sqlite_happened(void);
 
-/* Calls `run` before each step of a statement whose SQL contains `text`, except within `run` itself. NULL: stops that.
- */
+/* Calls `run` before each step of a statement whose SQL contains `text`, except within `run` itself. text NULL: ends
+ * these calls. */
 void fault_sqlite_before(const char *text, void (*run)(void *context), void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asks one query of a model by name, as the api does; for tests of methods. */
+/* Runs one query of a model, selected by name, as the api does; for tests of methods. */
 #ifndef MOTIF_TESTS_SUPPORT_METHOD_ASK_H
 #define MOTIF_TESTS_SUPPORT_METHOD_ASK_H
 
@@ -6,7 +6,7 @@
 
 #include "core/methods/method.h"
 
-/* The question with all parameters at their defaults; free() its parameters. */
+/* The question with all parameters at their defaults. The caller frees its parameters. */
 static inline struct method_question method_question(const struct method_query *query, const struct method_model *model,
                                                      const struct method_input *input)
 {

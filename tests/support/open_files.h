@@ -5,7 +5,8 @@
 #include <dirent.h>
 #include <stdio.h>
 
-/* Number of entries in the folder `root` `below`, hidden ones excluded; 0 if it does not exist. */
+/* Number of entries in the folder whose path is `root` followed by `below`, hidden ones excluded; 0 if it does not
+ * exist. */
 static inline int folder_entries(const char *root, const char *below)
 {
     char path[200];
@@ -23,7 +24,7 @@ static inline int folder_entries(const char *root, const char *below)
 /* Number of open descriptors of this process. */
 static inline int open_descriptors(void)
 {
-    return folder_entries("/proc/self/fd", "") - 1; /* without the descriptor of the folder */
+    return folder_entries("/proc/self/fd", "") - 1; /* without the descriptor that folder_entries() opens */
 }
 
 #endif

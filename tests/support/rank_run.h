@@ -11,7 +11,7 @@ struct rank_plan {
     const struct method *method;
     const void *config;
     const char *data;
-    int threads;                     /* of each rank */
+    int threads;                     /* number of threads of each rank */
     int64_t updates;                 /* number of updates after which to stop; 0: at the end of the run */
     struct run_env_bytes *from, *to; /* checkpoint to load, and where rank 0 saves; either may be NULL */
 };

@@ -25,10 +25,10 @@ struct run_env_checkpoint {
 struct run_env {
     struct thread_pool *pool;
     struct method_env env;
-    struct run_env_checkpoint *list; /* checkpoints: every stage end, and the last of the others */
+    struct run_env_checkpoint *list; /* checkpoints: all that end a stage, and the newest of the others */
     size_t count;
     int64_t seq;
-    /* Called for each metric and artifact; may be NULL. */
+    /* The functions are called for each metric and artifact, with `watcher`; they may be NULL. */
     void *watcher;
     void (*metric)(void *watcher, const char *name, int64_t step, double value);
     void (*artifact)(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count);
@@ -38,18 +38,20 @@ struct run_env {
 enum status run_env_open(struct run_env *environment, int threads, const char *kernels, struct error *err);
 void run_env_close(struct run_env *environment);
 
-/* run_env_save() saves a run into memory; the other function makes a reader of saved bytes, which must outlive it. */
+/* run_env_save() saves a run into memory. run_env_reader() makes a reader of saved bytes, which must outlive the
+ * reader. */
 enum status run_env_save(const struct method *method, struct method_run *run, struct run_env_bytes *bytes,
                          struct error *err);
 struct snapshot_reader run_env_reader(struct run_env_bytes *bytes);
 void run_env_bytes_close(struct run_env_bytes *bytes);
 
-/* Does one step, and what it requests (saves a checkpoint). *request: METHOD_DONE at the end of the run. */
+/* Does one step and then what the step requests, for example saving a checkpoint. *request: METHOD_DONE at the end of
+ * the run. */
 enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err);
 
-/* A whole run in steps of one piece. With `every`, the run is saved, destroyed, created and loaded after every so many
- * steps. */
+/* A whole run in steps of one piece. If `every` > 0, the run is saved, destroyed, created and loaded after every
+ * `every` steps. */
 struct run_env_plan {
     const struct method *method;
     const void *config;
@@ -60,9 +62,10 @@ struct run_env_plan {
 };
 /* The results of a run. Equal runs give equal bytes. */
 struct run_env_witness {
-    char weights[65];                                    /* as from run_env_weights_hash() */
-    unsigned char state[HASH_BYTES], series[HASH_BYTES]; /* SHA-256 of the last checkpoint; of metrics and artifacts */
-    int64_t metrics, artifacts, bytes;                   /* bytes: of the last checkpoint */
+    char weights[65]; /* from run_env_weights_hash() */
+    unsigned char state[HASH_BYTES],
+        series[HASH_BYTES];            /* SHA-256 of the last checkpoint, and of all metrics and artifacts */
+    int64_t metrics, artifacts, bytes; /* number of metrics, number of artifacts, bytes of the last checkpoint */
 };
 enum status run_env_run(const struct run_env_plan *plan, struct run_env_witness *witness, int *steps,
                         struct error *err);

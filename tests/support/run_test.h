@@ -1,5 +1,5 @@
-/* Checks that all methods' runs must pass. A failure is a failure of the test. A test program has one `struct
- * run_test`. */
+/* Checks that all methods' runs must pass. If a check fails, the test fails. A test program has one `struct run_test`.
+ */
 #ifndef MOTIF_TESTS_SUPPORT_RUN_TEST_H
 #define MOTIF_TESTS_SUPPORT_RUN_TEST_H
 
@@ -16,8 +16,8 @@ struct run_test {
 void run_test_configure(const struct method *method, void *config, const struct config_setting *settings);
 struct method_run *run_test_start(const struct method *method, struct run_env *environment, const void *config);
 
-/* Does a whole run and returns the number of its steps. With `every`, it is saved, destroyed, created and loaded after
- * every so many steps. */
+/* Does a whole run and returns the number of its steps. If `every` > 0, the run is saved, destroyed, created and loaded
+ * after every `every` steps. */
 int run_test_through(const struct run_test *test, const struct config_setting *settings, int threads, int every,
                      void *context, struct run_env_witness *same);
 

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 
-/* Creates the folder and stores the data of `text` in it, a file in the named format (core/data/uploads/collection.h).
- * STATUS_IO, or the errors of collection_read(). */
+/* Parses `text` as a file of the named format (core/data/uploads/collection.h), creates the folder and stores the data
+ * in it. STATUS_IO, or the errors of collection_read(). */
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err);
 
 #endif
