@@ -1,9 +1,10 @@
-/* Follows a job of motifd with libcurl only. It submits the job unless it gets an id, prints each event of the job's
- * stream, resumes a broken stream with Last-Event-ID, and ends with the job.
+/* Follows a job of motifd with libcurl only. The second argument is the id of a job, or a job in JSON that the
+ * program submits first. The program prints each event of the job's stream and ends with the job. When the
+ * connection breaks, it continues the stream after the last received event, with the header Last-Event-ID.
  *
- *   cc follow.c -lcurl -o follow
- *   ./follow http://127.0.0.1:8080 JOB
- *   ./follow http://127.0.0.1:8080 '{"kind":"sparling","preset":"digitcircle-quick"}' */
+ *     cc follow.c -lcurl -o follow
+ *     ./follow http://127.0.0.1:8080 JOB
+ *     ./follow http://127.0.0.1:8080 '{"kind":"sparling","preset":"digitcircle-quick"}' */
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ static size_t on_stream(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. False: refused. */
+/* Submits a job with POST /v1/jobs and reads its id, the first member of the answer. Returns false when the daemon
+ * refused the job. */
 static bool submit(const char *server, const char *body, char id[32])
 {
     char url[256], answer[64] = "";
@@ -59,7 +61,7 @@ static bool submit(const char *server, const char *body, char id[32])
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* cuts an answer that is longer than `answer` */
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* `out` cuts an answer that is longer than `answer` */
     (void)curl_easy_perform(curl);
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -69,7 +71,7 @@ static bool submit(const char *server, const char *body, char id[32])
     return status == 201 && sscanf(answer, "{\"id\":\"%26[0-9A-Z]\"", id) == 1;
 }
 
-/* Reads the stream over one connection. False: the job has ended (204) or does not exist (404). */
+/* Reads the stream over one connection. Returns false when the job has ended (204) or does not exist (404). */
 static bool stream(const char *server, const char *id, struct follow *follow)
 {
     char url[256], seen[64];
@@ -110,6 +112,7 @@ int main(int argc, char **argv)
     }
     while (!follow.ended && stream(argv[1], id, &follow))
         if (!follow.ended)
-            sleep(1); /* the daemon did not answer: retry after the last event received */
+            /* the connection ended before the job did: reconnect and continue after the last received event */
+            sleep(1);
     return follow.ended ? 0 : 1;
 }

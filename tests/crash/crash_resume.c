@@ -26,7 +26,7 @@
 #define ACKNOWLEDGED_MAX 100000
 #define SHA 65
 
-/* 400 updates through many densities, with dropout and both kinds of sequence layers. */
+/* A job with 400 updates and many densities, with dropout and both kinds of sequence layers. */
 #define JOB                                                                                                            \
     "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
     "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"        \
@@ -63,7 +63,7 @@ static _Noreturn void die(const char *why)
     exit(1);
 }
 
-/* Uniform in [low, high]; splitmix64. */
+/* Returns a uniform random number in [low, high] (splitmix64). */
 static int random_in(int low, int high)
 {
     uint64_t x = test.random += 0x9e3779b97f4a7c15ULL;
@@ -95,7 +95,8 @@ static void submit(int threads, char id[32])
     reply_close(&reply);
 }
 
-/* Reads the state of a job, and after success the hash of its weights and its number of updates. */
+/* Reads the state of a job. If the job has succeeded, also reads the hash of its weights and its number of
+ * updates. */
 static void look(const char *id, char state[16], char sha[SHA], double *updates)
 {
     char path[64];
@@ -143,7 +144,7 @@ static void compare(const char *what, const char *sha, const char *expected)
         die("other weights");
 }
 
-/* Each series must contain each point once, in order, whatever happened. */
+/* Asserts that each series contains each point once and in order, in spite of pauses and kills. */
 static void check_series(const char *id)
 {
     char path[96];
@@ -153,7 +154,7 @@ static void check_series(const char *id)
     const cJSON *series, *point;
     int names = 0;
     cJSON_ArrayForEach (series, cJSON_GetObjectItem(reply.json, "series")) {
-        double expected = 80; /* one validation every 80 samples */
+        double expected = 80; /* the step of the first point: there is one validation every 80 samples */
         names++;
         cJSON_ArrayForEach (point, series) {
             if (cJSON_GetArrayItem(point, 0)->valuedouble != expected)
@@ -170,7 +171,7 @@ static void check_series(const char *id)
 
 /* ---- clients ------------------------------------------------------------------------------------------- */
 
-/* Submits one job after the other. Repeats a submission that was not acknowledged with the same key. */
+/* Submits one job after the other. Repeats a submission with the same key when the daemon did not acknowledge it. */
 static void *hammer(void *context)
 {
     int client = (int)(intptr_t)context;
@@ -230,7 +231,7 @@ static void expect_text(sqlite3 *db, const char *sql, const char *expected, cons
     (void)sqlite3_finalize(statement);
 }
 
-/* Called while no daemon runs. */
+/* Copies the database and inspects the copy. Must be called while no daemon runs. */
 static void inspect(void)
 {
     static const char *const ends[] = {"", "-wal"};

@@ -1,5 +1,6 @@
-/* A process that writes from several threads is killed at random moments. It reports each acknowledged change through
- * a pipe. The file must then contain all reported changes and be sound, and every checkpoint in it must be complete. */
+/* The test starts a process that writes to a store from several threads, and kills it at random moments. The
+ * process reports each acknowledged change through a pipe. The file must then be sound and contain all reported
+ * changes, and every checkpoint in it must be complete. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@
 struct report { /* one report; smaller than PIPE_BUF, so the pipe writes it atomically */
     char what;  /* 'j': submitted, 'c': checkpoint, 'd': deleted, 's': succeeded */
     char id[STORAGE_ID];
-    int64_t number; /* 'c': its number; 'j': index of the key */
+    int64_t number; /* 'c': number of the checkpoint; 'j': index of the job's idempotency key */
     int64_t samples;
 };
 
@@ -44,7 +45,7 @@ static void *submitter(void *argument)
         if (storage_job_submit(store, &in, id, &outcome, NULL) != STATUS_OK || outcome != STORAGE_CREATED)
             _exit(4);
         send_report('j', id, i, 0);
-        if (i % 5 == 0) { /* a client that did not receive the answer and repeats the request */
+        if (i % 5 == 0) { /* repeats the request, like a client that did not receive the answer */
             if (storage_job_submit(store, &in, again, &outcome, NULL) != STATUS_OK || outcome != STORAGE_REPLAYED ||
                 strcmp(id, again) != 0)
                 _exit(5);
@@ -53,7 +54,7 @@ static void *submitter(void *argument)
     return argument;
 }
 
-/* Runs jobs: series, checkpoints, success, sometimes deletion. */
+/* Runs jobs: appends series, stores checkpoints, reports success, and deletes some of the jobs. */
 static void *executor(void *argument)
 {
     static unsigned char bytes[700000];
@@ -156,7 +157,7 @@ static void check_checkpoint(struct fixture *f, const struct report *report)
         assert_int_equal(series[0].points[i].step, i + 1);
 }
 
-/* Verifies all reports since `from`. Jobs of earlier rounds are verified too. */
+/* Compares the store with the reports. Reports before `from` came from earlier rounds and are checked too. */
 static void check(struct fixture *f, const struct log *log, size_t from)
 {
     for (size_t i = 0; i < log->count; i++) {
@@ -167,7 +168,8 @@ static void check(struct fixture *f, const struct log *log, size_t from)
             assert_int_equal(status, STATUS_NOT_FOUND);
             continue;
         }
-        /* the job was deleted, and the process was killed before it reported the deletion: the success was reported */
+        /* the process was killed after it deleted the job and before it reported the deletion; it must have reported
+         * the success before */
         if (status == STATUS_NOT_FOUND) {
             assert_true(said_later(log, 0, 's', report->id));
             continue;
@@ -202,7 +204,8 @@ static void acknowledged_changes_survive_a_kill(void **state)
         }
         close(ends[1]);
         int wait_ms = 20 + (int)(lcg(&chance) % 700);
-        for (int i = 0; i < wait_ms; i += 5) /* empties the pipe, which holds only a thousand reports */
+        /* read the pipe regularly, because it holds only about a thousand reports */
+        for (int i = 0; i < wait_ms; i += 5)
             sleep_ms(5);
         assert_int_equal(kill(pid, SIGKILL), 0);
         int result;

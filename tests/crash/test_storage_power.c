@@ -1,5 +1,6 @@
-/* The power fails at random moments: unsynced writes are on disk completely, partly or not at all. The remaining store
- * must contain every acknowledged change. fault_vfs.c simulates the disk and keeps for each file what would remain. */
+/* The power fails at random moments: of the writes that were not synced, all, some or none are on disk. The
+ * remaining store must contain every acknowledged change. fault_vfs.c simulates the disk and computes what remains
+ * of each file. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 #define LOSSES 30
 #define MANY 4000
 
-/* Acknowledged changes; an entry is valid if its index is below `count`. */
+/* The acknowledged changes. An entry is valid if its index is below `job_count` or `checkpoint_count`. */
 static struct {
     char jobs[MANY][STORAGE_ID];
     atomic_int job_count;
@@ -72,7 +73,7 @@ static void *executor(void *argument)
     return NULL;
 }
 
-/* Verifies the store that the power failure left. */
+/* Compares the store that the power failure left with the acknowledged changes. */
 static void check(struct fixture *left, int jobs, int checkpoints)
 {
     struct fixture *f = left;
@@ -80,7 +81,7 @@ static void check(struct fixture *left, int jobs, int checkpoints)
     for (int i = 0; i < jobs; i++)
         assert_string_equal(job_of(f, acknowledged.jobs[i]).id, acknowledged.jobs[i]);
     for (int i = 0; i < checkpoints; i++) {
-        /* retention may have replaced it with a later checkpoint of the same job */
+        /* skip a checkpoint with a successor in the same job, because the retention rule may have removed it */
         struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
         struct storage_checkpoint_reader *reader;
         struct storage_checkpoint info;

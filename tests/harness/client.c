@@ -213,7 +213,7 @@ int raw_status(int port, const void *request, size_t count, char *text, size_t s
         return 0;
     (void)raw_send(fd, request, count);
     to[0] = '\0';
-    while (used + 1 < room && strstr(to, "\r\n\r\n") == NULL) { /* until the head is complete */
+    while (used + 1 < room && strstr(to, "\r\n\r\n") == NULL) { /* read until the head of the answer is complete */
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         ssize_t got = poll(&ready, 1, 5000) == 1 ? recv(fd, to + used, room - 1 - used, 0) : 0;
         if (got <= 0)

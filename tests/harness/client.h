@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct reply {
-    int status;    /* 0: no answer */
+    int status;    /* HTTP status; 0: the server did not answer */
     char *headers; /* head of the answer, unparsed */
     char *body;
     size_t body_bytes;
@@ -16,8 +16,8 @@ struct reply {
 
 struct call {
     const char *method, *path;
-    const char *body;           /* NULL: none */
-    size_t body_bytes;          /* 0: strlen(body) */
+    const char *body;           /* body of the request; NULL: none */
+    size_t body_bytes;          /* size of the body; 0: strlen(body) */
     const char *type;           /* Content-Type; NULL: application/json when there is a body */
     const char *const *headers; /* further "Name: value" lines, ended by NULL; NULL: none */
     const char *authority;      /* PEM file of the trusted certificate; NULL: the system's */
@@ -33,8 +33,8 @@ const char *reply_header(const struct reply *reply, const char *name, char value
 /* Shorthands for call_server(). */
 void get(const char *url, const char *path, struct reply *reply);
 void post(const char *url, const char *path, const char *json, struct reply *reply);
-const char *json_text(const cJSON *object, const char *name); /* "" when missing */
-double json_number(const cJSON *object, const char *name);    /* NaN when missing */
+const char *json_text(const cJSON *object, const char *name); /* Returns the text of a member; "" when it is missing. */
+double json_number(const cJSON *object, const char *name); /* Returns the number of a member; NaN when it is missing. */
 
 /* Opens a TCP connection to the port; returns -1 when it is refused. */
 int raw_connect(int port);
@@ -43,9 +43,10 @@ bool raw_send(int fd, const void *bytes, size_t count);
 size_t raw_read(int fd, char *text, size_t size, int ms);
 /* Reads until the text contains `words`, for at most 60 s; returns false when it never does. The text ends with NUL. */
 bool raw_await(int fd, char *text, size_t size, const char *words);
-/* Returns true when the peer has closed, or closes within `ms`. */
+/* Returns true when the peer has closed the connection, or closes it within `ms`. */
 bool raw_closed(int fd, int ms);
-/* Sends bytes, reads one answer for at most 5 s and closes. Returns the status, 0 for none. `text` may be NULL. */
+/* Sends bytes, reads one answer for at most 5 s and closes the connection. Returns the status of the answer; 0
+ * when there was none. `text` may be NULL. */
 int raw_status(int port, const void *request, size_t count, char *text, size_t size);
 
 #endif

@@ -220,7 +220,7 @@ int motifd_run(const char *const *args, char **out, char **errors)
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)alarm(RUN_SECONDS); /* ends a command that does not end by itself; exec keeps the alarm */
+        (void)alarm(RUN_SECONDS); /* ends a command that runs too long; exec() keeps the alarm */
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(error_file, STDERR_FILENO);
         (void)execv(binary(), argv);

@@ -8,7 +8,7 @@
 #define DAEMON_ARGS 24
 
 struct daemon_process {
-    char folder[64]; /* the daemon's own folder, with database and log */
+    char folder[64]; /* a folder for this daemon only, which contains its database and its log */
     char db[96], log[96];
     pid_t pid; /* 0: the daemon does not run */
     int out;   /* what the daemon printed on its standard output during the start */
@@ -18,21 +18,24 @@ struct daemon_process {
 
 /* Makes a fresh folder under TMPDIR. The environment variable MOTIFD names the binary. */
 void daemon_init(struct daemon_process *daemon);
-/* Starts `motifd serve` with further arguments (ended by NULL; NULL for none) and waits for the line with the address.
- * Returns false when the daemon ended first; its exit code is then in *exit_code, unless that is NULL. */
+/* Starts `motifd serve` with further arguments (ended by NULL; NULL for none) and waits for the line that contains
+ * the address. Returns false when the daemon ended before that line; stores its exit code in *exit_code unless
+ * that is NULL. */
 bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
-/* The two halves of daemon_start(), for tests that kill the daemon between them. */
+/* daemon_start() calls these two functions one after the other. Tests that kill the daemon between them call them
+ * directly. */
 void daemon_spawn(struct daemon_process *daemon, const char *const *args);
 bool daemon_await(struct daemon_process *daemon, int *exit_code);
 /* Sends a signal. */
 void daemon_signal(const struct daemon_process *daemon, int signal);
-/* Waits for the end; returns -1 when it takes longer than `ms`, else the exit code, or 128 + signal. */
+/* Waits until the daemon ends. Returns its exit code, or 128 + the number of the signal that ended it, or -1 when
+ * the daemon runs longer than `ms`. */
 int daemon_wait(struct daemon_process *daemon, int ms);
 /* Sends SIGTERM and calls daemon_wait(). */
 int daemon_stop(struct daemon_process *daemon);
-void daemon_kill(struct daemon_process *daemon); /* SIGKILL */
-/* Removes the folder with everything in it. Ends a running daemon by SIGTERM; if the daemon does not exit properly, the
- * test program ends with a failure. Prints the log in that case, and if `show_log` is set. */
+void daemon_kill(struct daemon_process *daemon); /* sends SIGKILL */
+/* Ends a running daemon with SIGTERM and removes its folder with everything in it. If the daemon does not exit
+ * properly, prints the log and ends the test program with a failure. `show_log`: prints the log in any case. */
 void daemon_close(struct daemon_process *daemon, bool show_log);
 
 /* Runs `motifd ARGS...` to its end. Returns the exit code; the caller frees the output (NULL: not wanted). */

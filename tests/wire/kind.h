@@ -1,5 +1,6 @@
-/* Shared by the wire tests of a kind of job: one daemon, the page of the kind with a dry run of every preset, the
- * documents of a finished job, and a pause that changes no result. */
+/* Shared by the wire tests of one kind of job. The functions test the page of the kind with a dry run of every
+ * preset, the documents of a finished job, and that a pause changes no result. Each test program starts one
+ * daemon. */
 #ifndef MOTIF_TESTS_KIND_H
 #define MOTIF_TESTS_KIND_H
 
@@ -50,8 +51,8 @@ static inline void assert_refused(const char *body, const char *pointer)
     reply_close(&reply);
 }
 
-/* Asserts that the result of a finished job has these numbers (names ended by NULL), and lists of these lengths; a
- * negative length is not checked. */
+/* Asserts that the result of a finished job contains the named numbers (the names end with NULL), and that its
+ * lists `curve` and `summary` have these lengths. A negative length is not checked. */
 static inline void assert_result(const char *id, const char *const names[], int curve, int summary)
 {
     char path[256];
@@ -69,7 +70,7 @@ static inline void assert_result(const char *id, const char *const names[], int 
     reply_close(&reply);
 }
 
-/* Asserts the first bytes of a document below the job's path. */
+/* Asserts that the document at the job's path + `rest` begins with these bytes. */
 static inline void assert_begins(const char *id, const char *rest, const char *bytes)
 {
     char path[256];
@@ -94,7 +95,7 @@ static inline void assert_checkpoint_names(const char *id, const char *name)
     reply_close(&reply);
 }
 
-/* Asserts that the finished job answers these inputs, and that the answer has this member. */
+/* Asserts that a query of the finished job with these inputs succeeds, and that the answer has this member. */
 static inline void assert_predicts(const char *id, const char *inputs, const char *member)
 {
     char path[256];
@@ -138,7 +139,8 @@ static inline void pause_and_resume(const char *id)
     reply_close(&reply);
 }
 
-/* Asserts that a job without a pause and one with a pause have the same numbers (names ended by NULL). */
+/* Runs the job twice, once without a pause and once with one, and asserts that both results have the same numbers
+ * (the names end with NULL). */
 static inline void assert_pause_changes_nothing(const char *body, const char *const names[])
 {
     char one[JOB_ID], other[JOB_ID];

@@ -1,4 +1,4 @@
-/* Shared by the wire tests: one daemon per program, tiny jobs, and waiting. */
+/* Shared by the wire tests: each program starts one daemon. The functions submit tiny jobs and wait for them. */
 #ifndef MOTIF_TESTS_WIRE_H
 #define MOTIF_TESTS_WIRE_H
 
@@ -17,22 +17,22 @@
 
 #define JOB_ID 27
 
-/* Factor on deadlines, because a sanitizer slows the daemon. */
+/* Factor that lengthens deadlines when a sanitizer slows the daemon. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOWED 6
 #else
 #define SLOWED 1
 #endif
-#define PATIENCE (240 * SLOWED) /* seconds after which a wait for something that must happen fails */
+#define PATIENCE (240 * SLOWED) /* seconds after which waiting for something counts as a failure */
 
-/* A whole SPARLING run takes well under a second of one core. */
+/* A configuration of SPARLING that one core trains in well under a second. */
 #define TINY                                                                                                           \
     "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5,"   \
     "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"              \
     "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"         \
     "\"motif_samples\":8,\"stage_samples\":4,\"curriculum\":0,\"density_start\":0.01"
 
-/* Submits a job that must be accepted. */
+/* Submits a job, asserts that the daemon accepts it, and copies its id. */
 static inline void submit(const char *url, const char *body, char id[JOB_ID])
 {
     struct reply reply;
@@ -84,7 +84,7 @@ static inline void await_state(const char *url, const char *id, const char *want
     fail_msg("the job is '%s' and not '%s'", state, wanted);
 }
 
-/* Asserts an error of the contract: problem+json with all its members. */
+/* Asserts that the answer is an error document (problem+json) with all its members. */
 static inline void assert_problem(const struct reply *reply, int status)
 {
     char value[256];
@@ -97,7 +97,7 @@ static inline void assert_problem(const struct reply *reply, int status)
     static const char *const members[] = {"type", "title", "detail", "instance"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         assert_true(json_text(reply->json, members[i])[0] != '\0');
-    /* An error contains no path, no SQL and no source file of the machine. */
+    /* an error document must not reveal paths, SQL or source files of the machine */
     static const char *const leaks[] = {"/tmp/", "/home", "SELECT", "sqlite", ".c:", "motifd.db"};
     for (size_t i = 0; i < sizeof leaks / sizeof leaks[0]; i++)
         assert_null(strstr(reply->body, leaks[i]));

@@ -90,7 +90,8 @@ static void samples_have_true_boxes_and_a_picture(void **state)
     reply_close(&reply);
 }
 
-/* One second at 16 kHz is at the beginning of an input of three seconds at 8 kHz: 129 frames. */
+/* Sends a recording of one second at 16 kHz to a model whose input is three seconds at 8 kHz. The daemon resamples
+ * the recording and places it at the beginning of the input, which has 129 frames. */
 static void recordings_of_any_rate_and_length_are_read(void **state)
 {
     enum { RATE = 16000 };
@@ -107,7 +108,7 @@ static void recordings_of_any_rate_and_length_are_read(void **state)
     assert_int_equal(cJSON_GetArrayItem(shape, 1)->valueint, 129);
     reply_close(&reply);
     call.body_bytes = 60;
-    ask(&call, 200, &reply); /* the part of the input that has sound */
+    ask(&call, 200, &reply); /* a recording that is cut after eight samples is accepted */
     reply_close(&reply);
     call.body = "not a recording";
     call.body_bytes = 0;

@@ -44,7 +44,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Asserts that the daemon uses the changed clock; the other tests would show nothing otherwise. */
+/* Asserts that the daemon uses the changed clock. Without this, the other tests would prove nothing. */
 static void the_daemon_uses_the_changed_clock(void **state)
 {
     struct reply reply;
@@ -72,7 +72,8 @@ static void slow_heads_are_cut_at_their_deadline(void **state)
         int fd = raw_connect(served.port);
         assert_true(fd >= 0 && raw_send(fd, "GET /", 5));
         *offset = jumps[i];
-        assert_false(raw_closed(fd, 500)); /* not before its deadline */
+        /* the daemon must not close the connection before the deadline of a second */
+        assert_false(raw_closed(fd, 500));
         assert_true(raw_closed(fd, 6000 * SLOWED));
         assert_true(now_seconds() - begun > 0.9);
         (void)close(fd);

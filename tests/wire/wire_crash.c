@@ -48,7 +48,7 @@ static void a_crash_signal_leaves_a_report_and_jobs_continue(void **state)
         assert_says(report, "build: 0.");
         assert_says(report, "stack:\n  0x");
         assert_says(report, "/motifd\n");
-        assert_says(report, "workers of"); /* a line of the log */
+        assert_says(report, "workers of"); /* the beginning of a line of the log */
         assert_says(report, "end of the report\n");
         assert_says(log, expected);
         assert_null(strstr(report, NAME));

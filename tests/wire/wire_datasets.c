@@ -1,5 +1,8 @@
-/* Data sets over the wire: uploads that are accepted, refused with the row or member, interrupted and resumed, or
- * killed; lists and documents; refused deletions. */
+/* Data sets over the wire:
+ * - uploads that the daemon accepts, and uploads that it refuses with the row or member that is wrong
+ * - uploads that break and are resumed, and uploads during which the daemon is killed
+ * - lists and documents of data sets
+ * - deletions that the daemon refuses */
 #include "tests/wire/wire.h"
 
 #include <dirent.h>
@@ -24,7 +27,8 @@ static int teardown(void **state)
     char command[256];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     assert_int_equal(system(command), 0);
-    int code = daemon_stop(&served); /* a normal end: a sanitizer reports leaks only then */
+    /* SIGTERM instead of SIGKILL, because a sanitizer reports leaks only at a normal end */
+    int code = daemon_stop(&served);
     daemon_close(&served, code != 0);
     return code;
 }
@@ -75,7 +79,7 @@ static void an_uploaded_table_is_listed_and_shown(void **state)
     assert_string_equal(json_text(reply.json, "sha256"), hex);
     reply_close(&reply);
     put("/v1/datasets/small", "text/csv", "a,b,label\n1,2,x\n3,5,y\n", &reply);
-    assert_int_equal(reply.status, 200); /* the same upload again */
+    assert_int_equal(reply.status, 200); /* a repeated upload of the same bytes answers 200 */
     reply_close(&reply);
     put("/v1/datasets/small", "text/csv", "a,b,label\n1,2,x\n3,5,z\n", &reply);
     assert_problem(&reply, 409);
@@ -218,7 +222,8 @@ static void a_field_that_a_client_sets_is_never_hidden_by_a_list(void **state)
     (void)state;
     post(served.url, "/v1/jobs?dry_run=1",
          "{\"kind\":\"environments\",\"preset\":\"tree-baselines\",\"config\":{\"baseline\":\"no-penalty\"}}", &reply);
-    assert_int_equal(reply.status, 200); /* the list of the preset gives way */
+    /* the field `baseline` of the request replaces the field `baselines` of the preset */
+    assert_int_equal(reply.status, 200);
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(reply.json, "config");
     assert_string_equal(json_text(config, "baseline"), "no-penalty");
     const char *list = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "baselines"));
@@ -232,7 +237,8 @@ static void a_field_that_a_client_sets_is_never_hidden_by_a_list(void **state)
     reply_close(&reply);
 }
 
-/* Sends the head of an upload whose body is longer than the bytes that follow. */
+/* Sends the head of an upload and its first bytes. The head announces a longer body, so the upload stays
+ * unfinished. */
 static int begin_upload(const char *path, size_t length, const char *first)
 {
     char head[512];
@@ -271,7 +277,8 @@ static void an_interrupted_upload_resumes(void **state)
     close(fd);
     assert_int_equal(entries(""), 0);
     assert_int_equal(entries(".uploads"), 1);
-    /* A wrong offset is refused. The daemon may not have noticed the end of the first upload yet. */
+    /* An upload that resumes at a wrong offset is refused. (The answer is also 409 while the daemon has not noticed
+     * that the first connection ended.) */
     (void)snprintf(path, sizeof path, "/v1/datasets/resumed?sha256=%s&offset=3", hex);
     put(path, "text/csv", whole + 3, &reply);
     assert_problem(&reply, 409);
@@ -306,7 +313,7 @@ static void a_kill_leaves_no_incomplete_data_set(void **state)
     close(nameless);
     assert_true(daemon_start(&served, args, NULL));
     assert_int_equal(entries(""), 0);
-    assert_int_equal(entries(".uploads"), 1); /* the upload that can be resumed */
+    assert_int_equal(entries(".uploads"), 1); /* only the part of the upload that a client can resume */
     get(served.url, "/v1/datasets", &reply);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply.json, "datasets")), 0);
     reply_close(&reply);

@@ -1,4 +1,5 @@
-/* Every class of error of the contract over the wire: each is a problem document that says what is wrong and where. */
+/* Sends requests with every class of error over the wire. Each answer must be a problem document that says what is
+ * wrong and where. */
 #include "tests/wire/wire.h"
 
 static struct daemon_process served;
@@ -103,7 +104,7 @@ static bool names(const cJSON *errors, const char *pointer)
     return false;
 }
 
-/* Each bad configuration names its field. */
+/* The answer to a configuration with a wrong field names that field. */
 static void a_bad_configuration_names_its_field(void **state)
 {
     static const struct {
@@ -138,7 +139,7 @@ static void a_bad_configuration_names_its_field(void **state)
     }
 }
 
-/* JSON that cannot be represented exactly is answered 400 or 422 with the place. */
+/* JSON that the daemon cannot represent exactly is refused with 400 or 422, and the answer names the place. */
 static void json_that_cannot_be_represented_is_refused(void **state)
 {
     static char deep[400];

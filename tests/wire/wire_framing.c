@@ -24,8 +24,8 @@ static int teardown(void **state)
 #define HOST "Host: localhost\r\n"
 #define STATUS(request) raw_status(served.port, request, sizeof(request) - 1, NULL, 0)
 
-/* Waits until the daemon has noticed the end of an earlier test's connections: until then they count against the limit
- * of this address, and on a busy machine that takes a while. */
+/* Waits until the daemon has noticed that the connections of the earlier test have ended. Until then they count
+ * against the limit of connections per address. On a busy machine this takes a while. */
 static void await_quiet(void)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -47,15 +47,19 @@ static void assert_alive(void)
 static void malformed_heads_are_refused(void **state)
 {
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400);                       /* no Host */
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421); /* rebinding */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400); /* a request without the header Host */
+    /* a Host of another site, as in a DNS rebinding attack */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"), 400);
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "Host: 127.0.0.1\r\n\r\n"), 400); /* two hosts */
+    /* a request with two Host headers */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "Host: 127.0.0.1\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X Y: 1\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\0b\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: \0b\r\n\r\n"), 400);
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\r\n b\r\nY: c\r\n\r\n"), 400); /* folded */
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\nHost: localhost\nX: a\n\n"), 400);            /* bare LF */
+    /* a header that is folded over two lines */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\r\n b\r\nY: c\r\n\r\n"), 400);
+    /* lines that end with LF instead of CR LF */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\nHost: localhost\nX: a\n\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X:\r\nY:  c \r\nZ:\td\r\n\r\n"), 200);
     assert_int_equal(STATUS("GET /a%00b HTTP/1.1\r\n" HOST "\r\n"), 400);
     assert_int_equal(STATUS("GET /v1/jobs/%zz HTTP/1.1\r\n" HOST "\r\n"), 400);
@@ -84,7 +88,7 @@ static void contradictory_framing_is_refused(void **state)
     assert_alive();
 }
 
-/* After doubtful framing the rest of the connection must not be parsed as a request. */
+/* When a request has contradictory lengths, the daemon must not parse the bytes after its head as another request. */
 static void bytes_after_doubtful_framing_are_no_request(void **state)
 {
     static const char request[] =
@@ -115,15 +119,16 @@ static void heads_that_are_too_long_are_refused(void **state)
         size += snprintf(request + size, sizeof request - (size_t)size, "X-%d: 1\r\n", i);
     size += snprintf(request + size, sizeof request - (size_t)size, "\r\n");
     assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
-    /* Above the memory limit of a connection the parser itself refuses the request. */
+    /* A head that exceeds the memory of a connection is refused by the parser of libmicrohttpd. */
     size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST "X: %0*d\r\n\r\n", 70000, 0);
     int status = raw_status(served.port, request, (size_t)size, text, sizeof text);
     assert_true(status == 431 || status == 413);
     assert_alive();
 }
 
-/* A body too long to drop, and a body for which the client asks permission, are refused before they arrive. A short
- * body is read and dropped, so that no reset overtakes the answer. */
+/* The daemon refuses a request before its body arrives when the body is too long to drop, or when the client asks
+ * for permission to send it (Expect: 100-continue). The daemon reads and drops a short body, because closing the
+ * connection early would reset it before the client has read the answer. */
 static void large_refused_bodies_are_not_read(void **state)
 {
     static const char head[] =
@@ -140,7 +145,7 @@ static void large_refused_bodies_are_not_read(void **state)
     assert_int_equal(raw_status(served.port, typed, sizeof typed - 1, text, sizeof text), 415);
     assert_null(strstr(text, "onnection: close"));
 
-    /* A chunked body does not state its length: it is cut when it has become too long. */
+    /* A chunked body does not announce its length, so the daemon closes the connection once the body is too long. */
     int fd = raw_connect(served.port);
     static const char chunked[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -150,7 +155,7 @@ static void large_refused_bodies_are_not_read(void **state)
     int chunks = 0;
     for (; open && chunks < 1024; chunks++)
         open = raw_send(fd, chunk, (size_t)size);
-    assert_false(open); /* the daemon did not read 64 MiB */
+    assert_false(open); /* the daemon closed the connection before it had read 64 MiB */
     (void)close(fd);
     assert_alive();
 }
@@ -224,7 +229,7 @@ static void an_early_close_does_no_harm(void **state)
             int fd = raw_connect(served.port);
             assert_true(fd >= 0);
             (void)raw_send(fd, pieces[i], strlen(pieces[i]));
-            (void)close(fd); /* the answers cannot be delivered */
+            (void)close(fd); /* close the connection before the daemon can deliver the answers */
         }
         await_quiet();
     }
@@ -233,7 +238,8 @@ static void an_early_close_does_no_harm(void **state)
 
 /* ---- slow clients ------------------------------------------------------------------------------------ */
 
-/* Sends one piece after the other until the server closes; returns the seconds that took. */
+/* Sends `start`, and then `piece` every `gap_ms` until the server closes the connection. Returns the seconds until
+ * then. */
 static double drip(const char *start, const char *piece, int gap_ms, double limit)
 {
     int fd = raw_connect(served.port);
@@ -261,7 +267,7 @@ static void slow_bodies_are_cut(void **state)
 {
     static const char head[] =
         "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n";
-    double took = drip(head, " ", 50, 8.0); /* 20 bytes a second */
+    double took = drip(head, " ", 50, 8.0); /* 20 bytes a second, too slow for a body of 5000 bytes */
     assert_true(took > 0.4 && took < 7.0);
     assert_alive();
 }
@@ -303,7 +309,8 @@ static void idle_connections_are_closed(void **state)
     (void)close(used);
 }
 
-/* With many slow clients at once the others are answered quickly, and all slow ones are cut in time. */
+/* Many slow clients are connected at once. The daemon must answer other clients quickly, and must disconnect all
+ * slow clients in time. */
 static void many_slow_clients_do_not_delay_others(void **state)
 {
     enum { COUNT = 100, ASKED = 21, QUICK_MS = 100 };
@@ -318,7 +325,7 @@ static void many_slow_clients_do_not_delay_others(void **state)
         assert_alive();
         quick += now_seconds() - asked < QUICK_MS * 1e-3;
     }
-    assert_true(quick > ASKED / 2); /* the median: single requests may be late on a busy machine */
+    assert_true(quick > ASKED / 2); /* compares the median, because single requests may be late on a busy machine */
     for (int i = 0; i < COUNT; i++) {
         assert_true(raw_closed(fds[i], 6000));
         (void)close(fds[i]);

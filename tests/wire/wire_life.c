@@ -1,4 +1,5 @@
-/* The life of jobs and of the daemon: pause, resume, cancel, priorities, drain, restart, one owner per database. */
+/* The life of jobs and of the daemon over the wire: pause, resume, cancel, priorities, shutdown, restart, and the
+ * rule that one daemon owns a database. */
 #include <signal.h>
 
 #include "tests/wire/wire.h"
@@ -54,7 +55,7 @@ static void await_step(const char *id, double step)
     fail_msg("the job stays at step %.0f", step_of(id));
 }
 
-/* Waits for a checkpoint and returns the step of the latest one. */
+/* Waits until the job has a checkpoint, and returns the step of the latest one. */
 static double checkpoint_of(const char *id)
 {
     char path[256];
@@ -167,7 +168,8 @@ static void sigterm_queues_the_running_job_and_restart_continues_it(void **state
     assert_int_equal(ready_status(), 200);
     double asked = now_seconds();
     daemon_signal(&served, SIGTERM);
-    /* /readyz answers 503 as soon as the daemon has seen the signal, never 200 again, and nothing in the end. */
+    /* Once the daemon has received the signal, /readyz answers 503 and never 200 again; when the daemon has ended,
+     * there is no answer. */
     int seen = 200;
     while (seen == 200 && now_seconds() - asked < 5.0 * SLOWED)
         seen = ready_status();
@@ -177,14 +179,15 @@ static void sigterm_queues_the_running_job_and_restart_continues_it(void **state
     assert_true(now_seconds() - asked < 10.0 * SLOWED);
     assert_true(daemon_start(&served, NULL, NULL));
     await_state(served.url, id, "running");
-    assert_true(checkpoint_of(id) > 0); /* not from the start */
+    assert_true(checkpoint_of(id) > 0); /* the job continues from a checkpoint and does not begin again */
     await_step(id, checkpoint_of(id));
     assert_int_equal(act(id, "cancel", now), 202);
     await_state(served.url, id, "cancelled");
     remove_job(id);
 }
 
-/* ps and pgrep find the process by its name, also after it executed itself again for other BLAS kernels. */
+/* ps and pgrep find the process under its name, also after motifd has restarted itself to select other BLAS
+ * kernels. */
 static void the_process_is_called_motifd(void **state)
 {
     char path[64], name[32] = "";
@@ -203,7 +206,8 @@ static void sigint_ends_the_daemon(void **state)
     assert_true(daemon_start(&served, NULL, NULL));
 }
 
-/* SIGTERM ends the daemon properly at any moment after the first line, whichever thread receives it. */
+/* SIGTERM ends the daemon with exit code 0 at any moment after its first line of output, whichever thread receives
+ * the signal. */
 static void sigterm_at_any_moment_ends_the_daemon_with_0(void **state)
 {
     struct daemon_process other;
@@ -230,7 +234,7 @@ static void a_second_daemon_on_the_database_is_refused(void **state)
     reply_close(&reply);
 }
 
-/* The port is taken. */
+/* A daemon that is started on a port in use reports that and exits. */
 static void a_port_in_use_is_reported(void **state)
 {
     char listen[32], *errors = NULL;
@@ -244,7 +248,7 @@ static void a_port_in_use_is_reported(void **state)
     daemon_close(&other, false);
 }
 
-/* SIGKILL while a job runs: the same job continues by itself. */
+/* After SIGKILL and a restart, the job that was running continues without a request. */
 static void a_job_continues_after_sigkill_and_restart(void **state)
 {
     char id[JOB_ID], now[16];

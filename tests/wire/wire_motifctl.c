@@ -1,4 +1,5 @@
-/* motifctl as a person uses it, against a real daemon: every command, the exit codes, a restart during `watch`. */
+/* Runs motifctl as a person does, against a real daemon: every command, the exit codes, and a restart of the
+ * daemon during `watch`. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,7 +12,7 @@
 #define WORDS 96
 
 static struct daemon_process served;
-static char done[JOB_ID]; /* a job that has succeeded */
+static char done[JOB_ID]; /* id of a job that has succeeded */
 
 struct outcome {
     int code;
@@ -135,7 +136,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    int code = daemon_stop(&served); /* a normal end: a sanitizer reports leaks only then */
+    /* SIGTERM instead of SIGKILL, because a sanitizer reports leaks only at a normal end */
+    int code = daemon_stop(&served);
     daemon_close(&served, code != 0);
     return code;
 }
@@ -199,8 +201,8 @@ static void submit_selects_the_executor(void **state)
     expect(0);
     shows("process");
     await_state(served.url, id, "succeeded");
-    /* The server reports the fault with the executors that it has; motifctl does not send a number that is
-     * malformed. */
+    /* motifctl sends any name of an executor to the daemon, which refuses an unknown one and lists the known ones.
+     * motifctl itself refuses a malformed number. */
     ctl("submit --preset digitcircle-quick --executor cloud --dry-run");
     expect(2);
     assert_non_null(strstr(got.err, "/executor"));
@@ -251,7 +253,8 @@ static void jobs_are_listed_and_shown(void **state)
     shows("weights_sha256");
     ctl("show %.25s --json", done);
     expect(0);
-    ctl("show %.2s --json", done); /* the first letters of an id come from the clock, so all jobs share them */
+    /* the id is ambiguous: its first letters come from the clock, so all jobs share them */
+    ctl("show %.2s --json", done);
     expect(2);
 }
 
@@ -292,7 +295,7 @@ static void motifs_are_drawn(void **state)
     int ink = 0;
     for (const char *at = got.out; *at != '\0'; at++)
         ink += *at == '@' || *at == '+';
-    assert_true(ink > 10); /* the picture is in the answer */
+    assert_true(ink > 10); /* motifctl printed the picture as characters */
     ctl("motifs %s --count 2 --seed 7 --png some.png --json", done);
     expect(0);
     assert_true(is_png("some-7.png") && is_png("some-8.png"));
@@ -331,7 +334,7 @@ static void checkpoints_are_exported(void **state)
     assert_non_null(file);
     assert_int_equal(fread(head, 1, 9, file), 9);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(head[8], '{'); /* eight bytes of length, then JSON */
+    assert_int_equal(head[8], '{'); /* the file begins with eight bytes of length, then JSON */
     ctl("export %s other.safetensors --json", done);
     expect(0);
     in_folder("other.safetensors", path);
@@ -371,7 +374,7 @@ static void jobs_are_paused_resumed_cancelled_and_deleted(void **state)
     expect(1);
     shows("cancelled\n");
     ctl("cancel %s", id);
-    expect(1); /* the job has ended */
+    expect(1); /* fails, because the job has already ended */
     ctl("delete %s", id);
     expect(0);
     ctl("show %s", id);
@@ -403,7 +406,7 @@ static void kinds_system_and_health_describe_the_server(void **state)
     ctl("kinds");
     expect(0);
     shows("digitcircle-quick");
-    ctl("kinds sparling"); /* basic fields */
+    ctl("kinds sparling"); /* lists only the basic fields of the kind */
     expect(0);
     shows("density_final");
     assert_null(strstr(got.out, "density_start"));
@@ -412,7 +415,7 @@ static void kinds_system_and_health_describe_the_server(void **state)
     ctl("kinds sparling --all --markdown");
     expect(0);
     shows("| density_start | ");
-    ctl("submit --preset cells"); /* two kinds have a preset of that name */
+    ctl("submit --preset cells"); /* ambiguous, because two kinds have a preset of that name */
     expect(2);
     assert_non_null(strstr(got.err, "--kind"));
     ctl("kinds nonsense");

@@ -1,4 +1,5 @@
-/* Recovery of pathways over the wire: given convolutions, convolutions of finished jobs, and every refusal. */
+/* Recovery of pathways over the wire: with convolutions from the request, with convolutions of finished jobs, and
+ * every reason for a refusal. */
 #include <math.h>
 
 #include "tests/wire/kind.h"
@@ -56,14 +57,15 @@ static void a_signal_is_recovered_from_given_filters(void **state)
     assert_int_equal(cJSON_GetArrayItem(spike, 1)->valueint, 0);
     assert_true(fabs(cJSON_GetArrayItem(spike, 2)->valuedouble - 6) < 1e-5);
     reply_close(&reply);
-    /* the same signal with noise that no bound allows */
+    /* The same signal, but the request states noise so large that no bound guarantees recovery. The recovery still
+     * succeeds. */
     recover("{\"model\":{\"layers\":[{\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]},"
             "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1],\"config\":{\"noise\":4}}",
             200, &reply);
     assert_string_equal(json_text(reply.json, "guarantee"), "none");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply.json, "recovered")));
     reply_close(&reply);
-    /* two dimensions, and a threshold instead of a number of nonzeros */
+    /* a convolution in two dimensions, and a threshold instead of a number of nonzeros */
     recover("{\"model\":{\"layers\":[{\"filters\":[[[[1,0],[0,1]]]]}]},\"signal\":[[0,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,"
             "0,0]],"
             "\"config\":{\"decoder\":\"hard\",\"threshold\":0.8}}",
@@ -119,7 +121,7 @@ static void pathways_of_finished_jobs_are_recovered(void **state)
     assert_true(mu > json_number(layer_of(&reply, 1), "welch_floor") && mu <= 1);
     reply_close(&reply);
     job_path(path, sparling_job, "");
-    get(served.url, path, &reply); /* the job's result has the same number */
+    get(served.url, path, &reply); /* the document of the job contains the same coherence */
     const cJSON *listed = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(reply.json, "result"), "coherence"), 1);
     assert_true(fabs(json_number(listed, "coherence") - mu) < 1e-6);

@@ -1,11 +1,11 @@
-/* Every route of the contract, answered by a real daemon with a finished job. */
+/* Requests every route of the API from a real daemon that has a finished job. */
 #include <math.h>
 #include <unistd.h>
 
 #include "tests/wire/wire.h"
 
 static struct daemon_process served;
-static char done_job[JOB_ID]; /* a succeeded job */
+static char done_job[JOB_ID]; /* id of a job that has succeeded */
 
 static int setup(void **state)
 {
@@ -129,7 +129,7 @@ static void lists_are_paged(void **state)
     }
     assert_true(count >= 5);
     for (int i = 0; i < 5; i++)
-        assert_string_equal(seen[i], ids[4 - i]); /* newest first, no job twice, no job missing */
+        assert_string_equal(seen[i], ids[4 - i]); /* the pages list the newest job first, and each job once */
     get(served.url, "/v1/jobs?state=failed", &reply);
     assert_int_equal(cJSON_GetArraySize(member(reply.json, "jobs")), 0);
     reply_close(&reply);
@@ -163,7 +163,8 @@ static void conditional_requests_compare_etags(void **state)
     assert_int_equal(reply.status, 200);
     assert_int_equal(json_number(reply.json, "priority"), 4);
     reply_close(&reply);
-    ask("PATCH", path, "{\"priority\":5}", header, &reply); /* the ETag is stale now */
+    /* the ETag in `header` is stale, because the earlier request changed the job */
+    ask("PATCH", path, "{\"priority\":5}", header, &reply);
     assert_problem(&reply, 412);
     reply_close(&reply);
 }
@@ -177,7 +178,7 @@ static void metrics_are_reduced_to_buckets(void **state)
     assert_int_equal(reply.status, 200);
     const cJSON *series = member(reply.json, "series"), *accuracy = member(series, "accuracy"), *point;
     double last = -1;
-    assert_true(cJSON_GetArraySize(accuracy) >= 9); /* every 40 of 400 samples */
+    assert_true(cJSON_GetArraySize(accuracy) >= 9); /* the job trains 400 samples and measures its accuracy every 40 */
     cJSON_ArrayForEach (point, accuracy) {
         assert_int_equal(cJSON_GetArraySize(point), 2);
         assert_true(cJSON_GetArrayItem(point, 0)->valuedouble > last);
@@ -213,7 +214,8 @@ static void checkpoints_are_safetensors_with_ranges(void **state)
     job_path(path, done_job, "/checkpoints/latest");
     get(served.url, path, &reply);
     assert_int_equal(reply.status, 200);
-    /* safetensors: u64 length of a JSON head, the head, the bytes. */
+    /* A safetensors file contains the length of its JSON head as 64-bit integer, the head, and the bytes of the
+     * tensors. */
     uint64_t head_bytes;
     assert_true(reply.body_bytes > 8);
     memcpy(&head_bytes, reply.body, 8);
@@ -224,7 +226,8 @@ static void checkpoints_are_safetensors_with_ranges(void **state)
     cJSON_ArrayForEach (tensor, head) {
         if (strcmp(tensor->string, "__metadata__") != 0) {
             const cJSON *offsets = member(tensor, "data_offsets");
-            assert_true(cJSON_GetArrayItem(offsets, 0)->valuedouble == end); /* no holes */
+            /* each tensor begins where the previous one ends */
+            assert_true(cJSON_GetArrayItem(offsets, 0)->valuedouble == end);
             end = cJSON_GetArrayItem(offsets, 1)->valuedouble;
         }
     }
@@ -286,7 +289,7 @@ static void queries_answer_a_finished_job(void **state)
         post(served.url, path, array, &reply);
         assert_int_equal(reply.status, 200);
         reply_close(&reply);
-        post(served.url, path, "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", &reply); /* wrong shape */
+        post(served.url, path, "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", &reply); /* an input of the wrong shape */
         assert_problem(&reply, 422);
         reply_close(&reply);
         post(served.url, path, "{\"inputs\":[]}", &reply);
@@ -312,7 +315,8 @@ static void queries_answer_a_finished_job(void **state)
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply_header(&reply, "Content-Type", type), "image/png");
     assert_memory_equal(reply.body, "\x89PNG\r\n\x1a\n", 8);
-    /* A query accepts its own drawing as raw bytes; here the picture is too large, and the error says so. */
+    /* A query also accepts a PNG file as input. The picture that the query drew is larger than the model's input, so
+     * the daemon refuses it, and the error says so. */
     struct call call = {
         .method = "POST", .path = path, .body = reply.body, .body_bytes = reply.body_bytes, .type = "image/png"};
     struct reply second;
@@ -343,7 +347,7 @@ static void an_evaluation_is_a_job(void **state)
     assert_true(json_number(result, "fpe") >= 0 && json_number(result, "fpe") <= 1);
     reply_close(&reply);
     post(served.url, path, "{\"samples\":0}", &reply);
-    assert_true(reply.status == 405); /* the route of a job has no POST */
+    assert_true(reply.status == 405); /* this path has no method POST */
     reply_close(&reply);
 }
 
@@ -405,7 +409,8 @@ static void kinds_and_system_are_complete(void **state)
     reply_close(&reply);
 }
 
-/* The document lists every route of the table, every listed route is served, and HEAD is GET without the body. */
+/* The OpenAPI document lists every route, the daemon serves every listed route, and HEAD answers as GET does,
+ * without a body. */
 static void openapi_lists_exactly_the_served_routes(void **state)
 {
     struct reply document, reply, head;
@@ -426,7 +431,7 @@ static void openapi_lists_exactly_the_served_routes(void **state)
                                                           : id,
                        brace == NULL ? "" : strchr(brace, '}') + 1);
         char *again = strchr(path, '{');
-        if (again != NULL) { /* {seq}, {channel}, {name} */
+        if (again != NULL) { /* a second placeholder: {seq}, {channel} or {name} */
             (void)snprintf(again, 64, "%s",
                            strncmp(again, "{seq}", 5) == 0       ? "latest"
                            : strncmp(again, "{channel}", 9) == 0 ? "0"
@@ -440,7 +445,9 @@ static void openapi_lists_exactly_the_served_routes(void **state)
                 method[i] = (char)(operation->string[i] - 'a' + 'A');
             operations++;
             if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0)
-                continue; /* the other routes change something or do not end; tests of their own cover them */
+                /* only GET routes that end; other tests cover the routes that change something and the stream of all
+                 * events */
+                continue;
             get(served.url, path, &reply);
             /* Routes that may answer 404: an artifact that the job does not have, a query that its kind does not have,
              * a data set that was not uploaded, a file that the page does not have. */
@@ -453,8 +460,9 @@ static void openapi_lists_exactly_the_served_routes(void **state)
             ask("HEAD", path, NULL, NULL, &head);
             assert_int_equal(head.status, reply.status);
             assert_int_equal(head.body_bytes, 0);
-            bool varies = strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 ||
-                          strstr(path, "/events") != NULL; /* an event stream has no length */
+            /* these answers change between two requests, or have no length */
+            bool varies =
+                strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 || strstr(path, "/events") != NULL;
             if (!varies && reply.status == 200)
                 assert_int_equal(atoll(reply_header(&head, "Content-Length", length)), (long long)reply.body_bytes);
             reply_close(&head);

@@ -1,4 +1,5 @@
-/* Limits per token: threads of its running jobs, bytes that its jobs store, bytes of its data sets. */
+/* Limits per token: the number of threads of its running jobs, the bytes that its jobs store, and the bytes of its
+ * data sets. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,7 +37,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[256];
-    int code = served.pid > 0 ? daemon_stop(&served) : 0; /* a normal end: a sanitizer reports leaks only then */
+    /* SIGTERM instead of SIGKILL, because a sanitizer reports leaks only at a normal end */
+    int code = served.pid > 0 ? daemon_stop(&served) : 0;
     daemon_close(&served, code != 0);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     return code != 0 ? code : system(command);
@@ -93,26 +95,27 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
     char first[JOB_ID], second[JOB_ID], third[JOB_ID], stranger[JOB_ID], path[256], now[16];
     struct reply reply;
     assert_true(daemon_start(&served, args, NULL));
-    ask(guest, "POST", "/v1/jobs", NULL, LONG(",\"threads\":3"), &reply); /* the job could never start */
+    /* refused, because a job with more threads than the token may use could never start */
+    ask(guest, "POST", "/v1/jobs", NULL, LONG(",\"threads\":3"), &reply);
     assert_problem(&reply, 422);
     assert_non_null(strstr(reply.body, "\"/threads\""));
     reply_close(&reply);
 
     make_job(guest, LONG(",\"priority\":9"), first);
     await(first, "running");
-    make_job(guest, LONG(",\"threads\":2,\"priority\":8"),
-             second); /* 1 + 2 threads exceed the limit: the job waits, although a worker is free */
-    make_job(guest, LONG(",\"threads\":1,\"priority\":7"),
-             third); /* 1 + 1 threads fit: this job starts before the waiting one */
+    /* the token's jobs would use 1 + 2 threads, above its limit, so this job waits although a worker is free */
+    make_job(guest, LONG(",\"threads\":2,\"priority\":8"), second);
+    /* the token's jobs use 1 + 1 threads, so this job starts before the waiting one */
+    make_job(guest, LONG(",\"threads\":1,\"priority\":7"), third);
     await(third, "running");
-    make_job(other, LONG(""), stranger); /* the limit of another token is separate */
+    make_job(other, LONG(""), stranger); /* a job of another token, which has a limit of its own */
     await(stranger, "running");
     state_of(second, now);
     assert_string_equal(now, "queued");
 
     job_path(path, stranger, "/cancel");
     expect(other, "POST", path, NULL, 202);
-    await(stranger, "cancelled"); /* a worker is free again, but the token's threads are still in use */
+    await(stranger, "cancelled"); /* a worker is free again, but the first token's jobs still use all its threads */
     sleep_ms(300);
     state_of(second, now);
     assert_string_equal(now, "queued");
@@ -147,7 +150,8 @@ static void stored_bytes_of_jobs_count_against_the_token(void **state)
     struct reply reply;
     assert_true(daemon_start(&served, args, NULL));
     make_job(guest, SMALL(""), id);
-    await(id, "succeeded"); /* its checkpoint and its pictures are more than a thousand bytes */
+    /* the checkpoint and the pictures of this job need more than the limit of a thousand bytes */
+    await(id, "succeeded");
     ask(guest, "POST", "/v1/jobs", NULL, SMALL(""), &reply);
     assert_problem(&reply, 403);
     assert_non_null(strstr(json_text(reply.json, "detail"), "the limit is 1000"));
@@ -171,7 +175,8 @@ static void data_set_bytes_of_a_token_are_limited(void **state)
     assert_int_equal(reply.status, 201);
     reply_close(&reply);
     ask(guest, "GET", "/v1/datasets", NULL, NULL, &reply);
-    (void)snprintf(most, sizeof most, "%.0f", 1.9 * json_number(reply.json, "bytes")); /* less than two of them */
+    /* a limit that allows one such data set but not two */
+    (void)snprintf(most, sizeof most, "%.0f", 1.9 * json_number(reply.json, "bytes"));
     reply_close(&reply);
     assert_int_equal(daemon_stop(&served), 0);
     assert_true(daemon_start(&served, args, NULL));

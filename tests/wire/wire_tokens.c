@@ -1,4 +1,5 @@
-/* Tokens: created on the command line, required over the wire, three scopes, revoked, never stored. */
+/* Tokens: motifd creates, lists and revokes them on the command line, requests must carry one, each has one of
+ * three scopes, and the database never contains the secret. */
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ static void make_token(const char *name, const char *scope, char secret[128])
     free(out);
 }
 
-/* Sends a request with a token (NULL: none) and returns its status. */
+/* Sends a request with a token (NULL: without one) and returns the status of the answer. */
 static int as(const char *token, const char *method, const char *path, const char *body, struct reply *reply)
 {
     char line[256];
@@ -100,7 +101,7 @@ static void each_scope_allows_its_routes(void **state)
     assert_int_equal(status_as(read, "DELETE", path, NULL), 403);
     assert_int_equal(status_as(admin, "DELETE", path, NULL), 204);
 
-    /* A refusal arrives every time, even while the client is still sending. */
+    /* The client receives the refusal every time, even while it is still sending the body. */
     static char large[900000];
     memset(large, ' ', sizeof large - 1);
     for (int i = 0; i < 50; i++)
@@ -175,7 +176,7 @@ static void tokens_change_while_the_daemon_runs(void **state)
     assert_null(strstr(reply.body, secret));
     reply_close(&reply);
 
-    assert_int_equal(motifd_run(create, NULL, &errors), 1); /* the name is taken */
+    assert_int_equal(motifd_run(create, NULL, &errors), 1); /* the name is already in use */
     assert_non_null(strstr(errors, "a token of that name exists already"));
     free(errors);
     assert_listed(other.db, "late", secret);
@@ -188,7 +189,7 @@ static void tokens_change_while_the_daemon_runs(void **state)
     assert_non_null(strstr(errors, "no such token"));
     free(errors);
 
-    /* A malformed request, or none, is refused; the daemon continues. */
+    /* The console refuses a malformed or empty request, and the daemon continues. */
     static const struct {
         const char *bytes;
         size_t count;
@@ -224,8 +225,8 @@ static void tokens_change_while_the_daemon_runs(void **state)
     }
     assert_listed(other.db, "late", secret);
 
-    /* A killed daemon leaves its socket. No process answers there, so the command opens the database, and the next
-     * daemon replaces the socket. */
+    /* A killed daemon leaves the socket of its console. Because no process listens on it, the command opens the
+     * database itself, and the next daemon replaces the socket. */
     daemon_kill(&other);
     (void)daemon_wait(&other, 10000);
     assert_int_equal(lstat(path, &facts), 0);
@@ -237,7 +238,8 @@ static void tokens_change_while_the_daemon_runs(void **state)
     daemon_close(&other, false);
 }
 
-/* A client that sends a byte now and then is disconnected within seconds, and does not delay the stop of the daemon. */
+/* The daemon disconnects a console client that sends only a byte now and then within seconds, and such a client
+ * does not delay the end of the daemon. */
 static void a_slow_console_client_does_not_delay_the_stop(void **state)
 {
     struct daemon_process other;

@@ -1,4 +1,4 @@
-/* The audit log; the rate limit; TLS; a backup while the daemon works. */
+/* The audit log, the rate limit, TLS, and a backup while the daemon works. */
 #include <curl/curl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -44,10 +44,11 @@ static void changes_are_recorded_in_the_audit_log(void **state)
     assert_true(daemon_start(served, NULL, NULL));
     submit(served->url, job_body, id);
     await_state(served->url, id, "succeeded");
-    post(served->url, "/v1/jobs", "{\"kind\":\"none\"}", &reply); /* refused, and recorded as well */
+    /* a change that the daemon refuses is recorded as well */
+    post(served->url, "/v1/jobs", "{\"kind\":\"none\"}", &reply);
     assert_int_equal(reply.status, 422);
     reply_close(&reply);
-    post(served->url, "/v1/pathways/recover", "{}", &reply); /* only a query, not recorded */
+    post(served->url, "/v1/pathways/recover", "{}", &reply); /* a query changes nothing, so it is not recorded */
     reply_close(&reply);
     job_path(path, id, "");
     struct call call = {.method = "DELETE", .path = path};
@@ -57,7 +58,7 @@ static void changes_are_recorded_in_the_audit_log(void **state)
     (void)reply_header(&reply, "X-Request-Id", request);
     reply_close(&reply);
 
-    daemon_signal(served, SIGKILL); /* both the change and its record are on disk */
+    daemon_signal(served, SIGKILL); /* kill the daemon, to check that both the change and its record are on disk */
     (void)daemon_wait(served, 5000);
     assert_true(daemon_start(served, NULL, NULL));
     get(served->url, "/v1/audit", &reply);
@@ -107,12 +108,13 @@ static void jobs_per_token_are_limited(void **state)
     char path[256];
     job_path(path, json_text(reply.json, "id"), "/cancel");
     reply_close(&reply);
-    call_server(served->url, &call, &reply); /* the token has as many jobs as it may have */
+    /* refused, because the token already has as many unfinished jobs as it may have */
+    call_server(served->url, &call, &reply);
     assert_problem(&reply, 429);
     reply_close(&reply);
     call = (struct call){.method = "GET", .path = "/v1/audit", .headers = headers};
     call_server(served->url, &call, &reply);
-    assert_problem(&reply, 403); /* needs the scope admin */
+    assert_problem(&reply, 403); /* refused, because the audit log needs the scope admin */
     reply_close(&reply);
     struct call cancel = {.method = "POST", .path = path, .headers = headers};
     call_server(served->url, &cancel, &reply);
@@ -125,7 +127,8 @@ static void jobs_per_token_are_limited(void **state)
     assert_string_equal(json_text(change_at(&reply, 0), "target"), path);
     assert_string_equal(json_text(change_at(&reply, 0), "who"), "guest");
     assert_int_equal((int)json_number(change_at(&reply, 1), "status"), 429);
-    assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest"); /* created on the command line */
+    /* this token was created on the command line */
+    assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest");
     assert_string_equal(json_text(change_at(&reply, 3), "who"), "console");
     assert_int_equal((int)json_number(change_at(&reply, 3), "status"), 201);
     assert_string_equal(json_text(change_at(&reply, 4), "target"), "chief");
@@ -158,7 +161,7 @@ static void requests_over_the_rate_limit_get_429(void **state)
     double seconds = now_seconds() - start;
     assert_int_equal(good + refused, 30);
     assert_true(good >= 10 && good <= 10 + (int)(5 * seconds) + 1);
-    get(served->url, "/healthz", &reply); /* health checks are always answered */
+    get(served->url, "/healthz", &reply); /* health checks are not limited */
     assert_int_equal(reply.status, 200);
     reply_close(&reply);
     sleep_ms(1100);
@@ -235,7 +238,7 @@ static void with_tls_plain_http_is_refused(void **state)
     assert_int_equal(status_with(served, NULL, 0), 0);
     static const char plain[] = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     assert_int_equal(raw_status(served->port, plain, sizeof plain - 1, NULL, 0), 0);
-    /* an unfinished handshake is cut */
+    /* a client that never finishes the TLS handshake is disconnected */
     int slow = raw_connect(served->port);
     assert_true(slow >= 0 && raw_send(slow, "\x16", 1));
     assert_true(raw_closed(slow, 1000 * 6 * SLOWED));
@@ -258,8 +261,8 @@ static void put_in_place(const char *from, const char *to)
     assert_int_equal(system(command), 0);
 }
 
-/* SIGHUP loads a renewed certificate; one that does not match its key leaves the old certificate; jobs are not
- * affected. */
+/* After SIGHUP, the daemon uses a renewed certificate. If the new certificate does not match the key, the daemon
+ * keeps the old one. Jobs continue. */
 static void tls_certificate_is_renewed(void **state)
 {
     struct daemon_process *served = *state;
@@ -277,13 +280,14 @@ static void tls_certificate_is_renewed(void **state)
         const struct certificate *next = round % 2 == 0 ? &second : &first, *old = round % 2 == 0 ? &first : &second;
         put_in_place(next->cert, given.cert);
         put_in_place(next->key, given.key);
-        assert_int_equal(status_with(served, old->cert, 0), 200); /* not before SIGHUP */
+        /* the daemon still uses the old certificate, because no SIGHUP was sent */
+        assert_int_equal(status_with(served, old->cert, 0), 200);
         daemon_signal(served, SIGHUP);
         await_status(served, next->cert, 200);
         assert_int_equal(status_with(served, old->cert, 0), 0);
         assert_int_equal(status_with(served, next->cert, CURL_SSLVERSION_MAX_TLSv1_2), 200);
     }
-    put_in_place(third.cert, given.cert); /* without its key */
+    put_in_place(third.cert, given.cert); /* a certificate that does not match the key file */
     daemon_signal(served, SIGHUP);
     sleep_ms(300);
     assert_int_equal(status_with(served, second.cert, 0), 200);
@@ -297,7 +301,7 @@ static void tls_certificate_is_renewed(void **state)
     assert_int_equal(daemon_stop(served), 0);
 }
 
-/* Without TLS, SIGHUP ends the daemon like SIGTERM, because closing a terminal means that. */
+/* Without TLS, SIGHUP ends the daemon as SIGTERM does, because the kernel sends SIGHUP when a terminal closes. */
 static void hangup_without_tls_drains(void **state)
 {
     struct daemon_process *served = *state;
@@ -341,7 +345,7 @@ static void a_backup_succeeds_while_jobs_run(void **state)
     assert_non_null(strstr(errors, "1 jobs"));
     free(out);
     free(errors);
-    assert_int_equal(motifd_run(backup, NULL, &errors), 1); /* an existing file is never overwritten */
+    assert_int_equal(motifd_run(backup, NULL, &errors), 1); /* the backup fails, because the file already exists */
     free(errors);
     const char *const over[] = {"restore", "--db", served->db, copy, NULL};
     assert_int_equal(motifd_run(over, NULL, &errors), 1);
