@@ -18,7 +18,7 @@
 
 #include "core/base/descriptor.h"
 
-#define FREE_MIN ((uint64_t)16 << 20) /* a disk with less free space is reported as full */
+#define FREE_MIN ((uint64_t)16 << 20) /* bytes: a disk with less free space is reported as full */
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static enum status check_file_system(struct storage *storage, struct error *err)
     static const struct {
         unsigned long type;
         const char *name;
-        bool remote; /* true: certainly a network file system; false: perhaps */
+        bool remote; /* true: certainly a network file system; false: perhaps one */
     } suspects[] = {
         {0x6969, "NFS", true},        {0x517B, "SMB", true},       {0xFF534D42, "CIFS", true},
         {0xFE534D42, "SMB2", true},   {0x5346414F, "AFS", true},   {0x00C36400, "Ceph", true},
@@ -78,8 +78,8 @@ static enum status check_file_system(struct storage *storage, struct error *err)
 
 static enum status set_pragmas(struct db *db, struct error *err)
 {
-    /* The first two have an effect only while the file is empty. With secure_delete, SQLite would write zeros over
-     * every page of a deleted checkpoint. */
+    /* page_size and auto_vacuum have an effect only while the file is empty. If secure_delete were on, SQLite would
+     * write zeros over every page of a deleted checkpoint. */
     enum status status = db_exec(db,
                                  "PRAGMA page_size=8192;"
                                  "PRAGMA auto_vacuum=INCREMENTAL;"
@@ -105,7 +105,8 @@ static enum status set_pragmas(struct db *db, struct error *err)
     return status;
 }
 
-/* Cleans up after the last process, in one transaction: yields running jobs and removes incomplete checkpoints. */
+/* Cleans up after the last process, in one transaction: returns running jobs to the queue (or to the state that was
+ * requested) and removes incomplete checkpoints. */
 static enum status recover(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;

@@ -48,7 +48,7 @@ enum storage_durability {
     STORAGE_DURABLE_NOT /* for tests: a write survives the process, but not a power failure */
 };
 
-struct storage_options {   /* zero selects the default everywhere; `path` is required */
+struct storage_options {   /* Options of a store. In every field, zero selects the default; only `path` is required. */
     const char *path;      /* path of the database file, which is created if missing */
     int readers;           /* number of read-only connections; 0: 4 */
     int busy_ms;           /* milliseconds to wait for a lock of another program; 0: 5000 */
@@ -62,7 +62,7 @@ struct storage_options {   /* zero selects the default everywhere; `path` is req
                             MiB */
     int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a larger file is
                                 interrupted; 0: 1 GiB */
-    const char *vfs;         /* name of an SQLite VFS, for fault tests; NULL: the default */
+    const char *vfs;         /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
     struct log_hook log;
     /* The writing thread calls this after each commit that added events. It must return at once: it may only wake a
      * thread. */
@@ -93,8 +93,8 @@ enum storage_check {
     STORAGE_CHECK_NONE,    /* the last process closed the store, so no check is needed */
     STORAGE_CHECK_RUNNING, /* the large tables are still being checked */
     STORAGE_CHECK_SOUND,
-    STORAGE_CHECK_DAMAGED,    /* the log contains the details */
-    STORAGE_CHECK_UNREADABLE, /* a read failed or there was not enough memory */
+    STORAGE_CHECK_DAMAGED,    /* the check found damage; the log contains the details */
+    STORAGE_CHECK_UNREADABLE, /* the check could not complete, because a read failed or there was not enough memory */
     STORAGE_CHECKS
 };
 /* "none", "running", ... for documents and the log. */
@@ -105,9 +105,10 @@ struct storage_stats {
     int64_t file_bytes;       /* size of the database file */
     int64_t wal_bytes;        /* size of its write-ahead log */
     int64_t free_bytes;       /* size of the unused pages in the file */
-    int64_t commits;          /* since the store was opened */
-    int64_t commands; /* since the store was opened; commands / commits is the mean number of commands in a commit */
-    double commit_seconds; /* sum over all commits */
+    int64_t commits;          /* commits since the store was opened */
+    int64_t commands; /* commands since the store was opened; commands / commits is the mean number of commands in a
+                         commit */
+    double commit_seconds; /* total seconds of all commits */
     double commit_seconds_max;
     struct histogram_counts commit_times;
     int64_t queue_depth; /* commands that are waiting for the writer now */
@@ -130,36 +131,36 @@ enum job_task { JOB_TRAIN, JOB_EVALUATE };
 
 struct storage_job {
     char id[STORAGE_ID];
-    const char *kind, *preset, *name; /* "": none */
+    const char *kind, *preset, *name; /* "": not set */
     const char *owner;                /* name of the token that submitted the job; "": none */
     enum job_task task;
     enum job_state state;
     enum requested_state requested;
     int priority;                          /* jobs with a larger number run first */
-    int threads;                           /* 0: the daemon chooses */
+    int threads;                           /* number of threads; 0: the daemon chooses */
     const char *executor;                  /* "thread", "process", ...; "": the daemon chooses */
     int ranks;                             /* processes that train the job together */
-    const char *config;                    /* the complete configuration, JSON */
-    const char *params;                    /* parameters of an evaluation, JSON; NULL for a training */
-    const char *progress, *result, *error; /* JSON; NULL until it exists */
-    const char *source_job;                /* the job that this one starts from or evaluates; "": none */
-    int64_t source_checkpoint;             /* number of that job's checkpoint; 0: none */
+    const char *config;                    /* the complete configuration as JSON */
+    const char *params;                    /* the parameters of an evaluation as JSON; NULL for a training */
+    const char *progress, *result, *error; /* JSON texts; each is NULL until it exists */
+    const char *source_job;                /* id of the job whose model this job starts from or evaluates; "": none */
+    int64_t source_checkpoint;             /* number of the checkpoint of `source_job`; 0: none */
     int64_t created_at, started_at, finished_at;
     int64_t version;          /* increases with every change except progress; for If-Match */
     int64_t progress_version; /* increases with every progress update; forms the ETag together with `version` */
 };
 
 struct storage_submit {
-    const char *kind, *preset, *name, *config, *params, *source_job; /* NULL is the same as "" */
+    const char *kind, *preset, *name, *config, *params, *source_job; /* in all these texts, NULL is the same as "" */
     enum job_task task;
     int priority, threads;
-    const char *executor; /* NULL is the same as "" */
-    int ranks;            /* 0 is the same as 1 */
+    const char *executor; /* name of the executor; NULL or "": the daemon chooses */
+    int ranks;            /* processes that train the job together; 0 is the same as 1 */
     int64_t source_checkpoint;
-    const char *owner;       /* NULL is the same as "" */
+    const char *owner;       /* name of the token that submits the job; NULL or "": none */
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
-    const char *key;         /* idempotency key, one of the owner's; NULL: none */
-    uint8_t fingerprint[32]; /* hash of the request; only used with a key */
+    const char *key;         /* idempotency key, which is independent of the keys of other owners; NULL: none */
+    uint8_t fingerprint[32]; /* hash of the request; used only if there is a key */
 };
 
 enum storage_submit_outcome {
@@ -181,24 +182,24 @@ enum status storage_job_submit(struct storage *storage, const struct storage_sub
 enum status storage_job_get(struct storage *storage, const char *id, struct arena *arena, struct storage_job *out,
                             struct error *err);
 
-struct storage_job_filter { /* all zero selects every job */
+struct storage_job_filter { /* Which jobs a list contains; a filter that is all zero selects every job. */
     bool by_state;
     enum job_state state;
     bool by_task;
     enum job_task task;
-    const char *kind;       /* NULL: any */
-    const char *source_job; /* NULL: any */
+    const char *kind;       /* NULL: any kind */
+    const char *source_job; /* NULL: any source job */
     const char *before;     /* id of the last job on the previous page; NULL: the first page */
-    int limit;              /* 1 to 1000; 0: 100 */
+    int limit;              /* jobs on a page: 1 to 1000; 0 selects 100 */
 };
 /* Lists jobs, newest first. *more is true if there is another page; pass the last id of this page as its `before`. */
 enum status storage_job_list(struct storage *storage, const struct storage_job_filter *filter, struct arena *arena,
                              struct storage_job **jobs, size_t *count, bool *more, struct error *err);
 
 struct storage_job_patch {
-    const char *name;         /* NULL: unchanged */
-    const int *priority;      /* NULL: unchanged */
-    int64_t expected_version; /* the call fails with CONFLICT if the job has another version; 0: any version */
+    const char *name;         /* new name; NULL: unchanged */
+    const int *priority;      /* new priority; NULL: unchanged */
+    int64_t expected_version; /* the version that the job must have, or the call fails with CONFLICT; 0: any version */
 };
 /* Changes name and priority of a job in any state. */
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
@@ -213,7 +214,7 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
 /* Sets the first job of the queue to running: the one with the highest priority, and among equal priorities the
  * oldest. Skips jobs that would exceed owner_threads. NOT_FOUND: the queue contains no such job. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
-/* Does the same, for the queued jobs of one task only. */
+/* Works like storage_job_claim(), but considers only the queued jobs of one task. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);
 
 /* Adds up the bytes of all checkpoints and files of an owner's jobs. Takes time in proportion to their number. */
@@ -244,12 +245,12 @@ enum status storage_job_delete(struct storage *storage, const char *id, struct e
 /* ---- metrics ----------------------------------------------------------------------------------- */
 
 struct storage_point {
-    int64_t step; /* number of samples seen */
+    int64_t step; /* number of training samples seen so far */
     double value; /* may be NaN or infinite */
 };
 
 struct storage_metric {
-    const char *name; /* at most 63 bytes */
+    const char *name; /* name of the series: at most 63 bytes */
     struct storage_point point;
 };
 
@@ -284,7 +285,7 @@ enum status storage_metric_read(struct storage *storage, const char *id, const s
 /* ---- events -------------------------------------------------------------------------------------- */
 
 struct storage_event {
-    int64_t id; /* increases over the whole store and is never reused */
+    int64_t id; /* increases over all jobs of the store and is never reused */
     char job[STORAGE_ID];
     /* Types that the store itself adds, in the transaction of the change:
      *     "state"       data is the name of the state
@@ -315,9 +316,9 @@ struct storage_checkpoint {
     int64_t seq;              /* 1, 2, ... within the job; never reused */
     int64_t step;             /* number of optimiser updates */
     int64_t samples;          /* number of samples seen: the axis of the metrics */
-    double density, accuracy; /* NaN: none */
+    double density, accuracy; /* NaN: unknown */
     int64_t bytes;
-    uint8_t sha256[32]; /* of all bytes */
+    uint8_t sha256[32]; /* SHA-256 of all bytes of the checkpoint */
     bool stage_end;     /* the last checkpoint at its density */
     bool pinned;
     int64_t created_at;
@@ -342,12 +343,12 @@ enum status storage_checkpoint_begin(struct storage *storage, const char *id, co
                                      struct storage_checkpoint_writer **writer, struct error *err);
 enum status storage_checkpoint_write(void *writer, const void *bytes, size_t count, struct error *err);
 enum status storage_checkpoint_commit(struct storage_checkpoint_writer *writer, int64_t *seq, struct error *err);
-void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer); /* NULL is allowed */
+void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer); /* frees the writer; NULL is allowed */
 
 enum storage_pick { STORAGE_LATEST, STORAGE_SEQ, STORAGE_DENSITY, STORAGE_BEST };
 struct storage_checkpoint_pick {
     enum storage_pick by;
-    int64_t seq;    /* for STORAGE_SEQ */
+    int64_t seq;    /* for STORAGE_SEQ: number of the checkpoint */
     double density; /* for STORAGE_DENSITY: the last checkpoint within a relative distance of 1e-6 */
 };
 
@@ -370,18 +371,19 @@ enum status storage_checkpoint_open(struct storage *storage, const char *id, str
                                     struct storage_checkpoint_reader **reader, struct storage_checkpoint *info,
                                     struct error *err);
 enum status storage_checkpoint_read(void *reader, uint64_t offset, void *bytes, size_t count, struct error *err);
-/* Reads all bytes once and compares their SHA-256. CORRUPT: it differs. */
+/* Reads all bytes of a checkpoint and compares their SHA-256 with the stored one. CORRUPT: the two differ. */
 enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, struct error *err);
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL is allowed */
 
-/* The facts of a checkpoint. The row stays when retention removes the bytes, and is deleted with its job. */
+/* The metadata of a checkpoint. The row stays when the retention rule removes the bytes, and is deleted with its job.
+ */
 struct storage_link {
     int64_t seq, step, samples, bytes, created_at;
     double density; /* NaN: none */
     bool stage_end;
-    bool kept; /* the bytes are still stored */
+    bool kept; /* true: the bytes are still stored */
     uint8_t sha256[32];
-    const char *maker; /* the option `maker` of the store that wrote it; "": unknown */
+    const char *maker; /* program that wrote the checkpoint (storage_options.maker); "": unknown */
 };
 /* Lists all checkpoints that a job ever had, oldest first. */
 enum status storage_chain_list(struct storage *storage, const char *id, struct arena *arena,
@@ -391,18 +393,18 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
 
 struct storage_import_checkpoint {
     struct storage_checkpoint_new what;
-    int64_t seq; /* in increasing order, from 1 */
+    int64_t seq; /* number of the checkpoint: at least 1, and larger than that of the previous checkpoint */
     const void *bytes;
     size_t count;
 };
 struct storage_import {
-    const char *kind, *preset, *name, *config; /* none is NULL */
-    const char *progress, *result;             /* NULL: none */
-    const char *owner;                         /* NULL is the same as "" */
-    int64_t owner_bytes; /* upper limit of the bytes of the owner's jobs, this one included; 0: no limit */
+    const char *kind, *preset, *name, *config; /* required: none of them is NULL */
+    const char *progress, *result;             /* JSON texts; NULL: none */
+    const char *owner;                         /* name of the token that imports the job; NULL or "": none */
+    int64_t owner_bytes; /* upper limit of the bytes of all jobs of the owner, including this one; 0: no limit */
     const struct storage_import_checkpoint *checkpoints;
     size_t count;
-    const struct storage_series *series; /* the steps of each series must increase */
+    const struct storage_series *series; /* within each series, the steps must increase */
     size_t series_count;
 };
 /* Stores a finished (succeeded) job with its checkpoints, which become pinned, and its series, in one transaction. All
@@ -412,7 +414,7 @@ enum status storage_job_import(struct storage *storage, const struct storage_imp
 
 /* ---- artifacts ----------------------------------------------------------------------------------- */
 
-#define STORAGE_ARTIFACT_BYTES (16u << 20) /* upper limit of one artifact */
+#define STORAGE_ARTIFACT_BYTES (16u << 20) /* upper limit of the bytes of one artifact */
 
 struct storage_artifact {
     const char *name, *media_type;
@@ -437,7 +439,7 @@ struct storage_token {
     char name[64];    /* unique among the tokens that are neither revoked nor expired */
     int scope;        /* the caller defines its meaning */
     int64_t created_at;
-    int64_t expires_at; /* 0: never */
+    int64_t expires_at; /* time of expiry; 0: the token does not expire */
     bool revoked;
 };
 
@@ -465,8 +467,8 @@ struct storage_lease {
     const char *foreign_id; /* id of the started process or cluster job; "": unknown */
     int64_t sequence;       /* number of the newest stored report */
     int tries;              /* leases granted since the job's newest checkpoint */
-    int64_t seen;           /* time of the trainer's last message */
-    enum job_event ending;  /* for LEASE_ENDED: how the run ended, with its result or error; the other text is NULL */
+    int64_t seen;           /* time of the last message from the trainer */
+    enum job_event ending;  /* for LEASE_ENDED: how the run ended; the text that does not apply is NULL */
     const char *result, *error;
 };
 
@@ -477,7 +479,7 @@ struct storage_lease {
  * newest checkpoint, this one included. */
 enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
                                 const char *executor, int *tries, struct error *err);
-/* Does the same, and stores the foreign id in the same transaction. */
+/* Works like storage_lease_grant(), and stores the foreign id in the same transaction. */
 enum status storage_lease_grant_to(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
                                    const char *executor, const char *foreign_id, int *tries, struct error *err);
 /* Stores the foreign id of the started trainer. */
@@ -488,7 +490,8 @@ enum status storage_lease_register(struct storage *storage, const char *id, int6
  * on disk too. `sequence` is the number of a report; 0 for other messages. */
 enum status storage_lease_message(struct storage *storage, const char *id, int64_t epoch, int64_t sequence,
                                   struct error *err);
-/* Records how the trainer's run ended; the executor then calls storage_job_leave(). Only the first call counts. */
+/* Records how the trainer's run ended; the executor then calls storage_job_leave(). Later calls for the same lease have
+ * no effect. */
 enum status storage_lease_end(struct storage *storage, const char *id, int64_t epoch, enum job_event event,
                               const char *result, const char *error, struct error *err);
 /* Closes the lease after the trainer is gone; its token becomes invalid. */
@@ -508,14 +511,14 @@ struct storage_audit {
     int64_t id, time;
     char who[64];     /* the token's name; "": no token was needed */
     char peer[48];    /* network address of the client */
-    char request[40]; /* unique id of the request */
+    char request[40]; /* id of the request, which is unique */
     char method[8], target[200];
     int status;            /* HTTP status of the answer; 0: the process ended before it answered */
     char made[STORAGE_ID]; /* id of the job that the request created; "": none */
 };
 
-/* Records a request before it is handled, and then how it was answered. Both are lazy; the first is on disk no later
- * than the change itself. */
+/* storage_audit_begin() records a request before it is handled; storage_audit_end() records how it was answered. Both
+ * writes are lazy. The first is on disk no later than the change that the request makes. */
 enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err);
 enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made,
                               struct error *err);

@@ -31,31 +31,31 @@ struct retry_rule {
 
 struct command {
     enum status (*run)(struct storage *storage, struct db *db, struct command *command, struct error *err);
-    void (*destroy)(struct command *command); /* for lazy commands: frees it */
-    size_t bytes;                             /* for lazy commands: memory that it uses */
-    bool adds_events;                         /* run() may set it */
-    const struct retry_rule *retry;           /* for lazy commands that wait if the disk is full; NULL: they are lost */
-    /* the other members belong to writer.c */
+    void (*destroy)(struct command *command); /* frees a lazy command */
+    size_t bytes;                             /* memory that a lazy command uses */
+    bool adds_events;                         /* whether the command added events; run() may set it */
+    const struct retry_rule *retry;           /* how a lazy command waits when the disk is full; NULL: it is lost */
+    /* The other members belong to writer.c. */
     struct command *next;
     enum manner manner;
     bool done;
-    bool full; /* whether it failed because the disk is full */
+    bool full; /* true: the command failed because the disk is full */
     enum status status;
     struct error error;
 };
 
 struct writer {
-    struct db db; /* while the thread runs, only the thread uses it */
+    struct db db; /* after the start, only the writing thread uses it */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
     pthread_cond_t work;   /* wakes the writing thread */
     pthread_cond_t change; /* wakes callers: a command is done, or the queue has space */
-    /* protected by the lock: */
+    /* The lock protects these members: */
     struct command *head, **tail; /* urgent and lazy commands in order of arrival */
-    struct command *open;         /* first lazy command after the last urgent one */
+    struct command *open;         /* the first lazy command after the last urgent one; NULL if there is none */
     struct command *bulk_head, **bulk_tail;
-    int urgent, depth, blocked; /* blocked: callers that wait for space in the queue */
+    int urgent, depth, blocked; /* queued urgent commands; all queued commands; callers that wait for space */
     size_t lazy_bytes;
     int64_t lazy_due;    /* monotonic ms at which the oldest lazy command must be committed */
     bool closing, sweep; /* sweep: there may be doomed rows */
@@ -63,20 +63,20 @@ struct writer {
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
     struct histogram commit_times;
-    /* used only by the writing thread: */
-    int wal_frames, wal_next;    /* frames in the log now; number at which to copy them back */
-    int synchronous;             /* the connection's level; -1: unknown */
+    /* Only the writing thread uses these members: */
+    int wal_frames, wal_next;    /* number of frames in the log, and the number at which the log is copied back */
+    int synchronous;             /* level of PRAGMA synchronous on the connection; -1: unknown */
     struct command *retry_queue; /* commands that wait for disk space, in order of arrival (retry_queue.c) */
     size_t retry_bytes;
     int64_t retry_due; /* monotonic ms of the next retry */
-    /* used by all threads: */
+    /* All threads use these members: */
     atomic_bool failed;
     atomic_llong points_dropped;
 };
 
 /* Starts the writing thread. */
 enum status writer_start(struct storage *storage, struct error *err);
-void writer_stop(struct storage *storage); /* commits all queued commands, then ends the thread */
+void writer_stop(struct storage *storage); /* Commits all queued commands, then ends the thread. */
 
 /* Runs an urgent command and waits for its commit. The command may be on the caller's stack. */
 enum status writer_call(struct storage *storage, struct command *command, struct error *err);
@@ -91,8 +91,9 @@ bool writer_merge(struct storage *storage,
  * the command again. */
 enum status writer_bulk(struct storage *storage, struct command *command, struct error *err);
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
-/* retry_queue.c, on the writing thread: moves commands that have a retry rule from the list to the retry queue: those
- * that failed because the disk is full (`full`), or all of them. Beyond the memory limit, commands are lost. */
+/* Runs on the writing thread. Moves commands that have a retry rule from the list to the retry queue (retry_queue.c).
+ * If `full`, moves only those that failed because the disk is full. Commands beyond the memory limit of the queue are
+ * lost. */
 void retry_keep(struct storage *storage, struct command **list, bool full);
 /* Empties the retry queue and returns its commands as a list. */
 struct command *retry_release(struct storage *storage);
@@ -119,7 +120,7 @@ void readers_close(struct storage *storage);
  * time. */
 struct db *reader_take(struct storage *storage);
 void reader_give(struct storage *storage, struct db *db);
-/* Does the same and begins a transaction, so that several statements see one state. */
+/* Takes a connection like reader_take() and begins a transaction, so that several statements read the same state. */
 enum status reader_begin(struct storage *storage, struct db **db, struct error *err);
 void reader_end(struct storage *storage, struct db *db);
 
@@ -203,19 +204,19 @@ struct storage {
 #define CHUNK_BITS 20                   /* chunk.id = checkpoint.id << CHUNK_BITS | number */
 #define CHUNKS_MAX ((int64_t)1 << CHUNK_BITS)
 #define BLOCK_BITS 24       /* block.id = series.id << BLOCK_BITS | number */
-#define PROGRESS_EVENTS 600 /* kept for each job */
-#define BLOCK_POINTS 240    /* points of a series in one row; all rows but the last are full */
+#define PROGRESS_EVENTS 600 /* number of the newest progress events that the store keeps for each job */
+#define BLOCK_POINTS 240    /* points of a series in one row; all rows of a series but the last are full */
 
-int64_t clock_now_ms(void); /* since 1970 */
+int64_t clock_now_ms(void); /* milliseconds since 1970 */
 int64_t clock_monotonic_ms(void);
-double clock_seconds(void); /* monotonic */
+double clock_seconds(void); /* seconds of the monotonic clock */
 /* The time for a new row, on the writing connection: clock_now_ms(), but not before the time of the previous row. So
  * events stay in the order of their times when the clock is set back. If the clock goes back by more than a day, the
  * earlier times were wrong, and the new time counts. */
 int64_t db_stamp(struct db *db);
-enum status db_stamp_resume(struct db *db, struct error *err); /* continues after the newest event */
+enum status db_stamp_resume(struct db *db, struct error *err); /* sets the earliest time to that of the newest event */
 
-/* id.c: reads the last id from the database; creates the next one. */
+/* id.c: id_resume() reads the last id from the database; id_next() creates the next one. */
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
@@ -241,7 +242,7 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: adds an event of type "progress"; a job keeps the newest PROGRESS_EVENTS of them. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
-/* job_read.c: storage_owner_bytes() on a connection that the caller has taken. */
+/* job_read.c: does the work of storage_owner_bytes() on a connection that the caller has taken. */
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
 /* job.c: yields every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
@@ -249,7 +250,7 @@ enum status job_recover(struct db *db, int64_t *count, struct error *err);
 /* chain.c: adds the chain row of a complete checkpoint, in a transaction. */
 enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint, struct error *err);
 
-/* metric.c */
+/* metric.c: does the work of storage_job_rewind() in a transaction. */
 enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct error *err);
 /* Adds a complete series that the job does not have yet. */
 enum status metric_fill(struct db *db, int64_t job, const struct storage_series *series, struct error *err);

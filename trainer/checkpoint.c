@@ -52,7 +52,7 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct error failure = {0};
         status = save_once(run, &what, &failure);
-        /* Tries again only after failures that may be temporary: a full disk or a full queue. */
+        /* Only these failures may be temporary: a full disk or a full queue. */
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE)
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
@@ -103,8 +103,8 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     }
     if (status != STATUS_NOT_FOUND)
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
-    /* Begins at the start: an earlier attempt without a checkpoint may have stored points that this run measures
-     * again. */
+    /* The run begins at the start: an earlier attempt without a checkpoint may have stored points that this run
+     * measures again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
     if (status == STATUS_OK && run->job->source_job[0] != '\0')
         status = load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
@@ -113,7 +113,7 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
 
 /* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
 
-/* An evaluation sees the checkpoints of the job that it evaluates. */
+/* Returns whose checkpoints a method reads: an evaluation reads those of the job that it evaluates. */
 static enum run_of table_of(const struct job_run *run)
 {
     return run->job->task == JOB_EVALUATE ? RUN_OF_SOURCE : RUN_OF_JOB;
@@ -183,7 +183,7 @@ void checkpoint_table_close(struct job_run *run)
 
 /* ---- the weights' hash ---------------------------------------------------------------------------------- */
 
-/* The weights are contiguous at the front of the data (snapshot.h). */
+/* Computes the hash of the weights, which are contiguous at the front of a checkpoint (snapshot.h). */
 static enum status hash_weights(const struct snapshot_reader *from, unsigned char digest[HASH_BYTES], struct error *err)
 {
     struct snapshot_entry *entries = NULL;

@@ -42,15 +42,16 @@ struct coordinator {
     /* Lists the checkpoints, oldest first, including all that this run saved. */
     enum status (*list)(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,
                         size_t *count, struct error *err);
-    /* Opens a checkpoint; the caller calls close() for the reader. `info` may be NULL. NOT_FOUND: there is none. */
+    /* Opens a checkpoint; the caller calls close() for the reader. `info` may be NULL. NOT_FOUND: no checkpoint matches
+     * `pick`. */
     enum status (*open)(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
                         struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err);
-    void (*close)(void *context, void *reader); /* NULL is allowed */
+    void (*close)(void *context, void *reader); /* `reader` may be NULL */
     /* Removes metric points after `last_samples`, because the run continues from there. */
     enum status (*rewind)(void *context, int64_t last_samples, struct error *err);
 
-    bool (*must_yield)(void *context); /* asked after every step; true: save a checkpoint and yield */
-    bool (*draining)(void *context);   /* true: the process is ending, so do not retry a failed save */
+    bool (*must_yield)(void *context); /* Called after every step. True: the run saves a checkpoint and yields. */
+    bool (*draining)(void *context);   /* True: the process is ending, so the run does not repeat a failed save. */
     /* Reports a completed step. gflops is the speed of one thread; 0: unknown. */
     void (*stepped)(void *context, int64_t samples, double seconds, double gflops);
     void (*line)(void *context, enum log_level level, const char *text);

@@ -12,11 +12,11 @@ static bool outside(const struct distributed_run *distributed)
     return comm_rank(distributed->comm) == 0;
 }
 
-/* Rank 0's result of a call, broadcast to all ranks. */
+/* The result of a call on rank 0, which all ranks receive. */
 struct answer {
     enum status status;
     struct error error;
-    uint64_t count; /* number of bytes, or of elements of a list */
+    uint64_t count; /* number of bytes, or number of elements of a list */
     struct storage_checkpoint info;
 };
 
@@ -145,7 +145,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     return status == STATUS_OK ? comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err) : status;
 }
 
-struct received { /* the reader of a rank other than 0, which holds all the bytes */
+struct received { /* A checkpoint that a rank other than 0 has received: all its bytes are in memory. */
     uint64_t bytes;
     char data[];
 };
@@ -159,8 +159,8 @@ static enum status read_received(void *context, uint64_t offset, void *bytes, si
     return STATUS_OK;
 }
 
-/* Broadcasts a checkpoint in blocks. `to` has space for all bytes; on rank 0, it has space for one block. Before each
- * block, rank 0 broadcasts whether it could read the block. */
+/* Broadcasts a checkpoint in blocks. On rank 0, `to` has space for one block; on the other ranks, it has space for all
+ * bytes. Before each block, rank 0 broadcasts whether it could read the block. */
 static enum status send_bytes(struct comm *comm, const struct snapshot_reader *from, char *to, uint64_t bytes,
                               struct error *err)
 {
@@ -305,7 +305,7 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
     struct answer answer = {.status = status};
     const char **texts[TEXTS];
     struct storage_job head = *job; /* the pointers are valid on rank 0 only and are replaced below */
-    uint64_t bytes[TEXTS] = {0};    /* length of each text with its NUL; 0: NULL */
+    uint64_t bytes[TEXTS] = {0};    /* bytes of each text with its NUL; 0 stands for NULL */
     if (comm_size(comm) == 1)
         return status;
     if (status != STATUS_OK) {
@@ -330,7 +330,7 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
         if (comm_rank(comm) != 0)
             *texts[i] = text = bytes[i] > 0 ? arena_zalloc(arena, (size_t)bytes[i], 1) : NULL;
         else
-            text = (char *)(uintptr_t)*texts[i]; /* the sender's text, which is only read */
+            text = (char *)(uintptr_t)*texts[i]; /* on rank 0, a broadcast only reads the text, so const is cast away */
         status = all_have(comm, bytes[i] == 0 || text != NULL, err);
         if (status == STATUS_OK && bytes[i] > 0)
             status = comm_broadcast(comm, text, (size_t)bytes[i], 0, err);

@@ -71,7 +71,7 @@ void facts_fill(struct facts *facts, const struct kernels *kernels)
     facts->kernels = kernels->name;
     const char *config = blas_config(), *space = strchr(config, ' ');
     size_t name = space != NULL ? (size_t)(space - config) + 1 + strcspn(space + 1, " ") : strlen(config);
-    (void)snprintf(facts->blas, sizeof facts->blas, "%.*s", (int)name, config); /* "OpenBLAS 0.3.21" */
+    (void)snprintf(facts->blas, sizeof facts->blas, "%.*s", (int)name, config); /* for example "OpenBLAS 0.3.21" */
     (void)snprintf(facts->blas_core, sizeof facts->blas_core, "%s", blas_core());
     CPU_ZERO(&set);
     facts->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -79,7 +79,7 @@ void facts_fill(struct facts *facts, const struct kernels *kernels)
 
 uint64_t facts_memory(void)
 {
-    char text[128] = "", *resident; /* in pages: total, resident, ... */
+    char text[128] = "", *resident; /* /proc/self/statm: pages in total, resident pages, ... */
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
         if (fgets(text, sizeof text, file) == NULL)
@@ -112,7 +112,7 @@ int64_t facts_memory_most(void)
         (void)fclose(file);
     (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", named ? group : "");
     int64_t limit = number_in(path);
-    if (limit == 0) /* inside a container, the file of its own control group is at the root */
+    if (limit == 0) /* In a container, the file of the container's own control group is at the root. */
         limit = number_in("/sys/fs/cgroup/memory.max");
     return limit > 0 && (most <= 0 || limit < most) ? limit : most > 0 ? most : 0;
 }
@@ -133,7 +133,7 @@ int facts_descriptors(void)
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
         count += entry->d_name[0] != '.';
     (void)closedir(folder);
-    return count - 1; /* without the descriptor that reads this folder */
+    return count - 1; /* not counted: the descriptor that reads this folder */
 }
 
 void facts_choose_blas(char **argv)
@@ -143,12 +143,12 @@ void facts_choose_blas(char **argv)
         getenv(REEXEC_GUARD) != NULL)
         return;
     (void)setenv("OPENBLAS_NUM_THREADS", "1",
-                 0); /* OpenBLAS's own threads would be unused, because the program has its own pool */
+                 0); /* the program uses its own thread pool, so OpenBLAS starts no threads */
     if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {
         char own[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
         own[length > 0 ? length : 0] = '\0';
-        /* Executes the file by its path, because ps shows the last part of the path. */
+        /* Executes the file by its path, because ps displays the last part of the path. */
         (void)execv(own, argv);
         (void)execv("/proc/self/exe", argv); /* the file was deleted or replaced */
     }

@@ -29,9 +29,10 @@ double facts_cpu_seconds(void);
 /* Returns the number of open file descriptors; -1: unknown. */
 int facts_descriptors(void);
 
-/* Selects the right OpenBLAS kernels. OpenBLAS selects its kernels when it is loaded; for a processor that is newer
- * than the library, it selects kernels of half the width. So this function sets OPENBLAS_CORETYPE, unless the user has
- * set it, and executes the program once more. Returns if nothing has to change. */
+/* Ensures that OpenBLAS uses its fastest kernels for this processor. OpenBLAS selects its kernels when it is loaded.
+ * For a processor that is newer than the library, it selects kernels of half the width. In that case this function sets
+ * OPENBLAS_CORETYPE, unless the user has set it, and executes the program again. It returns if nothing has to change.
+ */
 void facts_choose_blas(char **argv);
 
 #endif

@@ -20,13 +20,13 @@
 #include "trainer/remote/remote.h"
 #include "trainer/run.h"
 
-#define EXIT_ENDED 0 /* the daemon has recorded how the run ended, successful or not */
+#define EXIT_ENDED 0 /* exit code: the daemon has recorded how the run ended, successful or not */
 #define EXIT_USAGE 2
-#define EXIT_LOST 75 /* EX_TEMPFAIL: the daemon has not recorded the end; another try may succeed */
+#define EXIT_LOST 75 /* exit code EX_TEMPFAIL: the daemon has not recorded the end; another try may succeed */
 #define THREADS_MAX 256
 #define TOKEN "MOTIF_TRAIN_TOKEN"
 #define TOKEN_BYTES 128
-#define ALONE_SECONDS 10 /* seconds that a failed rank gives rank 0 to report its own failure */
+#define ALONE_SECONDS 10 /* seconds that a failed rank waits, so that rank 0 can report a failure of its own */
 
 static const char usage[] =
     "usage: motif-train --server URL --job ID [options]\n"
@@ -59,11 +59,11 @@ static const struct option_spec option_table[] = {
 
 struct arguments {
     const char *server, *job, *data, *kernels;
-    long long threads, memory, buffer, patience, parent; /* parent: -1: not set */
+    long long threads, memory, buffer, patience, parent; /* parent: -1 if the option is not set */
     bool token_input, requeued;
 };
 
-static atomic_bool stop_requested; /* set by a signal handler, which can only reach a static variable */
+static atomic_bool stop_requested; /* static, because a signal handler sets it */
 
 static void on_signal(int number)
 {
@@ -125,8 +125,9 @@ static bool bind_to_parent(long long parent, int number)
     return parent < 0 || (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
 }
 
-/* mpirun does not end with the process that started it. The signal requested here stays in effect through exec. It is
- * one for which mpirun ends its ranks and removes its files in /dev/shm. */
+/* Replaces this process by mpirun (argv[3] and its arguments), but first requests SIGTERM for the time when the parent
+ * ends: mpirun alone would outlive the process that started it. The request stays in effect through exec. On SIGTERM,
+ * mpirun ends its ranks and removes its files in /dev/shm. */
 static int run_under(char **argv)
 {
     long long parent;
@@ -171,14 +172,14 @@ static bool read_line(int fd, char token[TOKEN_BYTES])
     return token[0] != '\0';
 }
 
-/* Every rank looks in its environment; only rank 0 reads standard input. */
+/* Finds the token. Every rank looks in its environment; only rank 0 also reads standard input. */
 static bool find_token(const struct arguments *arguments, int rank, char token[TOKEN_BYTES])
 {
     char *given = getenv(TOKEN);
     token[0] = '\0';
     if (given != NULL) {
         (void)snprintf(token, TOKEN_BYTES, "%s", given);
-        explicit_bzero(given, strlen(given)); /* so that neither child processes nor /proc show the token */
+        explicit_bzero(given, strlen(given)); /* so that neither child processes nor /proc reveal the token */
         (void)unsetenv(TOKEN);
     }
     if (arguments->token_input && rank == 0)

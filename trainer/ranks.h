@@ -9,7 +9,7 @@ extern const char ranks_program[]; /* the program's name */
 
 /* Connects the ranks. *comm is NULL if this process is the only one. */
 enum status ranks_open(int *argc, char ***argv, struct comm **comm, struct error *err);
-void ranks_close(struct comm *comm); /* all ranks call it after their last collective call; NULL is allowed */
+void ranks_close(struct comm *comm); /* all ranks call it after their last collective call; `comm` may be NULL */
 /* Ends all ranks including this one, because others may wait for it. Returns only if this process is the only one. */
 void ranks_abort(struct comm *comm, int code);
 

@@ -64,8 +64,8 @@ void report_artifact(void *context, const char *name, const char *media_type, co
 
 /* ---- progress -------------------------------------------------------------------------------------------- */
 
-/* Smooths the rate exponentially over time, so that the estimated end does not jump. An evaluation counts no new
- * samples and does not change the rate. */
+/* Updates the smoothed rate, so that the estimated end of the run does not jump. An evaluation counts no new samples,
+ * so it does not change the rate. */
 static void update_rate(struct job_run *run, int64_t samples, double elapsed)
 {
     int64_t seen = samples - run->reported_samples;
@@ -137,7 +137,7 @@ static void add_text(struct buf *out, const cJSON *written, const char *key, con
     }
 }
 
-/* Adds the members that every result has. `out` contains the object that the method wrote; its end moves. */
+/* Adds the members that every result has to the object that the method has written to `out`. */
 static enum status add_common(struct job_run *run, struct buf *out, struct error *err)
 {
     const struct run_setup *setup = run->setup;
@@ -149,7 +149,7 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
         status = checkpoint_weights(run, weights, err);
     if (status == STATUS_OK) {
         bool empty = written->child == NULL;
-        out->data[--out->size] = '\0'; /* the closing brace */
+        out->data[--out->size] = '\0'; /* removes the closing brace */
         buf_text(out, empty ? "\"kind\":" : ",\"kind\":");
         json_write_text(out, run->method->kind);
         add_number(out, written, "seed", seed != NULL ? config_number(seed, run->config) : 0.0);

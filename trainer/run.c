@@ -64,7 +64,7 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     return status;
 }
 
-/* The number of threads comes from the job, else from its configuration, else from the daemon. */
+/* Returns the number of threads: the job's, or else the configuration's, or else the daemon's. */
 static int threads_of(const struct job_run *run)
 {
     const struct run_setup *setup = run->setup;
@@ -92,7 +92,7 @@ static enum status open_run(struct job_run *run, struct error *err)
         run->flops_per_sample =
             estimate.gflops > 0
                 ? 0
-                : estimate.flops_per_sample; /* a method that measures its own speed needs no estimate */
+                : estimate.flops_per_sample; /* a method that measures its own speed needs no estimate here */
     }
     run->env = (struct method_env){
         .pool = run->pool,

@@ -1,4 +1,4 @@
-/* The clock and the log line of a run. run.c, report.c and checkpoint.c use both. */
+/* The clock and the log line of a run, which run.c, report.c and checkpoint.c use. */
 #include "trainer/run_int.h"
 
 #include <stdarg.h>

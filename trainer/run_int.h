@@ -6,7 +6,7 @@
 #include "core/base/buf.h"
 #include "trainer/run.h"
 
-#define RUN_METRICS 64 /* points that are collected before they go to the coordinator */
+#define RUN_METRICS 64 /* number of points that are collected before the coordinator receives them */
 #define RUN_NAME 64    /* bytes of a series name */
 
 struct job_run {
@@ -21,32 +21,32 @@ struct job_run {
     struct method_run *run;
     double flops_per_sample;
 
-    struct arena list_arena; /* memory of `list`, which the method sees during a step */
+    struct arena list_arena; /* memory of `list`; the method can read the list during a step */
     struct storage_checkpoint *list;
     size_t list_count;
     bool list_valid;
-    void *reader; /* the checkpoint that the method has opened */
+    void *reader; /* reader of the checkpoint that the method has opened */
 
     struct storage_metric metrics[RUN_METRICS];
     char metric_names[RUN_METRICS][RUN_NAME];
     size_t metric_count;
-    struct error fault; /* the first failure inside a callback */
+    struct error fault; /* the first failure inside a callback that returns no status */
 
-    struct method_progress progress; /* after the last successful step */
-    double begun;                    /* monotonic seconds */
+    struct method_progress progress; /* progress after the last successful step */
+    double begun;                    /* time at which the run began, in monotonic seconds */
     double seconds_before;           /* seconds that earlier runs of this job took, from its stored progress */
-    double reported;                 /* when progress was last sent */
+    double reported;                 /* time at which progress was last sent, in monotonic seconds */
     int64_t reported_samples;
-    double rate;             /* samples per second, smoothed; 0: unknown */
+    double rate;             /* smoothed samples per second; 0: unknown */
     int64_t last_checkpoint; /* number of the last checkpoint; 0: none, or not known yet */
-    int64_t saved_step;      /* step of that checkpoint; -1: none */
+    int64_t saved_step;      /* step of the last saved checkpoint; -1: none */
 };
 
 /* Logs a line through the coordinator. */
 void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* report.c: what a run sends to its coordinator */
+/* report.c: what a run sends to its coordinator. */
 void report_metric(void *context, const char *name, int64_t step, double value);
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count);
 enum status report_flush(struct job_run *run, struct error *err);
@@ -58,7 +58,7 @@ double report_seconds(const struct job_run *run);
 char *report_result(struct job_run *run, struct error *err);
 char *report_error(const struct job_run *run, const struct error *failure); /* run: NULL if it does not exist yet */
 
-/* checkpoint.c */
+/* checkpoint.c: saves a checkpoint after the current step. */
 enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *err);
 /* Loads the job's latest checkpoint, else the source job's, else begins at the start. */
 enum status checkpoint_restore(struct job_run *run, struct error *err);

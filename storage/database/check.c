@@ -1,18 +1,18 @@
 /* Checks the tables of a store that the last process did not close.
  *
- * The small tables are checked before the store opens, because everything else relies on them: tokens, leases, lists
- * of checkpoints and series. If the file is small, the large tables are checked at once too. For a large file that
- * takes minutes. So a thread with its own connection and a low priority checks them while the daemon works, and
- * reports to the log and to storage_stats_read(). Chunks of checkpoints are not checked: they can be gigabytes, and
- * each checkpoint has a SHA-256.
+ * The small tables (tokens, leases, lists of checkpoints and series) are checked before the store opens, because
+ * everything else relies on them. The large tables are checked at the same time if the file is small. A large file
+ * would take minutes, so a thread with its own connection and a low priority checks its large tables while the daemon
+ * works. The thread reports to the log and to storage_stats_read(). Chunks of checkpoints are not checked: they can be
+ * gigabytes, and each checkpoint has a SHA-256.
  *
- * One statement reads a table with its indexes, and meanwhile the write-ahead log cannot restart at its beginning. If
- * the log grows too large, the writer interrupts the statement, and the thread reads the table again later. This
- * bounds the log. With a daemon that writes without pause, the check can take until the daemon pauses. The thread also
- * waits a moment between two tables.
+ * One statement reads a table with its indexes. While it runs, the write-ahead log cannot restart at its beginning and
+ * grows. If the log becomes too large, the writer interrupts the statement, and the thread reads the table again later.
+ * While a daemon writes without pause, the check of a large table may therefore not complete. The thread also waits a
+ * moment between two tables.
  *
- * If the process ends before the check is complete, or if the check finds damage, the store stays marked as not
- * closed. So the next start checks again. */
+ * If the process ends before the check is complete, or if the check finds damage, the store stays marked as not closed,
+ * and the next start checks again. */
 #include "storage/storage_int.h"
 
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* bytes; a file up to this size is checked completely at the start, which takes seconds */
+/* bytes: a file up to this size is checked completely at the start, which takes seconds */
 #define CHECK_MOST ((int64_t)256 << 20)
 #define LOG_MOST ((int64_t)1 << 30) /* bytes of the log at which the check of a table is interrupted */
 #define WAIT_FIRST 0.2              /* seconds to wait before each table, so that the log can restart */
-#define WAIT_MOST 60.0              /* upper limit of that wait after repeated interruptions */
+#define WAIT_MOST 60.0              /* seconds: upper limit of the wait after repeated interruptions */
 
 static const char *const small_tables[] = {
     "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
@@ -121,7 +121,8 @@ void check_give_way(struct storage *storage, int64_t log_bytes)
     pthread_mutex_unlock(&check->lock);
 }
 
-/* Reads one table. If the writer interrupts it, waits and starts again; while the thread waits, the log can restart. */
+/* Reads one table. If the writer interrupts the statement, waits so that the log can restart, and reads the table
+ * again. */
 static enum status read_table(struct storage *storage, const char *const *sql, struct error *err)
 {
     struct check *check = &storage->check;

@@ -21,7 +21,7 @@ struct copying {
     struct db from, copy;
     char *part;  /* temporary name of the copy until all checks have succeeded */
     char *lock;  /* lock file of a daemon that uses this database */
-    int lock_fd; /* -1: no lock is needed */
+    int lock_fd; /* descriptor of the lock file; -1: no lock is needed */
 };
 
 static void report_progress(const struct copying *c, const char *what, int64_t done, int64_t all)
@@ -71,8 +71,8 @@ static enum status take_lock(struct copying *c, struct error *err)
     return STATUS_OK;
 }
 
-/* Creates the file with private permissions, because the tables contain hashes of tokens. Replaces a part that an
- * earlier call left behind. */
+/* Creates the file with private permissions, because the tables contain hashes of tokens. Replaces a temporary file
+ * that an earlier call left behind. */
 static enum status create_part(struct copying *c, struct error *err)
 {
     (void)unlink(c->part);
@@ -111,7 +111,7 @@ static enum status open_from(struct copying *c, struct error *err)
     sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = db_exec(&c->from, "BEGIN", err);
     if (status == STATUS_OK)
-        status = schema_check(&storage_schema, &c->from, &version, err); /* these reads begin the snapshot */
+        status = schema_check(&storage_schema, &c->from, &version, err); /* the first read begins the snapshot */
     if (status == STATUS_OK && version == 0)
         status = error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
     return status;

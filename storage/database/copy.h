@@ -15,7 +15,7 @@ struct storage_copy_report {
     int64_t bytes; /* size of the copy */
     int64_t jobs;
     int64_t checkpoints;    /* complete checkpoints; each digest was computed again and matches */
-    char sha256[HASH_TEXT]; /* of the file */
+    char sha256[HASH_TEXT]; /* SHA-256 of the copied file, as hex */
 };
 
 struct storage_copy_options {

@@ -169,7 +169,7 @@ void db_done(sqlite3_stmt *stmt)
     if (stmt == NULL)
         return;
     sqlite3_reset(stmt);
-    sqlite3_clear_bindings(stmt); /* the bindings point into the caller's memory */
+    sqlite3_clear_bindings(stmt); /* the bindings point to memory of the caller, which may be freed now */
 }
 
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err)
@@ -249,7 +249,8 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
 
 static enum status verdict(struct db *db, const char *answer, struct error *err)
 {
-    static const char reason[] = "error code"; /* the text before "=N" or " N" in SQLite's message about the page */
+    static const char reason[] = "error code"; /* SQLite's message contains this text and then "=N" or " N", where N is
+                                                  the code of the failed read */
     if (answer == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     if (strcmp(answer, "ok") == 0)
@@ -258,7 +259,7 @@ static enum status verdict(struct db *db, const char *answer, struct error *err)
     const char *found = strstr(answer, reason);
     int code = found != NULL ? (int)strtol(found + strlen(reason) + 1, NULL, 10) : SQLITE_CORRUPT;
     bool other =
-        (code & 0xff) == SQLITE_IOERR || code == SQLITE_NOMEM; /* a read failed; the page itself may be sound */
+        (code & 0xff) == SQLITE_IOERR || code == SQLITE_NOMEM; /* a read failed; the page itself may be undamaged */
     return db_fail(db, other ? code : SQLITE_CORRUPT, err);
 }
 

@@ -23,15 +23,15 @@ struct db {
         sqlite3_stmt *stmt;
     } statements[DB_STATEMENTS];
     int statement_count;
-    const struct log_hook *log; /* borrowed */
-    int last_code;              /* SQLite's extended code of the last failure; SQLITE_OK: none */
+    const struct log_hook *log; /* borrowed until db_close() */
+    int last_code;              /* SQLite's extended code of the last failure; SQLITE_OK if there was none */
     int64_t stamp;              /* time of the newest row; see db_stamp() */
 };
 
 /* Opens a connection. `flags` are those of sqlite3_open_v2(); `vfs` may be NULL. `log` is borrowed. */
 enum status db_open(struct db *db, const char *path, int flags, const char *vfs, const struct log_hook *log,
                     struct error *err);
-void db_close(struct db *db); /* an all-zero struct is allowed */
+void db_close(struct db *db); /* `db` may be all zero */
 
 /* Translates an SQLite code into a status and a message without paths and SQL; logs the details. */
 enum status db_fail(struct db *db, int code, struct error *err);
@@ -49,7 +49,7 @@ enum status db_exec(struct db *db, const char *sql, struct error *err);
  * *status is OK or the failure. A caller that stops before the end calls db_done(). */
 enum status db_query(struct db *db, sqlite3_stmt **stmt, struct error *err, const char *sql, const char *format, ...);
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err);
-void db_done(sqlite3_stmt *stmt); /* NULL is allowed */
+void db_done(sqlite3_stmt *stmt); /* Resets a statement before its last row; NULL is allowed */
 
 /* Prepares a statement in advance, so that running it later needs no memory: for the end of a transaction. */
 enum status db_keep(struct db *db, const char *sql, struct error *err);

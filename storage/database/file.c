@@ -48,7 +48,7 @@ enum status file_identify_log(struct storage *storage, struct error *err)
     struct stat what;
     if (stat(storage->wal_path, &what) == 0)
         storage->wal = (struct file_identity){true, what.st_dev, what.st_ino};
-    else if (status_unopened(errno) != STATUS_NOT_FOUND) /* a test's VFS has no such file */
+    else if (status_unopened(errno) != STATUS_NOT_FOUND) /* the VFS of a test may have no such file */
         return error_set(err, STATUS_IO, NULL, "cannot read the properties of the write-ahead log: %s",
                          strerror(errno));
     return STATUS_OK;

@@ -10,12 +10,12 @@
 struct migration {
     const char *sql; /* statements that need no parameters */
     enum status (*fill)(struct db *db,
-                        struct error *err); /* runs after `sql`, for rows that SQL cannot compute; or NULL */
+                        struct error *err); /* Runs after `sql`, for rows that SQL cannot compute; NULL: not needed. */
 };
 
 struct schema {
     const struct migration *migrations;
-    size_t count; /* the newest version */
+    size_t count; /* number of migrations, which is the newest version */
 };
 
 /* The schema of the daemon's database (schema.c). */

@@ -61,7 +61,8 @@ struct db *reader_take(struct storage *storage)
             if (!r->busy[i]) {
                 r->busy[i] = true;
                 pthread_mutex_unlock(&r->lock);
-                end(&r->db[i]); /* an earlier transaction that could not end; its snapshot is old */
+                end(&r->db[i]); /* ends a transaction that could not end when the connection was returned; its snapshot
+                                   is old */
                 return &r->db[i];
             }
         pthread_cond_wait(&r->change, &r->lock);

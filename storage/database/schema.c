@@ -30,8 +30,8 @@ static const char tables[] =
     "  created_at INTEGER NOT NULL, started_at INTEGER NOT NULL, finished_at INTEGER NOT NULL,"
     "  version INTEGER NOT NULL, progress_version INTEGER NOT NULL,"
     "  last_seq INTEGER NOT NULL,"
-    "  owner TEXT NOT NULL,"    /* name of the token that submitted the job; '': none */
-    "  executor TEXT NOT NULL," /* '': the daemon's default */
+    "  owner TEXT NOT NULL,"    /* owner: name of the token that submitted the job; '': none */
+    "  executor TEXT NOT NULL," /* executor: '' selects the daemon's default */
     "  ranks INTEGER NOT NULL"
     ") STRICT;"
     "CREATE INDEX job_queue ON job(priority DESC, num) WHERE state = 'queued';"
@@ -63,7 +63,7 @@ static const char tables[] =
     "  points BLOB NOT NULL CHECK (length(points) > 0 AND length(points) % 16 = 0)"
     ") STRICT;"
 
-    /* Summaries of sealed blocks: pyramid.h. */
+    /* Summaries of the full blocks of a series (pyramid.h). */
     "CREATE TABLE pyramid("
     "  series INTEGER NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, summaries BLOB NOT NULL,"
     "  PRIMARY KEY (series, level, number)"
@@ -75,7 +75,8 @@ static const char tables[] =
     "  type TEXT NOT NULL, data TEXT NOT NULL, time INTEGER NOT NULL"
     ") STRICT;"
     "CREATE INDEX event_by_job ON event(job, id);"
-    "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';" /* to delete old progress events */
+    "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';" /* For the deletion of old progress events.
+                                                                              */
 
     "CREATE TABLE checkpoint("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -90,7 +91,7 @@ static const char tables[] =
     ") STRICT;"
     "CREATE TABLE chunk(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
 
-    /* The facts of every checkpoint that was ever complete. A row stays when its checkpoint is deleted. */
+    /* The metadata of every checkpoint that was ever complete. A row stays when its checkpoint is deleted. */
     "CREATE TABLE chain("
     "  job INTEGER NOT NULL REFERENCES job(num) ON DELETE CASCADE,"
     "  seq INTEGER NOT NULL, step INTEGER NOT NULL, samples INTEGER NOT NULL,"
@@ -118,7 +119,7 @@ static const char tables[] =
     "  PRIMARY KEY (kind, id)"
     ") STRICT, WITHOUT ROWID;"
 
-    /* The right to train a job from another process: lease_state.h. */
+    /* The right of another process to train a job (lease_state.h). */
     "CREATE TABLE lease("
     "  job INTEGER PRIMARY KEY REFERENCES job(num) ON DELETE CASCADE,"
     "  state TEXT NOT NULL CHECK (state IN ('none','offered','held','ended')),"
@@ -130,7 +131,8 @@ static const char tables[] =
     "  CHECK ((state = 'none') = (hash IS NULL))"
     ") STRICT;"
 
-    /* What was changed over HTTP, by whom. `status` is NULL while the request is being handled. */
+    /* The changes that were requested over HTTP, and who requested them. `status` is NULL while a request is being
+       handled. */
     "CREATE TABLE audit("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
     "  time INTEGER NOT NULL, who TEXT NOT NULL, peer TEXT NOT NULL,"

@@ -21,12 +21,12 @@
 #define GROUP_MAX 256                    /* upper limit of commands in one commit */
 #define DEPTH_MAX 4096                   /* upper limit of waiting commands */
 #define LAZY_BYTES_MAX ((size_t)8 << 20) /* upper limit of the memory of waiting lazy commands */
-#define LAZY_MS 900     /* age at which lazy commands are committed; with the commit itself, less than a second */
-#define WAL_PORTION 128 /* frames after which the log is copied back: one MiB */
-#define WAL_LARGE (WAL_PORTION * 32) /* frames at which the writer waits for readers, so that the log can restart */
-#define PAGE_BYTES 8192              /* approximate size of a frame */
-#define QUIET_MS 2000                /* time without commands after which the log is truncated */
-#define RESTART_WAIT_MS 20           /* upper limit of that wait */
+#define LAZY_MS 900     /* milliseconds until lazy commands are committed; the rest of the second is for the commit */
+#define WAL_PORTION 128 /* frames of the log between two copies into the database file: one MiB */
+#define WAL_LARGE (WAL_PORTION * 32) /* frames of the log at which the writer waits for readers */
+#define PAGE_BYTES 8192              /* approximate bytes of a frame */
+#define QUIET_MS 2000                /* milliseconds without commands after which the log is truncated */
+#define RESTART_WAIT_MS 20           /* milliseconds: upper limit of the wait for readers */
 
 /* ---- called by other threads ------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static enum status refuse(struct writer *w, struct error *err)
     if (atomic_load(&w->failed))
         return error_set(err, STATUS_IO, NULL,
                          "an earlier write failed: the store accepts no writes until the next start");
-    if (w->closing) /* the caller breaks the rule of storage_close(); waiting for a thread that has ended would never
+    if (w->closing) /* the caller broke the rule of storage_close(); waiting for a thread that has ended would never
                        return */
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the store is closing");
     return STATUS_OK;
@@ -237,7 +237,7 @@ static void run_one(struct storage *storage, struct command *c)
     if (c->status != STATUS_OK) {
         c->adds_events = false;
         if (db_run(db, NULL, undo_sql, "") !=
-            STATUS_OK) { /* half of the change may remain, so roll back the whole group */
+            STATUS_OK) { /* a part of the change may remain, so roll back the whole group */
             (void)db_run(db, NULL, rollback_sql, "");
             return;
         }
@@ -255,7 +255,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     struct db *db = &storage->writer.db;
     struct error err;
     error_clear(&err);
-    if (!sqlite3_get_autocommit(db->handle)) /* an earlier rollback failed */
+    if (!sqlite3_get_autocommit(db->handle)) /* a rollback of an earlier group failed */
         (void)db_run(db, NULL, rollback_sql, "");
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
@@ -324,7 +324,7 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
             c->next = lazy;
             lazy = c;
         } else {
-            c->done = true; /* its caller may free it as soon as the lock is released */
+            c->done = true; /* the command's caller may free it as soon as the lock is released */
         }
     }
     pthread_cond_broadcast(&w->change);
@@ -367,7 +367,7 @@ static struct command *take_main(struct writer *w)
 
 static struct command *take_bulk(struct writer *w)
 {
-    struct command *c = w->bulk_head; /* not NULL, because the caller checked that there is one */
+    struct command *c = w->bulk_head; /* not NULL: choose() selects this task only if a bulk command waits */
     w->bulk_head = c->next;
     if (w->bulk_head == NULL)
         w->bulk_tail = &w->bulk_head;
@@ -394,8 +394,8 @@ static void copy_back(struct storage *storage)
     if (code == SQLITE_OK && copied < in_log)
         check_give_way(storage, (int64_t)in_log * PAGE_BYTES);
     if (code == SQLITE_OK && in_log >= WAL_LARGE && copied == in_log) {
-        /* Everything is copied, but readers keep the log from restarting. Wait a moment for an instant without
-         * readers. */
+        /* Everything is copied, but readers keep the log from restarting. Waits a few milliseconds, in case a moment
+         * without readers occurs. */
         sqlite3_busy_timeout(w->db.handle, RESTART_WAIT_MS);
         code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_RESTART, &in_log, &copied);
         sqlite3_busy_timeout(w->db.handle, storage->options.busy_ms);
@@ -432,7 +432,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
     return status;
 }
 
-/* What the thread does next. */
+/* The tasks among which the writing thread chooses. */
 enum task { TASK_NONE, TASK_MAIN, TASK_RETRY, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
 
 static bool main_is_due(const struct writer *w)

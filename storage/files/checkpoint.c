@@ -25,12 +25,12 @@ struct chunk {
 struct storage_checkpoint_writer {
     struct storage *storage;
     int64_t job, id, seq;
-    int64_t number; /* bytes of the chunk that is being filled */
+    int64_t number; /* number of bytes in the chunk that is being filled */
     int64_t bytes;
-    int current; /* index in chunks[] */
+    int current; /* index of that chunk in chunks[] */
     struct chunk chunks[WINDOW];
     struct hash hash;
-    struct error error; /* the first failure */
+    struct error error; /* the first failure of this writer */
 };
 
 /* ---- begin ------------------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ static enum status retain(struct db *db, int64_t job, struct error *err)
     int count = 0;
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         old[count++] = sqlite3_column_int64(stmt, 0);
-        if (count == (int)(sizeof old / sizeof old[0])) { /* the next commit removes the others */
+        if (count == (int)(sizeof old / sizeof old[0])) { /* the next commit removes the other checkpoints */
             db_done(stmt);
             break;
         }
@@ -271,7 +271,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer)
         settle(w, &w->chunks[i]);
     struct discard d = {.base = {.run = discard_run}, .id = w->id};
     if (writer_call(w->storage, &d.base, NULL) == STATUS_OK)
-        writer_want_sweep(w->storage); /* if this delete fails, the next start removes the chunks */
+        writer_want_sweep(w->storage); /* if the deletion of the chunks fails, the next start removes them */
     writer_free(w);
 }
 

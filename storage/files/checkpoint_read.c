@@ -134,8 +134,8 @@ static void release(struct storage *storage, int64_t checkpoint)
         writer_want_sweep(storage);
 }
 
-/* Finds a checkpoint and holds it. The row may be deleted between the two, so it is read again after the hold began:
- * if it still exists, every later deletion sees the hold. */
+/* Finds a checkpoint and holds it. The row may be deleted after it was found and before the hold began. So the row is
+ * read again: if it still exists, every later deletion respects the hold. */
 static enum status find_and_hold(struct storage *storage, const char *job, struct storage_checkpoint_pick pick,
                                  int64_t *id, struct storage_checkpoint *info, struct error *err)
 {
@@ -191,7 +191,7 @@ static enum status read_blob(struct db *db, int64_t chunk, size_t offset, void *
 {
     int code = *blob == NULL ? sqlite3_blob_open(db->handle, "main", "chunk", "data", chunk, 0, blob)
                              : sqlite3_blob_reopen(*blob, chunk);
-    if (code == SQLITE_ERROR) /* the row does not exist */
+    if (code == SQLITE_ERROR) /* SQLite returns this code when the row does not exist */
         return error_set(err, STATUS_CORRUPT, NULL, "a part of the checkpoint is missing");
     if (code == SQLITE_OK && (size_t)sqlite3_blob_bytes(*blob) < offset + count)
         return error_set(err, STATUS_CORRUPT, NULL, "a part of the checkpoint is too short");

@@ -41,7 +41,7 @@ static void remove_folder(const char *folder)
 
 /* ---- names of parts: HASH for an upload without an owner, HASH.TAG for one with an owner ---------------------- */
 
-#define TAG ((size_t)17) /* a dot and 16 hexadecimal digits of the SHA-256 of the owner's name */
+#define TAG ((size_t)17) /* bytes of the hash in a part's name: a dot and 16 hexadecimal digits */
 enum { PART_NAME = DATASET_HASH + 17 };
 
 static void write_tag(const char *owner, char out[TAG + 1])
@@ -69,7 +69,7 @@ static bool is_part(const char *name)
     return hash == DATASET_HASH - 1 && (bytes == hash || tagged);
 }
 
-/* Removes a part unless an upload writes it, which keeps the part locked. */
+/* Removes a part of an upload, unless an upload is writing it and so holds its lock. */
 static void remove_unlocked(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -237,7 +237,7 @@ static enum status folder_bytes(const char *path, const char *owner, int64_t *by
     return status;
 }
 
-/* Adds the bytes of the parts of one owner, or of all parts if `owner` is NULL. */
+/* Adds the bytes of the unfinished uploads (parts) of one owner, or of all unfinished uploads if `owner` is NULL. */
 static enum status part_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
 {
     char path[DATASET_FILES], tag[TAG + 1] = "";
@@ -451,7 +451,7 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
         status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
-    if (!status && rmdir(gone) != 0) /* only its name was needed */
+    if (!status && rmdir(gone) != 0) /* only the unused name of the new folder is needed */
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (!status)
         status = move(root, path, gone, err);

@@ -41,7 +41,7 @@ enum dataset_kind {
 };
 /* Finds out what exists under a name. */
 enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err);
-/* Deletes an upload. NOT_FOUND: there is none of this name. */
+/* Deletes an upload. NOT_FOUND: no upload has this name. */
 enum status dataset_remove(const char *root, const char *name, struct error *err);
 /* Adds up the bytes of all files of the uploads of one owner, or of all uploads if `owner` is NULL, and of the named
  * parts of unfinished uploads. The file DATASET_OWNER of an upload contains its owner. */
@@ -55,10 +55,10 @@ enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, s
  * After a failure *file is -1. */
 enum status dataset_part_open(const char *root, const char *owner, const char *hash, int *file, int64_t *bytes,
                               struct error *err);
-/* Sets *file to -1; allows -1. */
+/* Closes the file, which releases the lock, and sets *file to -1; *file may be -1 already. */
 void dataset_part_close(int *file);
-void dataset_part_remove(const char *root, const char *owner, const char *hash); /* hash: NULL is allowed */
-/* *bytes is -1 if the owner has no such part. */
+void dataset_part_remove(const char *root, const char *owner, const char *hash); /* no effect if `hash` is NULL */
+/* Writes the size of the owner's part to *bytes; -1 if the owner has no such part. */
 enum status dataset_part_bytes(const char *root, const char *owner, const char *hash, int64_t *bytes,
                                struct error *err);
 
@@ -68,10 +68,10 @@ enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct e
 enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err);
 void dataset_abandon(const char *folder);
 
-/* Writes a new file into such a folder. */
+/* Writes a new file into a folder that dataset_stage() created. */
 enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err);
-/* Does the same piece by piece; closing the file syncs it. `status` is the result of the writing, and is returned if
- * it is an error. */
+/* Creates such a file, so that the caller can write it in pieces. dataset_close_file() syncs and closes it. Its
+ * `status` is the result of the caller's writing, and is returned if it is an error. */
 enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err);
 enum status dataset_close_file(FILE *file, enum status status, struct error *err);
 

@@ -73,7 +73,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_audit *out, struc
     read += db_copy(stmt, 4, out->request, sizeof out->request);
     read += db_copy(stmt, 5, out->method, sizeof out->method);
     read += db_copy(stmt, 6, out->target, sizeof out->target);
-    out->status = sqlite3_column_int(stmt, 7); /* 0 for NULL */
+    out->status = sqlite3_column_int(stmt, 7); /* 0 if the column is NULL: no answer */
     read += db_copy(stmt, 8, out->made, sizeof out->made);
     return read == 6 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list the audit log");
 }

@@ -46,7 +46,7 @@ enum status db_stamp_resume(struct db *db, struct error *err)
 struct posted {
     struct command base;
     char id[STORAGE_ID];
-    char *type, *data; /* one allocation, to which `type` points */
+    char *type, *data; /* `type` and `data` are in one allocation, to which `type` points */
 };
 
 static void posted_destroy(struct command *command)

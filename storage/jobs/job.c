@@ -15,7 +15,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
                                enum job_state *state, enum requested_state *requested, struct error *err)
 {
     sqlite3_stmt *stmt;
-    bool known = false; /* the caller has found the job in this transaction */
+    bool known = false; /* whether the job exists and its state is valid */
     enum status status = db_query(db, &stmt, err, "SELECT state, requested_state FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
@@ -103,8 +103,8 @@ static enum status find_key(struct db *db, struct submit *s, bool *found, struct
 
 static enum status keep_key(struct db *db, const struct storage_submit *in, int64_t job, int64_t now, struct error *err)
 {
-    /* Deletes a few expired keys with each new key, so that their number falls. A valid key of the same name cannot
-     * exist here, because find_key() has looked for it. */
+    /* Deletes a few expired keys whenever a key is added, so that expired keys do not accumulate. The table contains no
+     * valid key of the same name, because find_key() has looked for one. */
     enum status status =
         db_run(db, err,
                "DELETE FROM idempotency WHERE (owner, key) IN "
@@ -259,7 +259,7 @@ struct change {
     struct command base;
     const char *id;
     char *claimed;
-    bool by_task; /* restricts a claim to jobs of `task` */
+    bool by_task; /* claim only jobs of `task` */
     enum job_task task;
     enum job_event event;
     const char *result, *error;

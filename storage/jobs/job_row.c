@@ -1,4 +1,5 @@
-/* The row of a job: finds it by the public id, and adds it. Submission, import, events and metrics need both. */
+/* The row of a job: finds the row by the public id of the job, and adds a row. Submission, import, events and metrics
+ * use these functions. */
 #include "storage/storage_int.h"
 
 enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err)

@@ -22,11 +22,12 @@ enum requested_state { REQUESTED_NONE, REQUESTED_PAUSED, REQUESTED_CANCELLED };
 #define REQUESTED_STATES 3
 
 enum job_event {
-    JOB_EVENT_CLAIM, /* from an executor that starts the job */
-    JOB_EVENT_PAUSE, /* requests of clients: pause, resume, cancel */
+    JOB_EVENT_CLAIM, /* an executor has claimed the job from the queue */
+    JOB_EVENT_PAUSE, /* a client requests a pause, a resume or a cancel */
     JOB_EVENT_RESUME,
     JOB_EVENT_CANCEL,
-    JOB_EVENT_YIELD, /* from the executor: it stopped between two steps; also from the store, at a restart */
+    JOB_EVENT_YIELD, /* the executor has stopped the job between two steps; the store also sends this event at a restart
+                      */
     JOB_EVENT_SUCCEED,
     JOB_EVENT_FAIL
 };

@@ -9,14 +9,14 @@ struct change {
     struct command base;
     const char *id;
     enum lease_event event;
-    bool any_epoch;      /* the event comes from the executor, or is a registration, so no epoch is compared */
-    int64_t epoch;       /* in: the caller's epoch; out: the lease's */
-    const uint8_t *hash; /* for LEASE_GRANT */
+    bool any_epoch;      /* do not compare the epoch, because the event comes from the executor or is a registration */
+    int64_t epoch;       /* in: the epoch that the caller knows; out: the epoch of the lease */
+    const uint8_t *hash; /* for LEASE_GRANT: hash of the trainer's token */
     const char *executor, *foreign_id;
-    int64_t sequence; /* number of the report; 0: another message */
+    int64_t sequence; /* number of the report; 0 for other messages */
     enum job_event ending;
     const char *result, *error;
-    int tries; /* out, for LEASE_GRANT */
+    int tries; /* out, for LEASE_GRANT: leases since the newest checkpoint */
 };
 
 /* Reads the state and epoch of a job's lease; LEASE_NONE and 0 if the job never had one. */
@@ -40,7 +40,7 @@ static enum status read_state(struct db *db, int64_t job, enum lease_state *stat
                : status;
 }
 
-/* Counts the tries since the newest checkpoint: a new checkpoint resets the count. */
+/* Stores a new lease and counts the leases since the newest checkpoint: a new checkpoint resets the count. */
 static enum status grant(struct db *db, int64_t job, struct change *c, struct error *err)
 {
     int64_t running, newest, before, tries;
@@ -81,7 +81,7 @@ static enum status write_change(struct db *db, int64_t job, struct change *c, st
     case LEASE_MESSAGE:
         return db_run(db, err, "UPDATE lease SET sequence = max(sequence, ?), seen = ? WHERE job = ?", "iii",
                       c->sequence, now, job);
-    case LEASE_END: /* only the first end counts */
+    case LEASE_END: /* after the lease has ended, another LEASE_END is allowed and changes nothing */
         return db_run(db, err,
                       "UPDATE lease SET state = 'ended', seen = ?, ending = ?, result = ?, error = ? WHERE job = ? "
                       "AND state = 'held'",

@@ -19,11 +19,11 @@ enum lease_state { LEASE_NONE, LEASE_OFFERED, LEASE_HELD, LEASE_ENDED };
 #define LEASE_STATE_NAME 16 /* bytes; longer than every name with its NUL */
 
 enum lease_event {
-    LEASE_GRANT,    /* from the executor, before it starts a trainer */
-    LEASE_REGISTER, /* from the trainer, at its start */
-    LEASE_MESSAGE,  /* from the trainer: a report, a file or a checkpoint */
-    LEASE_END,      /* from the trainer: the run succeeded, failed or yielded; may be repeated */
-    LEASE_CLOSE     /* from the executor: the trainer process has ended */
+    LEASE_GRANT,    /* from the executor before it starts a trainer */
+    LEASE_REGISTER, /* from the trainer when it starts */
+    LEASE_MESSAGE,  /* from the trainer when it sends a report, a file or a checkpoint */
+    LEASE_END,      /* from the trainer when the run succeeded, failed or yielded; may be repeated */
+    LEASE_CLOSE     /* from the executor when the trainer process has ended */
 };
 #define LEASE_EVENTS 5
 

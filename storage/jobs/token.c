@@ -1,5 +1,5 @@
-/* Access tokens. A token is found by the hash of its secret. A comparison in constant time is not necessary: a client
- * cannot choose the hash of what it sends, so timing does not reveal a stored hash byte by byte. */
+/* Access tokens. A token is found by the hash of its secret. The comparison need not take constant time: a client
+ * cannot choose the hash of the text that it sends, so the time does not reveal a stored hash byte by byte. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define NAME_BYTES 64
-#define BATCH_MAX 4096 /* points in one command */
-#define TAILS 32       /* series that a command keeps open at once */
+#define BATCH_MAX 4096 /* upper limit of the points in one command */
+#define TAILS 32       /* upper limit of the series whose last block a command keeps in memory */
 
 /* ---- append ------------------------------------------------------------------------------------------ */
 
@@ -224,7 +224,7 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
                                   size_t count, struct error *err)
 {
     if (strlen(id) >= STORAGE_ID)
-        return STATUS_OK; /* no job has such a long id */
+        return STATUS_OK; /* no job has an id of this length, and points of an unknown job are dropped */
     for (size_t i = 0; i < count; i++)
         if (metrics[i].name[0] == '\0' || strlen(metrics[i].name) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "a metric's name must have 1 to %d bytes", NAME_BYTES - 1);

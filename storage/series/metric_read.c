@@ -13,7 +13,7 @@
 static enum status find_start(struct db *db, int64_t series, int64_t last_number, int64_t since, int64_t *start,
                               struct error *err)
 {
-    int64_t low = 0, high = last_number + 1; /* blocks below `low` end at or before `since` */
+    int64_t low = 0, high = last_number + 1; /* the last step of each block below `low` is at most `since` */
     enum status status = STATUS_OK;
     while (low < high && status == STATUS_OK) {
         int64_t middle = low + (high - low) / 2, last;
@@ -43,11 +43,11 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
 
 struct stretch {
     struct db *db;
-    int64_t series, number; /* number of the block in memory; -1: none */
+    int64_t series, number; /* number: of the block in memory; -1 if there is none */
     struct block block;
 };
 
-/* Reads block `number`, which must have at least `count` points, unless it is in memory already. */
+/* Reads block `number` if it is not in memory. CORRUPT: it has fewer than `count` points. */
 static enum status stretch_hold(struct stretch *stretch, int64_t number, int count, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -68,7 +68,7 @@ static enum status stretch_hold(struct stretch *stretch, int64_t number, int cou
     return status;
 }
 
-/* Calls `take` for each of the points [from, to). */
+/* Calls `take` for each point with an index in [from, to). */
 static enum status stretch_each(struct stretch *stretch, int64_t from, int64_t to,
                                 void (*take)(void *context, struct storage_point point), void *context,
                                 struct error *err)
@@ -98,7 +98,8 @@ static void take_summary(void *context, struct storage_point point)
 
 /* ---- reduced series ---------------------------------------------------------------------------------- */
 
-/* Summarises the points [from, to): whole blocks by their stored summaries, except for the last block of the series. */
+/* Summarises the points with indices in [from, to). Whole blocks use their stored summaries, except for the last block
+ * of the series, which has none. */
 static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyramid, int64_t from, int64_t to,
                              int64_t sealed, struct summary *out, struct error *err)
 {

@@ -14,7 +14,7 @@ void summary_clear(struct summary *summary)
     *summary = (struct summary){none, none, none};
 }
 
-/* True if `point` is smaller than `old` (sign 1) or larger (sign -1), or `old` is no number. */
+/* True if `point` is smaller than `old` (sign 1) or larger than `old` (sign -1), or if `old` is not a number. */
 static bool exceeds(struct storage_point point, struct storage_point old, double sign)
 {
     return !isnan(point.value) && (isnan(old.value) || sign * point.value < sign * old.value);
@@ -52,7 +52,7 @@ size_t summary_points(const struct summary *summary, struct storage_point out[3]
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-/* A missing row means that there are no summaries. */
+/* Reads a row of summaries; without such a row, the result has no summaries. */
 static enum status row_read(struct db *db, int64_t series, int level, int64_t number, struct pyramid_row *row,
                             struct error *err)
 {
@@ -171,7 +171,7 @@ enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to
     enum status status = STATUS_OK;
     while (from < to && status == STATUS_OK) {
         int level = 1;
-        int64_t span = 1; /* number of blocks in the largest summary that begins here and ends at or before `to` */
+        int64_t span = 1; /* blocks of the largest summary that begins here and ends at or before `to` */
         while (level < PYRAMID_LEVELS && from % (span * PYRAMID_FAN) == 0 && from + span * PYRAMID_FAN <= to) {
             span *= PYRAMID_FAN;
             level++;

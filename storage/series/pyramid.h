@@ -12,17 +12,19 @@
 #include "storage/series/block.h"
 
 #define PYRAMID_FAN 64
-#define PYRAMID_LEVELS 4 /* 64^4 blocks are as many as BLOCK_BITS allows */
+#define PYRAMID_LEVELS 4 /* a series has at most 2^BLOCK_BITS = 64^4 blocks, so no more levels are needed */
 
 struct summary {
-    struct storage_point low, high; /* value NaN: no point is a number. Of equal points, the first counts */
+    struct storage_point low, high; /* smallest and largest point; their value is NaN if no point is a number. Of equal
+                                       values, the first counts */
     struct storage_point last;
 };
 
-/* Make an empty summary, and add a point to it. Points must be added in step order. */
+/* summary_clear() makes a summary empty; summary_add() adds a point, which must not be earlier than the points before
+ * it. */
 void summary_clear(struct summary *summary);
 void summary_add(struct summary *summary, struct storage_point point);
-void summary_join(struct summary *summary, const struct summary *next); /* `next` summarises later points */
+void summary_join(struct summary *summary, const struct summary *next); /* `next` has the later points */
 /* Writes the one to three points of a summary in step order, without duplicates, and returns their number. */
 size_t summary_points(const struct summary *summary, struct storage_point out[3]);
 
@@ -39,7 +41,7 @@ struct pyramid_row { /* a row of the table */
 struct pyramid_reader {
     struct db *db;
     int64_t series;
-    struct pyramid_row rows[PYRAMID_LEVELS]; /* the last row that was read of each level */
+    struct pyramid_row rows[PYRAMID_LEVELS]; /* for each level, the row that was read last */
 };
 /* Prepares to read the summaries of one series; `db` is borrowed. */
 void pyramid_reader_init(struct pyramid_reader *reader, struct db *db, int64_t series);

@@ -17,15 +17,16 @@
 
 enum { PENDING = 256 };
 
-/* One sum in progress. Sums keep their buffers from step to step, because each step has the same sums, and new pages
- * cost more time than the addition. */
+/* A sum that is in progress. Each step has the same sums, so their buffers are kept from step to step: new memory pages
+ * would cost more time than the addition. */
 struct sum {
     void *values;
     size_t count;
     enum comm_type type;
-    char *parts;          /* [ranks - 1][this rank's share]: the parts of the other ranks */
+    char *parts;          /* the parts that the other ranks sent: [ranks - 1][numbers in this rank's share] */
     size_t capacity;      /* bytes allocated for `parts` */
-    int *counts, *places; /* [3][ranks], [3][ranks]: what is sent, received, and returned; this rank itself counts 0 */
+    int *counts, *places; /* each is [3][ranks], for what is sent, received and returned; this rank sends and receives 0
+                             of its own */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };
@@ -34,7 +35,7 @@ struct mpi_comm {
     struct comm comm;
     MPI_Comm all;
     int pending;
-    int failed; /* MPI's code of the first failure in progress() */
+    int failed; /* MPI's code of the first failure in progress(); MPI_SUCCESS if there was none */
     struct sum sum[PENDING];
 };
 
@@ -99,7 +100,7 @@ static void drop(struct sum *s)
     *s = (struct sum){0};
 }
 
-/* Returns the position of rank r's part. This rank's own part is not copied. */
+/* Returns the position of rank r's part in `parts`, which has no part of this rank itself. */
 static int place_of(const struct comm *comm, int r)
 {
     return r < comm->rank ? r : r - 1;
@@ -148,7 +149,7 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
                       err);
 }
 
-/* All parts of this rank's share have arrived: adds them and sends the sums to all ranks. */
+/* Runs when all parts of this rank's share have arrived: adds them and sends the sums to all ranks. */
 static int send_sums(struct mpi_comm *c, struct sum *s)
 {
     const void *from[COMM_MOST];
@@ -163,9 +164,10 @@ static int send_sums(struct mpi_comm *c, struct sum *s)
                            kind_of(s->type), c->all, &s->request);
 }
 
-/* All ranks must begin collective operations in the same order: the second halves of the sums in the order of the
- * first halves, and none before all first halves. So wait() begins the second halves, and progress() only advances the
- * first ones. */
+/* Advances the sums without waiting. All ranks must begin collective operations in the same order. A sum has two
+ * halves: each rank receives the parts, and then the sums are returned. The second halves begin in the order of the
+ * first halves, and none begins before all first halves have begun. So wait() begins the second halves, and progress()
+ * only advances the first ones. */
 static void progress(struct comm *comm)
 {
     struct mpi_comm *c = (struct mpi_comm *)comm;

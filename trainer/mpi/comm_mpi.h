@@ -8,9 +8,9 @@
 /* Connects all processes of the job. Only this thread may call MPI afterwards. Errors are STATUS_UNAVAILABLE; the
  * caller must then call comm_mpi_abort(), because the other ranks wait. */
 enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct error *err);
-/* All ranks call it after their last collective call; NULL is allowed. */
+/* Disconnects the process. All ranks call it after their last collective call; `comm` may be NULL. */
 void comm_mpi_close(struct comm *comm);
-/* Ends all ranks including this one. */
+/* Ends all ranks, including this one. */
 void comm_mpi_abort(int code);
 
 #endif

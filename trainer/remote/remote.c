@@ -13,7 +13,7 @@
 
 #define CHECKPOINT_MOST ((size_t)1 << 36)
 #define POINTS_MOST                                                                                                    \
-    ((size_t)1 << 20) /* upper limit of points that wait for a daemon that does not answer: about 80 MiB */
+    ((size_t)1 << 20) /* upper limit of the points that wait while the daemon does not answer: about 80 MiB */
 
 /* ---- what a run sends -------------------------------------------------------------------------------- */
 
@@ -196,7 +196,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     struct remote *remote = context;
     struct http_answer answer;
     char path[128];
-    enum status status = remote_settle(remote, err); /* so that the list contains all saved checkpoints */
+    enum status status = remote_settle(remote, err); /* wait until the daemon has stored all checkpoints */
     if (status != STATUS_OK)
         return status;
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld&of=%s", remote->options.job,
@@ -218,7 +218,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     return status;
 }
 
-/* Drops the bytes of a transfer that broke off. */
+/* Discards the bytes that an interrupted transfer has delivered. */
 static void discard_bytes(void *context, const struct http_answer *answer)
 {
     (void)answer;
@@ -250,7 +250,7 @@ static void close_bytes(void *context, void *reader)
     }
 }
 
-/* Fetches all bytes of a checkpoint and compares them with the hash. Begins again if the transfer breaks off. */
+/* Fetches all bytes of a checkpoint and compares them with the hash. Starts again if the transfer is interrupted. */
 static enum status fetch(struct remote *remote, enum run_of of, const struct storage_checkpoint *info, struct buf *to,
                          struct error *err)
 {
@@ -354,8 +354,7 @@ static void leave(void *context, enum job_event event, const char *result, const
     char path[128];
     const char *document = event == JOB_EVENT_SUCCEED ? result : event == JOB_EVENT_FAIL ? error : NULL;
     (void)pthread_mutex_lock(&remote->lock);
-    bool refused = remote->failure.code !=
-                   STATUS_OK; /* after a failure there is nothing to wait for: the end reports that failure */
+    bool refused = remote->failure.code != STATUS_OK; /* then do not wait for the queue: the end reports the failure */
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)
         return;

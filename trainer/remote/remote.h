@@ -15,9 +15,9 @@
 
 struct remote;
 
-struct remote_options {               /* borrowed until remote_close() */
-    const char *server, *token, *job; /* URL without a path; secret; id */
-    int64_t buffer_bytes;             /* upper limit of the bytes that wait to be sent */
+struct remote_options {               /* The caller keeps everything valid until remote_close(). */
+    const char *server, *token, *job; /* URL of the daemon without a path; token of the lease; id of the job */
+    int64_t buffer_bytes;             /* upper limit of the bytes in the queue of messages */
     int patience_s;
     const atomic_bool *stop_requested; /* set by a signal handler: save a checkpoint and yield */
     bool requeued;                     /* a cluster will start the run again, so a stop is not reported as its end */
@@ -30,6 +30,6 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
 struct coordinator remote_coordinator(struct remote *remote);
 /* True if the daemon has recorded the end of the run. */
 bool remote_ended(struct remote *remote);
-void remote_close(struct remote *remote); /* NULL is allowed */
+void remote_close(struct remote *remote); /* `remote` may be NULL */
 
 #endif

@@ -10,7 +10,7 @@
 #include "trainer/remote/remote.h"
 
 #define REMOTE_NAME 64
-#define REMOTE_POINTS 4096 /* in one report */
+#define REMOTE_POINTS 4096 /* upper limit of the points in one report */
 #define REMOTE_LINES 16
 #define REMOTE_PIECE ((size_t)4 << 20)
 
@@ -24,12 +24,12 @@ enum message_kind { MESSAGE_REPORT, MESSAGE_ARTIFACT, MESSAGE_CHECKPOINT };
 struct message {
     struct message *next;
     enum message_kind kind;
-    size_t bytes; /* of memory */
-    /* for MESSAGE_REPORT: */
+    size_t bytes; /* bytes of memory that the message uses */
+    /* Members of MESSAGE_REPORT: */
     int64_t sequence;
     struct remote_point *points;
     size_t count;
-    char *progress; /* NULL: none */
+    char *progress; /* progress document; NULL: none */
     uint64_t steps, samples;
     double step_seconds, gflops;
     struct {
@@ -37,7 +37,7 @@ struct message {
         char text[256];
     } lines[REMOTE_LINES];
     int line_count;
-    /* for MESSAGE_ARTIFACT and MESSAGE_CHECKPOINT: */
+    /* Members of MESSAGE_ARTIFACT and MESSAGE_CHECKPOINT: */
     char name[80], type[80];
     struct storage_checkpoint_new what;
     struct buf body;
@@ -45,33 +45,33 @@ struct message {
 
 struct remote {
     struct remote_options options;
-    struct http *http, *sender_http; /* used by the run's thread; used by the sender thread */
+    struct http *http, *sender_http; /* `http` is for the run's thread, `sender_http` for the sender thread */
     int64_t epoch;
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
-    pthread_cond_t work, change; /* wakes the sender; wakes callers that wait until something was sent */
+    pthread_cond_t work, change; /* work: wakes the sender; change: wakes callers after a message was sent */
     struct message *head, **tail;
     struct message *pending; /* the report that is being filled; never NULL */
     size_t queued_bytes;
     int64_t sequence;
     bool closing;
-    struct error failure; /* the daemon refused a message: the run fails */
+    struct error failure; /* set when the daemon has refused a message; the run then fails */
     double last_answer;   /* monotonic seconds of the daemon's last answer */
     atomic_bool lost, yield, ended;
-    struct message *saving; /* used by the run's thread: the checkpoint that is being written */
+    struct message *saving; /* the checkpoint that is being written; only the run's thread uses it */
 };
 
 /* ---- remote_queue.c: the queue, and the thread that sends it ----------------------------------------- */
 enum status remote_start(struct remote *remote, struct error *err);
-void remote_stop(struct remote *remote); /* drops the messages that were not sent */
+void remote_stop(struct remote *remote); /* ends the sender thread and drops the messages that it has not sent */
 /* Queues a message; waits while the queue is full. Takes ownership, also if it fails. */
 enum status remote_post(struct remote *remote, struct message *message, struct error *err);
 /* Moves the pending report to the queue. The caller holds the lock. */
 enum status remote_flush(struct remote *remote, struct error *err);
 /* Waits until the daemon has stored all messages. */
 enum status remote_settle(struct remote *remote, struct error *err);
-void message_free(struct message *message); /* NULL is allowed */
+void message_free(struct message *message); /* `message` may be NULL */
 
 /* ---- remote_messages.c: requests to the daemon ------------------------------------------------------- */
 /* Sends a request and repeats it until the daemon answers, the lease is lost or `patience_s` have passed. An answer

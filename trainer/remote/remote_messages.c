@@ -55,7 +55,7 @@ static bool within_patience(struct remote *remote, const double *since)
     return yes;
 }
 
-/* Answers after which the same request may succeed later. */
+/* True for an answer after which the same request may succeed later. */
 static bool is_temporary(long status)
 {
     return status == 429 || status >= 500;
@@ -96,7 +96,7 @@ static void write_value(struct buf *out, double value)
         json_write_number(out, value); /* NaN becomes null */
 }
 
-/* Groups the points of a report by series; they arrive in the order in which they were measured. */
+/* Groups the points of a report by series. The points are stored in the order in which they were measured. */
 static void write_series(struct buf *out, const struct message *message)
 {
     bool *written = calloc(message->count + 1, sizeof *written);
@@ -204,9 +204,9 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
 struct upload {
-    int64_t received, seq; /* from the daemon's last answer; seq > 0: the checkpoint is stored */
+    int64_t received, seq; /* values of the daemon's last answer; seq > 0: the checkpoint is stored */
     double moved;          /* monotonic seconds of the last answer that accepted bytes */
-    int pause;             /* milliseconds before the next try, if nothing was accepted */
+    int pause;             /* milliseconds before the next try, if the last try made no progress */
 };
 
 /* Reads how many bytes the daemon has. An answer is invalid if it reports more than `most` bytes, or all bytes without
@@ -283,7 +283,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
                                        .type = "application/octet-stream"};
         struct error failure = {0};
         enum status status = send_part(remote, &request, message->body.size, upload, &failure);
-        if (status == STATUS_NOT_FOUND) /* the daemon was restarted and has lost the announcement */
+        if (status == STATUS_NOT_FOUND) /* the daemon was restarted and no longer has the announcement */
             return wait_for_progress(remote, upload, err);
         if (status != STATUS_OK)
             return error_set(err, status, NULL, "%s", failure.message);

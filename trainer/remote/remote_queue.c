@@ -53,7 +53,7 @@ enum status remote_flush(struct remote *remote, struct error *err)
     return STATUS_OK;
 }
 
-/* Returns the failure of a refused message, or that the lease is lost. The caller holds the lock. */
+/* Returns an error if the daemon has refused a message or the lease is lost. The caller holds the lock. */
 static enum status state_of(struct remote *remote, struct error *err)
 {
     if (remote->failure.code != STATUS_OK)
@@ -66,7 +66,7 @@ static enum status state_of(struct remote *remote, struct error *err)
 enum status remote_post(struct remote *remote, struct message *message, struct error *err)
 {
     (void)pthread_mutex_lock(&remote->lock);
-    enum status status = remote_flush(remote, err); /* points that were measured earlier must be sent earlier */
+    enum status status = remote_flush(remote, err); /* the points measured before this message go first */
     while (status == STATUS_OK && remote->head != NULL &&
            (int64_t)(remote->queued_bytes + message->bytes) > remote->options.buffer_bytes) {
         status = state_of(remote, err);
@@ -100,8 +100,8 @@ enum status remote_settle(struct remote *remote, struct error *err)
     return status;
 }
 
-/* Sends the first message. It stays in the queue until the daemon has stored it, because remote_settle() waits for an
- * empty queue. The caller holds the lock, which this function releases meanwhile. */
+/* Sends the first message of the queue. The message stays in the queue until the daemon has stored it, because
+ * remote_settle() waits for an empty queue. The caller holds the lock; this function releases it while it sends. */
 static void send_head(struct remote *remote)
 {
     struct message *message = remote->head;
