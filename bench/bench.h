@@ -18,9 +18,10 @@ struct bench_options {
     const char *kernels; /* name of a kernel table; NULL: the best of this machine */
     /* number of threads in [0, 256]; 0: a benchmark that reports several numbers takes 1 and 2, others take 2 */
     int threads;
-    int batch;      /* in [0, 1024]; 0: 10 */
+    int batch;      /* number of samples in a batch, in [0, 1024]; 0: 10 */
     double density; /* density of the motif map, in [0, 1]; 0: 0.5 */
-    /* backward pass of the network: "dense" (NULL), "sparse" or "auto"; the last two hold the statistics */
+    /* backward pass of the network: "dense" (NULL), "sparse" or "auto"; the last two set exec.hold
+     * (core/autodiff/tape.h) */
     const char *backward;
     /* overrides of the network's configuration; the list ends with field NULL; NULL: none */
     const struct config_setting *set;

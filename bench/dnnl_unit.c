@@ -1,7 +1,9 @@
-/* A residual unit from libdnnl's primitives, for comparison: twice a batch norm (statistics; normalise and ReLU) and a
- * convolution with bias, then the sum; and the backward pass. All data stays in libdnnl's own layouts, so no time is
- * spent on conversions. The direct and the Winograd convolutions are timed, and for each direction the faster one
- * counts. */
+/* A residual unit from libdnnl's primitives, for comparison.
+ *
+ * The forward pass has two batch norms (statistics; then normalisation with ReLU), each followed by a convolution with
+ * bias, and then the sum. The backward pass has the gradients of all of these. All data stays in libdnnl's own layouts,
+ * so no time is spent on conversions. The direct and the Winograd convolutions are timed, and for each direction the
+ * faster one counts. */
 #include "bench/bench_int.h"
 
 #ifdef MOTIF_DNNL

@@ -1,4 +1,4 @@
-/* Times matrix products with the shapes of SPARLING's head; every thread computes one of its own. */
+/* Times matrix products with the shapes of SPARLING's head. Every thread computes its own product. */
 #include <stdlib.h>
 
 #include "bench/bench_int.h"

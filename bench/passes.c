@@ -142,7 +142,8 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
 /* The bytes that a call reads and writes. */
 static double pass_bytes(const struct passes *p)
 {
-    static const double maps[PASSES] = {2, 1, 2, 3, 1, 2, 1, 1, 1}; /* whole maps, read or written */
+    /* number of whole maps that each pass reads or writes */
+    static const double maps[PASSES] = {2, 1, 2, 3, 1, 2, 1, 1, 1};
     const struct map_shape *s = p->pass >= THRESHOLD ? &p->motifs : &p->shape;
     return maps[p->pass] * (double)map_size(s) * sizeof(real);
 }

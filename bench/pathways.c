@@ -1,8 +1,8 @@
 /* Times the Monte Carlo trials of activation pathways and the products of their dictionaries, in processor time of one
  * thread.
  *
- * monte_carlo: trials per second (a trial is one draw of signs) at the sizes of the reference table, near the point
- * where half of the pathways are recovered; eight draws per code; only recovery is counted.
+ * monte_carlo: trials per second (a trial is one draw of signs) at the sizes in `rows`, near the point where half of
+ * the pathways are recovered. Each code gets eight draws. A trial counts recovered pathways and computes no bounds.
  *
  * analysis: A^T y of a dense signal, by FFT (kissfft) and directly, for several filter lengths. */
 #include <stdlib.h>

@@ -116,7 +116,7 @@ enum { COPY_CHUNKS = 64, COPY_CHUNK_BYTES = 1 << 22 };
 struct copy {
     struct thread_pool *pool;
     char *from, *to;
-    size_t bytes; /* per chunk */
+    size_t bytes; /* bytes that each chunk copies */
 };
 
 static void copy_task(void *context, int chunk, int worker)
@@ -131,7 +131,8 @@ static void copy_work(void *context)
     thread_pool_run(c->pool, copy_task, c, COPY_CHUNKS);
 }
 
-/* Bytes read and written per second, in memory (256 MiB each way) and in the second-level cache (256 KiB). */
+/* Times a copy of COPY_CHUNKS chunks of `bytes` bytes, and writes its time and the bytes read and written per second.
+ */
 static void write_copy(const struct sink *sink, const char *key, struct copy *copy, size_t bytes, double seconds)
 {
     copy->bytes = bytes;

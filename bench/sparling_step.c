@@ -236,7 +236,7 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
     enum status status = open_step(&s, options, err);
     if (!status) {
         double seconds = options->seconds > 0 ? options->seconds / 2 : 5;
-        take_step(&s); /* trains some steps, so that the network has statistics and thresholds */
+        take_step(&s); /* trains for some steps, so that the network has statistics and thresholds */
         struct bench_timing map = bench_time(take_map, &s, seconds), annotation = bench_time(take_reading, &s, seconds);
         status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
         sink_text(sink, "preset", options->preset ? options->preset : "small");

@@ -12,7 +12,8 @@ enum { ADAM_CHUNK = 65536 };
 
 struct adam_piece {
     struct weight *weight;
-    size_t at, count, moment; /* at, count: range of elements of the array; moment: its offset in the moment blocks */
+    /* at, count: range of elements of the array; moment: offset of the range in the moment blocks */
+    size_t at, count, moment;
 };
 
 struct adam {

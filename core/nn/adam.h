@@ -6,7 +6,7 @@
 #include "core/nn/params.h"
 
 struct adam_config {
-    double beta1, beta2, epsilon; /* 0.9, 0.999, 1e-8 */
+    double beta1, beta2, epsilon; /* PyTorch's defaults: 0.9, 0.999, 1e-8 */
     double clip_norm;             /* upper limit of the global gradient norm; 0: no clipping */
 };
 #define ADAM_DEFAULT ((struct adam_config){0.9, 0.999, 1e-8, 0.0})
@@ -27,14 +27,16 @@ int64_t adam_updates(const struct adam *adam);
 
 /* Copies moments and count from an optimiser of arrays with the same shapes in the same order. */
 void adam_copy(struct adam *to, const struct adam *from);
-/* Writes the effective learning rate of each element of `weight` in the last update, learning_rate /
- * (sqrt(v / (1 - beta2^t)) + epsilon), to scales [weight->count]. A proximal step after the update shrinks by it. */
+/* Writes the effective learning rate of each element of `weight` in the last update, learning_rate / (sqrt(v / (1 -
+ * beta2^t)) + epsilon), to scales [weight->count]. A proximal step after the update multiplies its penalty by this
+ * rate. */
 void adam_scales(const struct adam *adam, const struct weight *weight, double learning_rate, real *scales);
 
 /* Adds the moments as SNAPSHOT_OPTIMISER entries "adam.m.NAME" and "adam.v.NAME", and the number of updates. Call it
  * after all SNAPSHOT_WEIGHT entries and before the SNAPSHOT_STATE entries. Errors: those of snapshot_add(). */
 enum status adam_snapshot(struct adam *adam, struct snapshot *snapshot, struct error *err);
-/* The same, with the number of updates named PREFIXadam.updates, for snapshots with several optimisers. */
+/* Like adam_snapshot(), but the number of updates is named PREFIXadam.updates, for snapshots with several optimisers.
+ */
 enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snapshot *snapshot, struct error *err);
 
 #endif

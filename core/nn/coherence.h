@@ -19,16 +19,17 @@ struct filter_bank {
 
 /* The size of a table of cross-correlations: filters^2 (2 height - 1) (2 width - 1) numbers. */
 size_t filter_gram_size(const struct filter_bank *bank);
-/* Writes the inner products of filter f with filter g moved by (row - height + 1, column - width + 1), not normalised,
- * to gram: [filters f][2 height - 1 rows][2 width - 1 columns][filters g]. */
+/* Writes the inner products of filters, not normalised, to gram: [filters f][2 height - 1 rows][2 width - 1
+ * columns][filters g]. An element is the product of filter f with filter g moved by (row - height + 1, column - width +
+ * 1). */
 void filter_gram(const struct filter_bank *bank, const real *w, real *gram);
 
 /* The mutual coherence mu in [0, 1]. A zero filter counts as orthogonal to all others. NaN if there is no memory. */
 double filter_coherence(const struct filter_bank *bank, const real *w);
 
-/* Lower bounds of mu for any bank. Welch: for `atoms` unit vectors in `dimension` dimensions. Convolutional (Papyan,
- * Sulam, Elad 2017): for `filters` filters of `length` entries at every position, stride 1. 0 if the bound is trivial.
- */
+/* Lower bounds of mu; 0 if the bound is trivial. coherence_floor_welch(): for `atoms` unit vectors in `dimension`
+ * dimensions. coherence_floor_convolutional() (Papyan, Sulam, Elad 2017): for `filters` filters of `length` entries at
+ * every position, stride 1. */
 double coherence_floor_welch(double dimension, double atoms);
 double coherence_floor_convolutional(double filters, double length);
 

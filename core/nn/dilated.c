@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 struct part_name {
-    char text[2 * SNAPSHOT_NAME]; /* params_add() refuses names that are too long */
+    char text[2 * SNAPSHOT_NAME]; /* params_seal() returns an error for names that are too long */
 };
 
 static struct part_name part(const char *name, const char *what, int i)

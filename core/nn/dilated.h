@@ -9,7 +9,8 @@
 
 enum { DILATED_UNITS = 16 };
 
-/* context: the receptive field, both sides together: 80, 400, 2000 or 10000 positions (4, 8, 12 or 16 units). */
+/* context: size of the receptive field, both sides together: 80, 400, 2000 or 10000 positions (4, 8, 12 or 16 units).
+ */
 struct dilated_config {
     int inputs, width, classes, context;
 };

@@ -33,7 +33,7 @@ struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct ten
 /* Batch norm with initial running mean 0 and variance 1, momentum 0.1, epsilon 1e-5. affine: with gain and bias. */
 void batch_norm_build(struct batch_norm *norm, struct params *params, const char *name, int channels, bool affine);
 
-/* Layer norm with gain 1 and bias 0 at first. */
+/* Layer norm; the initial gain is 1 and the initial bias 0. */
 struct layer_norm {
     struct weight *gain, *bias;
 };
@@ -58,12 +58,14 @@ void bilstm_build(struct bilstm *lstm, struct params *params, const char *name, 
 struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor *x, int sequences, int length);
 
 /* y = x / sqrt(square + epsilon), where `square` is a running mean of the squares of the positive elements of x. In
- * training it first moves by 1 - momentum towards the batch's value, unless no element is positive. The gradient treats
- * it as a constant. It is meant for sparse maps: while annealing makes a map sparser, the remaining values grow by
- * orders of magnitude and would otherwise swamp the positional encodings that are added to them. x: rows. */
+ * training, `square` first moves by 1 - momentum towards the batch's value, unless no element is positive. The gradient
+ * treats `square` as a constant. x: rows.
+ *
+ * The layer is meant for sparse maps: while annealing makes a map sparser, the remaining values grow by orders of
+ * magnitude and would otherwise swamp the positional encodings that are added to them. */
 struct rms_scale {
-    struct weight *square;    /* [1], state, initially 1 */
-    double momentum, epsilon; /* 0.99, 1e-6 */
+    struct weight *square;    /* [1] a state array; its initial value is 1 */
+    double momentum, epsilon; /* rms_scale_build() sets 0.99 and 1e-6 */
 };
 void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name);
 struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x);
@@ -76,16 +78,16 @@ struct weight *embedding_build(struct params *params, const char *name, int toke
 struct mlp {
     struct linear layer[MLP_LAYERS];
     int layers;
-    double dropout; /* after each ReLU */
+    double dropout; /* dropout after each ReLU */
 };
 void mlp_build(struct mlp *mlp, struct params *params, const char *name, int layers, const int *sizes, double dropout);
 struct tensor *mlp_forward(struct exec *e, struct mlp *mlp, struct tensor *x);
 
 /* Fixed positional encodings, to be added with op_add_rows(): sines in even columns, cosines in odd ones, with
- * wavelengths from 2 pi to 10000 * 2 pi (Vaswani et al. 2017). table: [rows][cols], the caller's; weight_constant()
- * makes a weight over it without a gradient. */
+ * wavelengths from 2 pi to 10000 * 2 pi (Vaswani et al. 2017). table: [rows][cols], owned by the caller.
+ * weight_constant() makes a weight over the table, without a gradient. */
 void positions_sine(real *table, int rows, int cols);
-/* Two-dimensional encodings. table: [height * width][cols]; the first half of the columns encodes the row, the second
+/* The same for two dimensions. table: [height * width][cols]; the first half of the columns encodes the row, the second
  * half the column. cols must be a multiple of 4. */
 void positions_grid(real *table, int height, int width, int cols);
 struct weight weight_constant(real *table, int rows, int cols);

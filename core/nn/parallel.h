@@ -17,7 +17,7 @@ enum status sparse_parallel_create(struct sparse_parallel **parallel, struct par
                                    const struct sparse_config *layers, int count, struct error *err);
 void sparse_parallel_destroy(struct sparse_parallel *parallel); /* accepts NULL */
 
-/* sparse_forward() and sparse_snapshot() of each layer on its channels. */
+/* Call sparse_forward() and sparse_snapshot() for each layer, with the layer's channels. */
 struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *parallel, struct tensor *z,
                                        double density, bool raw);
 enum status sparse_parallel_snapshot(struct sparse_parallel *parallel, struct snapshot *snapshot, struct error *err);

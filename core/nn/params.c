@@ -1,4 +1,5 @@
-/* Parameters: trained arrays have a place in the blocks of values and of gradients, state arrays in a third block.
+/* Parameters: one block contains the values of all trained arrays, a second block their gradients, and a third block
+ * the state arrays.
  *
  * A hash of an array's name selects its random numbers. Adding an array to a model, or declaring arrays in another
  * order, therefore leaves the initial values of all other arrays unchanged. */
@@ -9,7 +10,7 @@
 
 #include "core/base/philox.h"
 
-enum { PARAM_ALIGN = 16 }; /* reals: a cache line */
+enum { PARAM_ALIGN = 16 }; /* alignment of arrays in reals: one cache line */
 
 /* Separates the random numbers of initial values from those of dropout with the same seed. */
 #define PARAM_SEED 0x6d6f7469665f7031ull
@@ -195,7 +196,7 @@ enum status params_seal(struct params *params, bool with_grad, struct error *err
 
 static uint64_t name_hash(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325ull; /* the offset basis of the hash function FNV-1a */
     for (; *name != '\0'; name++)
         hash = (hash ^ (uint8_t)*name) * 0x100000001b3ull;
     return hash;

@@ -60,8 +60,8 @@ void params_freeze(struct params *params, const char *prefix, bool frozen);
  * not written in this step, for the arrays from `first` on (NULL: from the first array) and before offset `end` of the
  * block. *from becomes the offset of `first`. Offsets are in reals. */
 real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from);
-/* The size of the gradient block in reals; the number of trained arrays; array `index` in order of declaration, and its
- * name. */
+/* params_gradient_reals() returns the size of the gradient block in reals, params_arrays() the number of trained
+ * arrays. params_array() and params_name() return array `index` in order of declaration, and its name. */
 size_t params_gradient_reals(const struct params *params);
 size_t params_arrays(const struct params *params);
 struct weight *params_array(struct params *params, size_t index);

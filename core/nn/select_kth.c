@@ -20,7 +20,8 @@ real select_kth(real *values, size_t n, size_t k)
         if (*last < *middle)
             swap(last, middle);
         real pivot = *middle;
-        size_t less = low, next = low, greater = high; /* [low,less) < pivot, [less,next) equal, [greater,high) > */
+        /* [low, less) is below the pivot, [less, next) is equal to it, [greater, high) is above it */
+        size_t less = low, next = low, greater = high;
         while (next < greater)
             if (values[next] < pivot)
                 swap(&values[less++], &values[next++]);

@@ -139,7 +139,7 @@ static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, 
         *sum = *sum < 0 || heads[g].sum < 0 ? -1 : *sum + heads[g].sum;
     }
     size_t keep = n < most ? n : most;
-    if (keep < n) /* select_kth() has partitioned the values: those after the k-th are not smaller */
+    if (keep < n) /* select_kth() moves the largest values to the end */
         select_kth(merged, n, n - keep + 1);
     memcpy(values, merged + n - keep, keep * sizeof *values);
     *count = (int)keep;

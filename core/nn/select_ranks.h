@@ -14,9 +14,9 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
                          struct error *err);
 
 /* The `most` largest values over all ranks of each group. values: [groups][most], count: [groups]. On entry, the first
- * count[g]
- * (<= most) values of row g are this rank's largest. On return they are the largest of all ranks, unordered. sum:
- * [groups], overwritten with the sum over ranks, or -1 if it is negative on any rank. */
+ * count[g] (<= most) values of row g are the largest of this rank. On return they are the largest of all ranks,
+ * unordered. sum: [groups]; each sum[g] is overwritten with its sum over ranks, or with -1 if it is negative on any
+ * rank. */
 enum status largest_ranks(struct exec *e, int groups, int most, real *values, int *count, int64_t *sum,
                           struct error *err);
 

@@ -1,8 +1,13 @@
-/* The sparse layer: a moving threshold enforces the density of the motif map (SPARLING §4.1, §J).
+/* The sparse layer: a moving threshold t enforces the density of the motif map (SPARLING §4.1, §J).
  *
- * Training: k = max(1, trunc(N (1 - density))), computed in double; q = the k-th smallest of the N values of a channel
- * (or of all channels together); t <- momentum t + (1 - momentum) q; then y = max(0, z - t) with the new t. No gradient
- * flows through q or t. Evaluation: t does not change.
+ * A training step moves t to a quantile of z and then applies it:
+ *
+ * - k = max(1, trunc(N (1 - density))), in double; N: number of values of a channel, or of all channels together;
+ * - q = the k-th smallest of these N values;
+ * - t <- momentum t + (1 - momentum) q;
+ * - y = max(0, z - t) with the new t.
+ *
+ * No gradient flows through q or t. Evaluation does not change t.
  *
  * In addition to the paper, a reinitialised channel may be denser than the others for some time
  * (sparse_reinitialise()). One training exec, or any number of evaluating ones, may use a layer at a time. */
@@ -22,10 +27,11 @@ enum sparse_mode {
 struct sparse_config {
     enum sparse_mode mode;
     int channels;
-    double momentum;   /* of t: 0.9 */
+    double momentum;   /* momentum of the thresholds, usually 0.9 */
     double accumulate; /* 0: update on every batch. Else collect batches until the number of values per threshold
                           times the density reaches this (10) */
-    int64_t elements;  /* 0, or instead of `accumulate`: collect until there are so many values per threshold */
+    int64_t elements;  /* 0: not used. Else used instead of `accumulate`: collect until there are this many values per
+                          threshold */
     bool interpolate;  /* interpolate linearly between order statistics, instead of using the k-th value */
 };
 
@@ -40,8 +46,8 @@ void sparse_destroy(struct sparse *sparse);
 /* z: the normalised motif map; density in (0, 1]. In training the thresholds move first. raw: z - t without ReLU, for
  * the single-motif evaluation. NULL after a failure (exec.error). */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
-/* With SPARSE_L1, weight times the mean of the map that sparse_forward() returned, to be added to the loss; else NULL.
- */
+/* With SPARSE_L1, returns `weight` times the mean of the map that sparse_forward() returned, for the caller to add to
+ * the loss. NULL in the other modes. */
 struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
 /* Restarts the threshold of a dead channel: nothing passes until the next update, which sets the threshold to the

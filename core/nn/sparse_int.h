@@ -16,14 +16,14 @@ struct sparse {
     real *bound;
     /* [channels] density of a channel divided by the common density: 1, or more after a reinitialisation */
     double *times;
-    double fade;  /* by which `times` is multiplied at each update, until it is 1 */
+    double fade;  /* factor that multiplies `times` at each update, until `times` is 1 */
     bool bounded; /* whether `bound` is valid, for quantiles of rank `bounded_rank` from the top */
     int64_t bounded_rank;
-    /* with accumulate or elements > 0: */
-    int64_t keep;      /* capacity of `top`, per group */
-    int64_t collected; /* values of each group since the last update */
+    /* the members below are used with accumulate or elements > 0: */
+    int64_t keep;      /* capacity of `top` for each group */
+    int64_t collected; /* number of values of each group in the batches since the last update */
     int64_t kept;      /* number of values of each group in `top`: min(collected, keep) */
-    double density;    /* number of values of the batches collected so far */
+    double density;    /* density at the last training step; a higher density makes the collected values unusable */
     real *top;         /* [groups][keep] the largest values, unordered */
 };
 
@@ -43,7 +43,7 @@ struct quantile_task {
     char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
     int64_t batch;  /* number of values of one group in this batch, over all ranks */
     bool update;    /* the thresholds move after this batch */
-    real *values;   /* way 3: [groups][capacity] */
+    real *values;   /* [groups][capacity] scratch for the search in several batches (way 3 in sparse_quantile.c) */
     size_t capacity;
 };
 
@@ -53,8 +53,9 @@ bool sparse_no_memory(struct exec *e);
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
 /* The values of a map, for the kernels. */
 struct kth_set sparse_set_of(const struct tensor *z);
-/* Write the quantiles to task->quantile: of this batch alone; or of this batch and the collected ones. The second
- * function only collects this batch if task->update is false. */
+/* Write the quantiles to task->quantile. sparse_select_from_batch() finds the quantiles of this batch alone.
+ * sparse_select_from_collected() finds the quantiles of this batch and the collected ones together; if task->update is
+ * false, it only collects this batch. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task);
 bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task);
 /* Replaces the quantiles of reinitialised channels, whose density is higher. */

@@ -1,16 +1,17 @@
 /* Finds the quantiles of a sparse layer's batch.
  *
- * There are three ways to a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in place.
+ * There are three ways to find a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in place.
  *
  * Way 2, few large values: at low densities the quantile is among the largest values of a channel. Earlier batches left
- * a bound for each channel, and the values above it are collected. If their number shows that the quantile is among
- * them, it is selected there; else way 1 runs and leaves a new bound. Bounds change the time of a step, never its
+ * a bound for each channel, and the values above the bound are collected. If their number shows that the quantile is
+ * among them, it is selected there; else way 1 runs and leaves a new bound. Bounds change the time of a step, never its
  * result, so a checkpoint does not contain them.
  *
- * Way 3, several batches: with `accumulate`, thresholds move only once count * density reaches it. Before that, neither
- * the collected values nor the last batch reach it alone, so fewer than 2 * `accumulate` values are above the quantile.
- * Only that many of the largest values are stored, which limits memory and checkpoint. If the density rises meanwhile,
- * the collected values are dropped. With `elements` the number of values is small enough to store them all.
+ * Way 3, several batches: with `accumulate`, thresholds move only once the number of values times the density reaches
+ * `accumulate`. Neither the values that were collected before the last batch nor those of the last batch are enough
+ * alone, so fewer than 2 * `accumulate` values are above the quantile. Only that many of the largest values are stored,
+ * which limits the size of memory and checkpoint. If the density rises meanwhile, the collected values are dropped.
+ * With `elements` the number of values is small enough to store them all.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
  * values to the others; else the ranks select digit by digit (select_ranks.h). All ranks store the same collected
@@ -163,7 +164,8 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* Selects the `have` largest of the n values of a channel above its bound; top <= have <= n. */
+/* The `have` largest of the n values of a channel that are above its bound. The quantile has rank `top` from the top;
+ * top <= have <= n. */
 struct top_list {
     real *values;
     int64_t have, n, top;
@@ -198,7 +200,7 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
     for (int c = 0; c < channels; c++) {
         int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
         count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
-        if (t != NULL && n > most) /* select_kth() has partitioned the values: those after the k-th are not smaller */
+        if (t != NULL && n > most) /* select_kth() moves the largest values to the end */
             select_kth(room, (size_t)n, (size_t)(n - most + 1));
         if (count[c] > 0)
             memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
@@ -292,7 +294,8 @@ static void collect(const struct quantile_task *t, int group, real *values, size
     memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
     n += (size_t)s->kept;
     if (t->update) {
-        int64_t gone = s->collected + t->batch - (int64_t)n; /* dropped: all smaller */
+        /* number of dropped values; all are smaller than the stored ones */
+        int64_t gone = s->collected + t->batch - (int64_t)n;
         int64_t k = t->rank.k - gone < 1 ? 1 : t->rank.k - gone;
         real low = select_kth(values, n, (size_t)k);
         real high = t->rank.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
@@ -300,7 +303,7 @@ static void collect(const struct quantile_task *t, int group, real *values, size
         return;
     }
     int64_t keep = (int64_t)n < s->keep ? (int64_t)n : s->keep;
-    if (keep < (int64_t)n) /* select_kth() has partitioned the values: those after the k-th are not smaller */
+    if (keep < (int64_t)n) /* select_kth() moves the largest values to the end */
         select_kth(values, n, n - (size_t)keep + 1);
     memcpy(s->top + group * s->keep, values + n - (size_t)keep, (size_t)keep * sizeof(real));
 }
@@ -353,7 +356,7 @@ bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quant
     return true;
 }
 
-/* --- the quantiles of an update ------------------------------------------------------------------- */
+/* Like reinitialised_quantiles() below, for a batch that ranks share. */
 
 /* Like reinitialised_quantiles(), for a batch that ranks share. */
 static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)

@@ -21,19 +21,19 @@ struct transformer_config {
 };
 
 struct encoder_layer {
-    struct linear qkv, out; /* [3 width][width], [width][width] */
-    struct linear up, down; /* feed-forward */
+    struct linear qkv, out; /* weights [3 width][width] and [width][width] */
+    struct linear up, down; /* the two layers of the feed-forward part */
     struct layer_norm norm1, norm2;
 };
 struct encoder {
     struct transformer_config config;
     struct encoder_layer layer[TRANSFORMER_LAYERS];
-    struct layer_norm final; /* pre-norm only */
+    struct layer_norm final; /* used by pre-norm stacks only */
 };
 
 struct decoder_layer {
     struct linear self_qkv, self_out;
-    struct linear cross_q, cross_kv, cross_out; /* [width][width], [2 width][width], [width][width] */
+    struct linear cross_q, cross_kv, cross_out; /* weights [width][width], [2 width][width], [width][width] */
     struct linear up, down;
     struct layer_norm norm1, norm2, norm3;
 };
