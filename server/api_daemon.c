@@ -1,4 +1,5 @@
-/* The process as the api sees it: struct api_daemon. */
+/* Fills struct api_daemon: the functions by which handlers of the api reach the rest of this process, such as the
+ * scheduler and the metrics. */
 #include "server/daemon_int.h"
 #include "server/executors/executor.h"
 

@@ -25,10 +25,10 @@
 #include "storage/files/dataset.h"
 
 #define LAST_REQUESTS_MS 1000
-#define END_MS 800      /* maximum time of the rest of the end, after the time of --drain-ms */
+#define END_MS 800      /* milliseconds that the end of the process may take after the --drain-ms milliseconds */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
-#define SWEEP_SECONDS 600      /* between two looks for old parts of uploads */
+#define SWEEP_SECONDS 600      /* seconds between two searches for old parts of uploads */
 #define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
@@ -186,7 +186,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .daemon = api_daemon_table(daemon),
         .threads_max = THREADS_MAX,
         .executors = daemon->executors,
-        /* The other handler threads stay free for quick requests. */
+        /* half of the handler threads stay free for quick requests */
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
         .queries_waiting = (int)settings->handler_threads / 4,
         .query_seconds = settings->query_seconds,
@@ -225,7 +225,7 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
-/* Reads the certificate at the start and at SIGHUP. The key must not be readable by other users: that is a warning. */
+/* Reads the certificate at the start and at SIGHUP. Logs a warning if other users can read the key. */
 static enum status read_certificate(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
@@ -295,7 +295,8 @@ static enum status answer_console(void *context, const char *const *words, size_
     return status;
 }
 
-/* Without the socket the daemon still serves; tokens can then be created only while it is stopped. */
+/* Opens the socket for `motifd token`. If this fails, the daemon still serves, but tokens can be created only while it
+ * is stopped. */
 static void start_console(struct daemon *daemon)
 {
     struct error err = {0};
@@ -306,8 +307,9 @@ static void start_console(struct daemon *daemon)
     }
 }
 
-/* By default glibc gives every thread a heap that keeps the memory of its largest answer, and more after a large array
- * was freed. Few heaps, large arrays from mmap and a low trim threshold return that memory to the system. */
+/* Limits the memory that the heaps of threads keep. By default, glibc gives every thread a heap. A heap keeps the
+ * memory of the thread's largest answer, and even more after a large array was freed. Few heaps, large arrays from
+ * mmap, and a low trim threshold return that memory to the system. */
 static void bound_heaps(void)
 {
     (void)mallopt(M_ARENA_MAX, HEAPS);
@@ -331,7 +333,7 @@ static enum status start(struct daemon *daemon, struct error *err)
         status = deal_threads(daemon, err);
     if (status == STATUS_OK)
         status = start_storage(daemon, err);
-    if (status == STATUS_OK) /* after the database is open, because the report is a file beside it */
+    if (status == STATUS_OK) /* only now, because the report is a file beside the database */
         status = crash_prepare(daemon->settings->db, daemon->facts.build, err);
     if (status == STATUS_OK)
         status = start_core(daemon, err);
@@ -354,7 +356,8 @@ static enum status start(struct daemon *daemon, struct error *err)
     return status;
 }
 
-/* The address of this daemon for trainers on this machine: loopback reaches a daemon that listens on any address. */
+/* Sets the address at which trainers reach the daemon: the setting trainer-url or, by default, the address of the
+ * listener. For a daemon that listens on any address, the default is the loopback address. */
 static void serve_trainers(struct daemon *daemon)
 {
     char url[160];
@@ -383,8 +386,8 @@ static void say_listening(const struct daemon *daemon)
 
 /* ---- run and end ------------------------------------------------------------------------------------------ */
 
-/* Returns false when storage will refuse writes until a restart: after a failed fsync it is not known what is on disk.
- * A full disk does not count, because it may pass. Logs every change. */
+/* Returns false if storage refuses all writes until a restart, because a failed fsync has left the content of the disk
+ * unknown. A full disk does not count, because space may become free. Logs every change of this state. */
 static bool store_lives(struct daemon *daemon, bool *writable)
 {
     struct error err = {0};
@@ -407,7 +410,7 @@ static void renew_certificate(struct daemon *daemon)
     }
 }
 
-/* Returns the exit code of the process. */
+/* Keeps the daemon running until a signal, and returns the exit code of the process. */
 static int serve_until_signal(struct daemon *daemon)
 {
     int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
@@ -436,8 +439,8 @@ static int serve_until_signal(struct daemon *daemon)
     }
 }
 
-/* Everything that an answer acknowledged is on disk already. Only the work since the last checkpoint can be lost here.
- */
+/* Stops the scheduler. Everything that an answer acknowledged is on disk already, so only the work since the last
+ * checkpoint of a job can be lost here. */
 static void drain(struct daemon *daemon)
 {
     atomic_store(&daemon->draining, true);
@@ -464,7 +467,7 @@ static void stop(struct daemon *daemon)
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
-        /* if the start failed before an HTTP server existed, nothing else ends the streams */
+        /* only http_stop() ends the streams, so end them here if no HTTP server was started */
         streams_end(daemon->streams);
     }
     storage_close(daemon->storage);
@@ -479,7 +482,7 @@ int daemon_serve(const struct settings *settings)
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
     enum status status = signals_catch(&err);
-    priority_answer(); /* applies to every thread that starts from now on, except the workers */
+    priority_answer(); /* applies to this thread and to every thread that it starts, except the workers */
     if (status == STATUS_OK)
         status = start(&daemon, &err);
     if (status != STATUS_OK) {

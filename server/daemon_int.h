@@ -29,21 +29,21 @@ struct daemon {
     const struct kernels *kernels;
     struct executor executor;
     struct api *api;
-    struct console *console; /* NULL: the socket for `motifd token` could not be opened */
+    struct console *console; /* answers `motifd token`; NULL if its socket could not be opened */
     struct scheduler *scheduler;
-    struct http *_Atomic http; /* handlers read the port; NULL until the listener is open */
+    struct http *_Atomic http; /* NULL until the listener is open; handlers read the port from it */
     char host[128];
     uint16_t port;
     bool loopback;
     bool tls;
     int threads_per_job;
-    char executors_text[SETTINGS_TEXT]; /* split at the commas */
+    char executors_text[SETTINGS_TEXT]; /* the setting `executors`, split at the commas */
     char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT],
-        slurm_options_text[SETTINGS_TEXT];                                                  /* split at the spaces */
+        slurm_options_text[SETTINGS_TEXT]; /* settings that are commands, split at the spaces */
     const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* end with NULL */
     char trainer[512], trainer_mpi[512]; /* paths of motif-train, motif-train-mpi */
-    char slurm_bin[SETTINGS_TEXT];       /* folder, "" without Slurm */
-    const char *executors[6];            /* end with NULL */
+    char slurm_bin[SETTINGS_TEXT];       /* folder of the programs of Slurm; "" without Slurm */
+    const char *executors[6];            /* names of the executors that this machine can run; ends with NULL */
     atomic_bool draining;
 };
 

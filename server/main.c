@@ -35,7 +35,7 @@ static void say_fault(void *context, const char *setting, const char *source, co
 
 static int serve(int argc, char **argv)
 {
-    static struct settings settings; /* large, so it is static; used until the process ends */
+    static struct settings settings; /* static, because it is too large for the stack */
     struct settings_faults faults = {.add = say_fault};
     bool wants_help = false;
     if (settings_read(&settings, argc, argv, &faults, &wants_help) != STATUS_OK) {

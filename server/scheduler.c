@@ -9,26 +9,26 @@
 
 #include "server/process/priority.h"
 
-#define LOOK_SECONDS 5  /* an idle worker checks the queue this often without being woken */
+#define LOOK_SECONDS 5  /* seconds after which an idle worker checks the queue without being woken */
 #define PAUSE_SECONDS 1 /* seconds before the next claim after storage failed */
 
 struct worker {
     struct scheduler *scheduler;
     pthread_t thread;
     bool started, evaluates; /* evaluates: the worker claims only evaluations */
-    char job[STORAGE_ID];    /* "" when idle; guarded by the scheduler's lock */
+    char job[STORAGE_ID];    /* id of the running job, "" when idle; the scheduler's lock protects it */
     struct job_control control;
 };
 
 struct scheduler {
     struct scheduler_options options;
     pthread_mutex_t lock;
-    pthread_cond_t woken; /* there may be work, or the scheduler stops */
-    pthread_cond_t left;  /* a worker has finished a job */
-    uint64_t wakes;       /* counts wake-ups, so that one during a claim is not lost */
+    pthread_cond_t woken; /* signalled when there may be work, or when the scheduler stops */
+    pthread_cond_t left;  /* signalled when a worker has finished a job */
+    uint64_t wakes;       /* number of wake-ups, so that a worker notices one that arrives while it claims a job */
     bool draining;
-    int count, busy;         /* evaluators included */
-    struct worker workers[]; /* the workers for any job come first */
+    int count, busy;         /* workers in total, with those for evaluations; workers that run a job */
+    struct worker workers[]; /* first the workers for any job, then those for evaluations */
 };
 
 static struct timespec after_ms(int64_t ms)
@@ -41,7 +41,7 @@ static struct timespec after_ms(int64_t ms)
     return until;
 }
 
-/* Called with the lock held; returns with it held. */
+/* Runs a job and records it in the worker. The caller holds the lock; the function releases it while the job runs. */
 static void run_job(struct worker *worker, const char *job)
 {
     struct scheduler *scheduler = worker->scheduler;
@@ -87,7 +87,7 @@ static void *work(void *context)
         enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
         if (status == STATUS_OK) {
-            run_job(worker, job); /* Also if a drain began meanwhile: the job then yields before its first step. */
+            run_job(worker, job); /* even if a drain began meanwhile: the job then yields at once */
             continue;
         }
         if (status != STATUS_NOT_FOUND) {

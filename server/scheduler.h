@@ -19,8 +19,8 @@ struct scheduler;
 
 /* Signals to a running job. The job reads both after every step. */
 struct job_control {
-    atomic_bool look;  /* storage contains a requested state: read it. Also set at the start of a run */
-    atomic_bool drain; /* the process is about to end: save a checkpoint and yield */
+    atomic_bool look;  /* storage contains a requested state that the job must read; set at the start of a run */
+    atomic_bool drain; /* True: the process is about to end, so save a checkpoint and yield. */
 };
 
 struct scheduler_options {
@@ -43,7 +43,7 @@ void scheduler_wake(struct scheduler *scheduler);
 /* Makes a running job read its requested state after the current step. Has no effect when the job does not run here.
  * Any thread. */
 void scheduler_poke(struct scheduler *scheduler, const char *job);
-int scheduler_busy(struct scheduler *scheduler); /* workers that run a job, without those for evaluations */
+int scheduler_busy(struct scheduler *scheduler); /* workers that run a job, except those for evaluations */
 
 /* Stops claiming jobs. Running jobs save a checkpoint and yield. */
 void scheduler_drain(struct scheduler *scheduler);

@@ -12,7 +12,8 @@
 #include "core/base/utf8.h"
 #include "server/http/auth.h"
 
-/* The audit log records a change before and after it is tried, as for changes over HTTP. */
+/* Begins an entry of the audit log. As for changes over HTTP, the log records a change before it is tried and again
+ * afterwards. */
 static enum status begin_note(struct storage *storage, struct storage_audit *entry, const char *method,
                               const char *name, struct error *err)
 {

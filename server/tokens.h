@@ -13,9 +13,9 @@
 #define TOKEN_DAYS_MAX 36500
 enum { TOKEN_VERB, TOKEN_NAME, TOKEN_SCOPE, TOKEN_DAYS, TOKEN_WORDS };
 
-/* Words: create NAME SCOPE DAYS, list, or revoke NAME; a word that an action does not use is "". Days "" means that the
- * token never expires. Anything else is STATUS_INVALID. Changes are recorded in the audit log before and after they are
- * tried. Appends the secret of a new token, or the list, to `out`. */
+/* Runs an action. The words are "create", NAME, SCOPE and DAYS; "list"; or "revoke" and NAME. A word that an action
+ * does not use is "". If DAYS is "", the token never expires. STATUS_INVALID: other words. Changes are recorded in the
+ * audit log before and after they are tried. Appends the secret of a new token, or the list, to `out`. */
 enum status tokens_do(struct storage *storage, const char *const *words, size_t count, struct buf *out,
                       struct error *err);
 

@@ -51,7 +51,7 @@ static const struct command_usage restore_usage = {
 /* ---- progress ----------------------------------------------------------------------------------------- */
 
 struct showing {
-    const char *what; /* the current phase; a new phase restarts the estimate */
+    const char *what; /* the current phase of the copy; a new phase restarts the estimate of the remaining time */
     double began, shown;
 };
 

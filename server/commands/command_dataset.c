@@ -89,7 +89,7 @@ static const char *const voices[] = {
 enum { VOICES = sizeof voices / sizeof voices[0] };
 
 static const struct {
-    const char *pitch, *speed; /* values for espeak-ng: 0 to 99, words per minute */
+    const char *pitch, *speed; /* options of espeak-ng: pitch (0 to 99) and speed (words per minute) */
 } takes[] = {{"50", "160"}, {"40", "140"}, {"60", "180"}, {"45", "170"},
              {"55", "150"}, {"35", "190"}, {"65", "130"}, {"52", "200"}};
 enum { TAKES = sizeof takes / sizeof takes[0] };
@@ -120,8 +120,9 @@ static enum status speak(const char *voice, size_t take, const char *word, const
     return STATUS_OK;
 }
 
-/* Silence is whatever is 45 dB below the loudest 10 ms; the softest consonants are louder. 40 ms of silence stay on
- * either side: the windows of a spectrogram are 47 ms long, and a word is audible in every window that touches it. */
+/* Removes silence at both ends of a recording and writes it at 8 kHz. Sound more than 45 dB below the loudest 10 ms
+ * counts as silence; even the softest consonants are louder. 40 ms of silence stay at each end: the windows of a
+ * spectrogram are 47 ms long, so that a word is audible in every window that overlaps it. */
 static enum status polish(struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
 {
     struct audio_wave wave;
@@ -185,8 +186,8 @@ static enum status fill(const struct plan *plan, const char *folder, struct erro
     return status;
 }
 
-/* espeak-ng silently uses another voice when it does not have the requested one, so two equal voices mean that one is
- * missing. */
+/* Checks that all voices are installed. If espeak-ng does not have a voice, it uses another one without an error, so
+ * two equal recordings mean that a voice is missing. */
 static enum status check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
@@ -241,7 +242,7 @@ static enum status make_set(const struct plan *plan, struct error *err)
     return status;
 }
 
-/* Fills the plan; the path of the folder is written to `folder`. */
+/* Fills the plan from the options, and writes the path of the folder to `folder`. */
 static enum status read_plan(const struct options *given, struct plan *plan, char *folder, size_t folder_bytes,
                              struct error *err)
 {
@@ -259,7 +260,7 @@ static enum status read_plan(const struct options *given, struct plan *plan, cha
     plan->voices = (size_t)voice_count;
     plan->takes = (size_t)take_count;
     if (out == NULL)
-        (void)mkdir(data, 0777); /* if this fails, the creation of the folder below fails too and reports the reason */
+        (void)mkdir(data, 0777); /* if this fails, the next mkdir() fails too, and its error is reported */
     (void)snprintf(folder, folder_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
     plan->folder = folder;
     return STATUS_OK;

@@ -46,14 +46,14 @@ static const struct command_usage usage = {
 
 /* A daemon that starts or ends has the database open and does not answer: the command tries again. */
 #define TRIES 20
-#define TRY_NS 100000000 /* between two tries */
+#define TRY_NS 100000000 /* nanoseconds between two tries */
 
 struct token_options {
-    struct settings settings; /* for --db */
+    struct settings settings; /* settings for --db */
     const char *words[TOKEN_WORDS];
 };
 
-/* Fills the words of the request, or `err`. */
+/* Reads the words of the request from the command line; a fault goes to `err`. */
 static enum status read_words(const struct options *given, struct token_options *options, struct error *err)
 {
     const char *named = getenv("MOTIFD_DB"), *db = options_has(given, "db") ? options_value(given, "db") : named;

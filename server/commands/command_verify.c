@@ -25,7 +25,7 @@ struct verifying {
     void *config;
     struct thread_pool *pool;
     struct method_env env;
-    size_t at; /* number of checkpoints that the run can see: the first `at` of the bundle */
+    size_t at; /* the run can read the first `at` checkpoints of the bundle */
     struct method_run *run;
 };
 
@@ -96,7 +96,7 @@ static enum status state_hash(struct verifying *v, char hex[HASH_TEXT], struct e
     return status;
 }
 
-/* Creates a run in the state of checkpoint `from`; NULL: at the start of the training. */
+/* Creates a run in the state of checkpoint `from`. If `from` is NULL, the run begins at the start of the training. */
 static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from, struct error *err)
 {
     enum status status = v->method->create(v->config, &v->env, &v->run, err);
@@ -107,8 +107,9 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Steps until the run reaches the position of checkpoint `to`. A checkpoint that a pause saved may be at any boundary
- * within a validation, so every boundary with the same counts is compared. *same: one of them has the same bits. */
+/* Makes steps until the run reaches the position of checkpoint `to`. A checkpoint that was saved at a pause may be from
+ * any boundary within a validation, so every boundary with the same counts is compared. *same is true if one of them
+ * has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {
@@ -161,7 +162,7 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
 
 struct wanted {
     const char *file, *data;
-    long long from, to, threads; /* from -1: every link; 0: the start of the training */
+    long long from, to, threads; /* from: -1 for every link, 0 for the start of the training */
 };
 
 static enum status open_method(struct verifying *v, const struct wanted *wanted, struct error *err)

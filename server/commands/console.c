@@ -18,19 +18,20 @@
 
 #include "core/base/descriptor.h"
 
-#define DEADLINE_SECONDS 2 /* seconds for each read and write at either end, and for a whole request */
-/* milliseconds to wait after a failed accept(), because a lack of descriptors lasts a while */
+#define DEADLINE_SECONDS 2 /* seconds: upper limit of each read and write at both ends, and of a whole request */
+/* milliseconds to wait after accept() failed, because a lack of descriptors usually lasts longer than that */
 #define PAUSE_MS 100
 
 struct console {
     struct console_options options;
     pthread_t thread;
     bool started;
-    int folder, listener, stop; /* stop: an eventfd */
+    int folder, listener, stop; /* descriptors; `stop` is an eventfd */
     struct sockaddr_un at;
 };
 
-/* The address of DATABASE-console. An address has space for 107 bytes, so the folder is named through a descriptor. */
+/* Makes the address of the socket DATABASE-console. An address has space for only 107 bytes, so the address names the
+ * folder by a descriptor. */
 static enum status address(const char *db, int *folder, struct sockaddr_un *out, struct error *err)
 {
     const char *slash = strrchr(db, '/'), *name = slash != NULL ? slash + 1 : db;
@@ -76,7 +77,7 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* Reads to the end of what the other side sends. Returns false when that takes too long or exceeds the limit of the
+/* Reads until the other side has sent everything. Returns false if that takes too long or exceeds the limit of the
  * buffer. */
 static bool receive_all(int fd, struct buf *in)
 {
@@ -161,7 +162,8 @@ static void *console_main(void *argument)
     }
 }
 
-/* This process has the database open, so an existing socket of that name was left by a killed daemon. */
+/* Listens on the socket. This process has the database open, so a killed daemon left any existing socket of that name.
+ */
 static enum status listen_there(struct console *console, struct error *err)
 {
     console->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -219,7 +221,7 @@ void console_stop(struct console *console)
 
 /* ---- the other end -------------------------------------------------------------------------------------- */
 
-/* Parses "ok" and text, or the name of a status and its message. */
+/* Parses an answer: "ok" and text, or the name of a status and its message. */
 static enum status take_answer(const struct buf *in, struct buf *out, struct error *err)
 {
     const char *line = in->size > 0 ? memchr(in->data, '\n', in->size) : NULL;
@@ -253,7 +255,7 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         return status;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     buf_init(&in, CONSOLE_ANSWER + 64);
-    if (fd < 0) { /* this says nothing about a daemon */
+    if (fd < 0) { /* this error gives no information about a daemon */
         status = error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
     } else if (connect(fd, (const struct sockaddr *)&at, sizeof at) != 0) {
         *open = errno == EACCES;
@@ -267,7 +269,7 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         for (size_t i = 0; i < count; i++)
             sent = sent && send_all(fd, words[i], strlen(words[i]) + 1);
         (void)(sent && shutdown(fd, SHUT_WR) == 0 &&
-               receive_all(fd, &in)); /* a truncated answer is detected when it is parsed */
+               receive_all(fd, &in)); /* an incomplete answer is detected when it is parsed */
         status = take_answer(&in, out, err);
     }
     buf_close(&in);

@@ -13,7 +13,7 @@
 #include "core/base/buf.h"
 #include "core/base/error.h"
 
-#define CONSOLE_REQUEST 512 /* most bytes of a request */
+#define CONSOLE_REQUEST 512 /* upper limit of the bytes of a request */
 #define CONSOLE_WORDS 8
 #define CONSOLE_ANSWER ((size_t)4 << 20)
 
@@ -31,8 +31,9 @@ enum status console_start(const struct console_options *options, struct console 
 /* Ends the thread and removes the socket. NULL is allowed. */
 void console_stop(struct console *console);
 
-/* Sends a request to the daemon. Its answer goes to `out`, its error to `err`. *open: a daemon has the database open
- * and answered. When false, no daemon has it open, or one is starting or stopping. */
+/* Sends a request to the daemon, whose answer goes to `out` and whose error goes to `err`. *open is true if a daemon
+ * has the database open and answered. It is false if no daemon has the database open, or if a daemon is starting or
+ * stopping. */
 enum status console_ask(const char *db, const char *const *words, size_t count, bool *open, struct buf *out,
                         struct error *err);
 

@@ -1,4 +1,5 @@
-/* Help and faults of the commands of motifd, in one layout: usage lines, explanation, options, example. */
+/* Prints the help and the faults of the commands of motifd in the same layout: usage lines, explanation, options,
+ * example. */
 #include "server/commands/usage.h"
 
 #include <stdio.h>

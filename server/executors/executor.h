@@ -21,7 +21,7 @@
 #include "server/scheduler.h"
 #include "storage/storage.h"
 
-struct executor_options { /* all pointers are borrowed */
+struct executor_options { /* The caller keeps what the pointers refer to valid. */
     struct storage *storage;
     struct journal *journal;
     const struct method *const *methods;
@@ -36,14 +36,14 @@ struct executor_options { /* all pointers are borrowed */
     const char *slurm_bin;               /* folder of sbatch, squeue, scancel and scontrol; NULL: no Slurm */
     const char *const *slurm_options;    /* options of sbatch, ends with NULL */
     const char *const *srun;             /* srun and its options, ends with NULL */
-    const char *kernels_name;            /* value of --kernels for trainers */
+    const char *kernels_name;            /* value of --kernels, which trainers receive */
     int64_t job_memory;                  /* maximum memory in bytes of a job in a process of its own; 0: no limit */
 };
 
 struct executor {
     struct executor_options options;
-    struct api *api; /* set by executor_serve() */
-    char url[160];   /* address of the daemon for trainers */
+    struct api *api; /* NULL until executor_serve() sets it */
+    char url[160];   /* address at which trainers reach the daemon */
     atomic_bool serving;
     /* Counters of this process, for /metrics. */
     _Atomic uint64_t steps, samples, checkpoints;

@@ -18,7 +18,7 @@
 
 #include "core/base/descriptor.h"
 
-#define EXIT_SIGNAL 128 /* shells and mpirun exit with this number plus that of the signal that ended their program */
+#define EXIT_SIGNAL 128 /* shells and mpirun exit with 128 plus the number of the signal that ended their program */
 
 void child_sleep(int ms)
 {
@@ -35,7 +35,7 @@ unsigned long long child_begun(pid_t pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[size] = '\0';
-    /* the fields after the program's name in /proc/PID/stat; the name may contain any character */
+    /* the name of the program may contain any character, so the other fields are searched after its last ')' */
     const char *at = strrchr(text, ')');
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
@@ -102,7 +102,7 @@ static int spawn(const struct child_how *how, const struct ends *ends, char *con
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setpgroup(
-        &attributes, 0); /* the child must not receive a ^C from the terminal; the daemon decides when it stops */
+        &attributes, 0); /* a ^C at the terminal must not reach the child; the daemon decides when the child stops */
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int code =
         posix_spawn(pid, how->arguments[0], &actions, &attributes, (char *const *)(uintptr_t)how->arguments, variables);
@@ -162,7 +162,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
     ssize_t count;
     while (child->words >= 0 && (count = read(child->words, bytes, sizeof bytes)) != 0) {
         if (count < 0 && errno != EINTR)
-            return; /* nothing to read now */
+            return; /* the pipe is empty at the moment */
         for (ssize_t i = 0; i < count; i++) {
             if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line)
                 end_line(child, heard, context);
@@ -170,7 +170,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
                 child->line[child->line_size++] = bytes[i];
         }
     }
-    if (child->words >= 0) /* end of file: no process writes to the pipe any more */
+    if (child->words >= 0) /* end of file: no process has the pipe open for writing */
         descriptor_close(&child->words);
 }
 

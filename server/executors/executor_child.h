@@ -12,18 +12,19 @@
 
 struct child {
     pid_t pid;
-    int fd;                /* pidfd of the process, -1: not available */
-    int words;             /* read end of its standard output and error; -1: both go to the daemon's */
-    char line[CHILD_LINE]; /* the line that is not complete yet */
+    int fd;    /* pidfd of the process; -1 if not available */
+    int words; /* read end of the pipe for the output of the program; -1 if the output goes to that of the daemon */
+    char line[CHILD_LINE]; /* the last line of output, while it is incomplete */
     size_t line_size;
-    char said[160];              /* the last line that contains a reason */
-    char death[400], signal[24]; /* how the process ended, if it failed */
-    int code;                    /* its exit code, -1 after a signal */
+    char said[160];              /* the last line of output that contains a reason */
+    char death[400], signal[24]; /* for a process that failed: a sentence about how it ended, and the name of the signal
+                                    that ended it */
+    int code;                    /* exit code of the process; -1 if a signal ended it */
 };
 
 struct child_how {
     const char *const *arguments; /* the command line, ends with NULL; [0] is a path */
-    const char *variable;         /* NAME=VALUE, added to a copy of our environment; NULL: none */
+    const char *variable;         /* NAME=VALUE, which is added to a copy of the daemon's environment; NULL: none */
     const char *input;            /* contents of the program's standard input; NULL: empty */
     bool listen;                  /* read the program's output line by line */
 };
@@ -41,7 +42,7 @@ bool child_wait(struct child *child, int ms, child_line *heard, void *context);
  * that the child had started. */
 void child_reap(struct child *child, child_line *heard, void *context);
 
-void child_kill(const struct child *child); /* only before child_reap() */
+void child_kill(const struct child *child); /* Kills the process; may be called only before child_reap(). */
 
 /* Start time of a process in clock ticks since boot, or 0 when no such process exists. A pid and its start time
  * together identify a process, because pids are reused. */

@@ -19,7 +19,7 @@
 #include "server/executors/executor_int.h"
 
 #define SHARED "/dev/shm"
-#define TRIES 30 /* while ranks are still ending */
+#define TRIES 30 /* number of attempts, because ranks may still be ending */
 #define LOOK_MS 100
 
 struct leftovers {
@@ -69,7 +69,7 @@ static bool in_use(const char *path)
     return found;
 }
 
-/* Returns how many segments are left because a process still uses them. */
+/* Removes the segments of the ranks. Returns how many are left because a process still uses them. */
 static int sweep_shared(const struct leftovers *l)
 {
     char prefix[320], path[640];
@@ -111,7 +111,7 @@ void executor_clear_mpirun(pid_t pid)
     (void)snprintf(folder, sizeof folder, "%s/pid.%d", parent, (int)pid);
     if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0)
         return;              /* mpirun has removed the folder, or the pid belongs to another process now */
-    l.since = about.st_mtim; /* time of the folder's last change, which was before the ranks ran */
+    l.since = about.st_mtim; /* the folder was last changed before the ranks started */
     for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++)
         child_sleep(LOOK_MS);
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);

@@ -7,7 +7,7 @@
 #include "server/executors/executor.h"
 #include "trainer/run.h"
 
-#define EXECUTOR_WORDS 96 /* most words of a command line, with the final NULL */
+#define EXECUTOR_WORDS 96 /* upper limit of the words of a command line, with the final NULL */
 
 /* executor_thread.c: runs the job on this thread. */
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control);
@@ -23,18 +23,18 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
 /* Drops uploads of a trainer that no longer runs. */
 void executor_trainer_gone(struct executor *executor, const char *job);
 
-/* True when the job must stop: the daemon drains, or a pause or a cancellation was requested. When storage cannot
- * answer, the next call asks again. */
+/* True when the job must stop, because the daemon drains, or because a pause or a cancellation was requested. If
+ * storage cannot be read, returns false, and the next call reads it again. */
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control);
-/* Records that the job left the running state, counts it and logs it. `result` or `error` is a JSON document, NULL:
- * none. */
+/* Records that the job has left the running state, counts and logs this. `result` or `error` is a JSON document; the
+ * other one is NULL. */
 void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
                     const char *error, double seconds);
 
 /* True when the trainer reported how the run ended; records that end. */
 bool executor_ended(struct executor *executor, const char *job, double since);
-/* Fails the job. The error document gets `code`, `detail`, `signal` ("" leaves it out) and `tries` (0 leaves it
- * out). */
+/* Fails the job with an error document that contains `code`, `detail`, `signal` (unless it is "") and `tries` (unless
+ * it is 0). */
 void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail, const char *signal,
                    int tries, double since);
 /* Writes a line about the job to the log. */

@@ -1,12 +1,14 @@
-/* The executors `process` and `mpirun`. The child is motif-train, or mpirun, which starts motif-train-mpi on its ranks.
- * The worker's thread watches the child.
+/* The executors `process` and `mpirun`. The child process is motif-train, or mpirun, which starts motif-train-mpi on
+ * its ranks. The worker's thread watches the child.
  *
  * The executor grants a lease (storage/jobs/lease_state.h) before the child starts and closes it after the child has
- * ended, so a job never has two. The child reports the end of the run over the daemon's HTTP routes; the report counts
- * once the child has ended. When a child ends without a report, the executor starts another one, which continues from
- * the last checkpoint. After a few starts in a row without a new checkpoint the job fails. The child dies with this
- * thread (PR_SET_PDEATHSIG), and ranks with their mpirun, so a killed daemon leaves no orphan. If the next daemon finds
- * one nevertheless, it kills the orphan before it starts another child. */
+ * ended, so a job never has two trainers. The child reports the end of the run over the daemon's HTTP routes; the
+ * report takes effect when the child has ended. When a child ends without a report, the executor starts another one,
+ * which continues from the last checkpoint. If several starts in a row bring no new checkpoint, the job fails.
+ *
+ * When this thread ends, the kernel signals the child (PR_SET_PDEATHSIG), and mpirun ends its ranks, so a killed daemon
+ * leaves no orphan. If the next daemon finds an orphan nevertheless, it kills the orphan before it starts another
+ * child. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,13 +25,13 @@
 
 #define LOOK_MS 50
 #define TRIES_MOST 5
-#define PAUSE_FIRST_MS 200               /* milliseconds before the next start; doubled each time */
-#define CANCEL_GRACE_S 20                /* seconds for a cancelled job, which need not save a checkpoint */
-#define MPIRUN_GRACE_S 10                /* seconds for mpirun to end its ranks */
-#define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process needs in addition to its job */
+#define PAUSE_FIRST_MS 200               /* milliseconds before the next start; the time doubles with each start */
+#define CANCEL_GRACE_S 20                /* seconds that a cancelled job has to stop; it need not save a checkpoint */
+#define MPIRUN_GRACE_S 10                /* seconds that mpirun has to end its ranks */
+#define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process may use in addition to those of its job */
 #define TEXT 32
 
-struct course { /* the tries of one job */
+struct course { /* the starts of trainers for one job */
     struct executor *executor;
     const struct storage_job *job;
     bool ranks;
@@ -38,7 +40,8 @@ struct course { /* the tries of one job */
 
 /* ---- what was left behind -------------------------------------------------------------------------------- */
 
-/* An orphan mpirun was signalled when its daemon ended; it gets time to end its ranks and remove its files. */
+/* Kills the trainer that an earlier daemon left running. An mpirun was already signalled when that daemon ended, so it
+ * first gets time to end its ranks and remove its files. */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;
@@ -129,8 +132,8 @@ static void heard(void *context, const char *line)
     executor_say(course->executor, LOG_LEVEL_INFO, course->job->id, line);
 }
 
-/* Waits for the end of the child. *wanted: the job was asked to stop; the child has been signalled. mpirun ends its
- * ranks on SIGTERM and passes SIGUSR1 on. */
+/* Waits for the end of the child. When the job must stop, signals the child and sets *wanted to true: mpirun ends its
+ * ranks on SIGTERM and forwards SIGUSR1 to them. */
 static void watch(struct course *course, struct job_control *control, bool *wanted)
 {
     struct executor *executor = course->executor;
@@ -154,7 +157,7 @@ static void watch(struct course *course, struct job_control *control, bool *want
         } else if (waited > (course->ranks ? MPIRUN_GRACE_S : 0.0)) {
             (void)kill(course->child.pid, SIGKILL);
         }
-        atomic_store(&control->look, true); /* a pause may be followed by a cancel */
+        atomic_store(&control->look, true); /* look again, because a cancel may follow the pause */
     }
     child_reap(&course->child, heard, course);
     if (course->ranks)
@@ -163,8 +166,8 @@ static void watch(struct course *course, struct job_control *control, bool *want
 
 /* ---- a job --------------------------------------------------------------------------------------------------- */
 
-/* Handles what an earlier daemon left: a running trainer, or a report about the end of the run. Returns true when the
- * job has left the running state. */
+/* Handles what an earlier daemon left behind: a running trainer, or a report about the end of the run. Returns true
+ * when the job has left the running state. */
 static bool clear_before(struct executor *executor, const char *job, double since)
 {
     struct storage_lease lease;
@@ -177,7 +180,7 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
     return executor_ended(executor, job, since);
 }
 
-/* Runs one trainer from grant to end. Returns true when the job has left the running state. */
+/* Grants a lease, runs one trainer and waits for its end. Returns true when the job has left the running state. */
 static bool one_trainer(struct course *course, struct job_control *control, double since)
 {
     struct executor *executor = course->executor;

@@ -1,5 +1,5 @@
-/* Functions that all executors share: whether a job must stop, counters, and the record of a job's end. They are apart
- * from executor.c, which chooses the executor of a job, so that executors call down only. */
+/* Functions that all executors share: whether a job must stop, counters, and the record of a job's end. They are not in
+ * executor.c, which calls the executors, because executors would then call back into it. */
 #include "server/executors/executor_int.h"
 
 #include "api/json/json_sink.h"
@@ -31,7 +31,7 @@ void executor_count(struct executor *executor, uint64_t steps, uint64_t samples,
     executor->samples += samples;
     histogram_add(&executor->step_times, step_seconds);
     if (step_seconds > executor->step_seconds_max)
-        executor->step_seconds_max = step_seconds; /* two workers may race here, which is harmless for a gauge */
+        executor->step_seconds_max = step_seconds; /* a race of two workers is harmless for this metric */
     if (gflops > 0.0) {
         double before = executor->gflops_per_thread;
         executor->gflops_per_thread = before > 0.0 ? before + 0.02 * (gflops - before) : gflops;

@@ -1,13 +1,15 @@
-/* The executor `slurm`: motif-train as a job of Slurm, which may wait, run on another node, be preempted and start
+/* The executor `slurm`: runs motif-train as a job of Slurm, which may wait, run on another node, be preempted and start
  * again.
  *
- * The executor submits the job held, stores its number in the transaction that grants the lease, and then releases the
- * job. So no trainer runs that this database does not know. Everything that varies is a word of a command line, which
- * no shell reads; the script for sbatch is the same for all jobs. A trainer that Slurm starts again (after a preemption
- * or a lost node) registers again with the same token and continues from the last checkpoint. When the daemon ends
- * meanwhile, the trainer keeps running and queues its messages; the next daemon adopts it.
+ * The executor submits the job in the held state, stores its number in the transaction that grants the lease, and then
+ * releases the job. So no trainer runs whose job number is not in this database. Everything that varies is a word of a
+ * command line, which no shell parses; the script for sbatch is the same for all jobs. When Slurm starts a trainer
+ * again (after a preemption or the loss of a node), the trainer registers with the same token and continues from the
+ * last checkpoint. If the daemon ends meanwhile, the trainer keeps running and queues its messages; the next daemon
+ * adopts the job.
  *
- * A trainer receives pause and cancel in the answers to its reports. scancel removes a job that does not run. */
+ * A running trainer receives a pause or a cancel in the answers to its reports. A job that does not run yet is removed
+ * by scancel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +22,10 @@
 #include "server/executors/executor_int.h"
 
 #define LOOK_MS 200
-#define ASK_S 2.0       /* between two queries of Slurm's queue */
-#define COMMAND_S 60.0  /* maximum seconds for one of Slurm's programs */
-#define TRIES_MOST 5    /* without a new checkpoint */
-#define PAUSE_FIRST_S 1 /* seconds before the next try; doubled each time */
+#define ASK_S 2.0       /* seconds between two queries of Slurm's queue */
+#define COMMAND_S 60.0  /* seconds that one of Slurm's programs may take */
+#define TRIES_MOST 5    /* upper limit of the tries without a new checkpoint */
+#define PAUSE_FIRST_S 1 /* seconds before the next try; the time doubles with each try */
 #define GRACE_S 30      /* seconds for a cancelled job to end by itself */
 #define NAME ((size_t)48)
 #define TEXT 32
@@ -32,12 +34,12 @@ static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
 
 enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
 
-struct errand { /* one job */
+struct errand { /* one job of the daemon, while a worker handles it */
     struct executor *executor;
     const struct storage_job *job;
     char name[NAME];          /* name of the job in Slurm */
     char id[STORAGE_FOREIGN]; /* number of the job in Slurm */
-    char before[160];         /* how an earlier try ended */
+    char before[160];         /* how the previous try ended */
     double since;
 };
 
@@ -182,7 +184,7 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf said;
     lease_token_make(token, hash);
-    take_down(errand); /* removes the job of a daemon that ended between the two steps below */
+    take_down(errand); /* an earlier daemon may have ended between submitting its job and storing the lease */
     (void)storage_lease_close(storage, errand->job->id, NULL);
     enum status status = submit(errand, token, err);
     sodium_memzero(token, sizeof token);
@@ -217,7 +219,7 @@ static bool adopt(struct errand *errand)
         has = errand->id[0] != '\0';
     }
     arena_close(&arena);
-    if (has) { /* held, if the daemon died before it released the job */
+    if (has) { /* release the job, in case the earlier daemon ended before it did so */
         struct buf said;
         buf_init(&said, 4096);
         (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, NULL);
@@ -276,7 +278,8 @@ static enum end watch(struct errand *errand, struct job_control *control)
     }
 }
 
-/* Returns true when the job has left the running state, or is left to the next daemon. */
+/* Submits or adopts a job of Slurm and waits for its end. Returns true when the job has left the running state or the
+ * next daemon will adopt it. */
 static bool one_try(struct errand *errand, bool adopted, struct job_control *control)
 {
     struct executor *executor = errand->executor;
@@ -322,7 +325,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
         child_sleep(LOOK_MS);
     bool adopted = adopt(&errand);
     for (bool left = false; !left; adopted = false) {
-        if (atomic_load(&control->drain)) { /* the next daemon adopts the running job */
+        if (atomic_load(&control->drain)) { /* an adopted job keeps running for the next daemon */
             if (!adopted)
                 executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;

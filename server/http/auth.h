@@ -32,7 +32,7 @@ struct auth {
 enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
                       struct error *err);
 
-/* Requires a token from now on. Called after the first token has been created. */
+/* Requires a token from now on; called when the first token has been created. */
 void auth_demand(struct auth *auth);
 
 /* Returns the scope that an Authorization header grants; `authorization` is the header's value, NULL when it is

@@ -18,7 +18,7 @@ int certificate_show(gnutls_session_t session, const gnutls_datum_t *authorities
                      const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **chain,
                      unsigned *chain_count, gnutls_privkey_t *key);
 
-/* Frees all certificates, when no connection is left. */
+/* Frees all certificates. May be called only when no connection is left. */
 void certificate_forget(void);
 
 #endif

@@ -21,9 +21,9 @@
 #define READ_BLOCK (256u * 1024u)
 #define STREAM_BLOCK (16u * 1024u)
 #define STREAM_SEND_BUFFER                                                                                             \
-    (32 * 1024) /* bytes in the kernel; by default the buffer grows to megabytes for a slow reader */
-/* Most bytes of a refused body that are read and dropped so that the client can read the refusal. Unread bytes in a
- * closed socket make the kernel send a reset, which may overtake the answer. */
+    (32 * 1024) /* bytes of the socket's send buffer; the default size can grow to megabytes for a slow reader */
+/* Upper limit of the bytes of a refused body that are read and dropped, so that the client can read the refusal. If a
+ * socket is closed with unread bytes, the kernel sends a reset, which may arrive before the answer. */
 #define DISCARD_MAX (1024u * 1024u)
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
@@ -40,8 +40,8 @@ struct exchange {
     struct buf body;
     struct api_upload *upload; /* instead of `body`, on routes that take the body in pieces */
     size_t body_limit, discarded, taken;
-    bool overflow,
-        refused; /* overflow: too large; refused: has_response is a refusal that waits for the end of the body */
+    bool overflow, refused; /* overflow: the body is too large; refused: the response is a refusal that waits for the
+                               end of the body */
     struct api_request request;
     struct api_response response;
     char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
@@ -49,7 +49,7 @@ struct exchange {
     struct timespec started;
 };
 
-static const char no_value[] = ""; /* the empty value that stands for a header without a value */
+static const char no_value[] = ""; /* what a header without a value gets as its value */
 
 static const char *header_of(void *context, const char *name)
 {
@@ -104,7 +104,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
         out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
     else if (response->read != NULL)
         out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
-    else /* the bytes are valid until on_completed */
+    else /* these bytes stay valid until on_completed */
         out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
     if (out == NULL)
         return MHD_NO;
@@ -140,10 +140,11 @@ static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* libmicrohttpd 0.9.75 ends a value at its first NUL, accepts a bare LF as the end of a line and joins folded lines to
- * the header's name, without an error. It parses in place, though: after a value come the CR and LF of its line, both
- * overwritten with NUL, and a value starts after the colon and white space of its name. Where that does not hold, the
- * line was malformed. (The parser of 1.0 refuses all of these itself and may store headers elsewhere.) */
+/* Returns true if the header was well-formed in the request. libmicrohttpd 0.9.75 reports no error for three kinds of
+ * malformed headers: it ends a value at its first NUL, accepts a bare LF as the end of a line, and joins folded lines
+ * to the header's name. It parses in place, though. So after the value of a well-formed header come the CR and LF of
+ * its line, both overwritten with NUL, and the value starts after the colon and white space that follow the name.
+ * (Version 1.0 refuses all three kinds, and may store headers elsewhere.) */
 static bool lies_as_sent(const struct guard_header *header)
 {
     const char *at = header->name + header->name_bytes + 1;
@@ -192,7 +193,8 @@ static bool answers_at_once(const struct exchange *exchange)
     return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
 }
 
-/* The caller is the name of the token or, without one, the address of the connection. */
+/* True if a caller has no permit left. A caller is the name of a token or, without one, the address of the connection.
+ */
 static bool asks_too_often(struct exchange *exchange, int *wait)
 {
     uint8_t address[16];
@@ -206,7 +208,7 @@ static bool asks_too_often(struct exchange *exchange, int *wait)
     return !rate_take(exchange->http->rate, caller, bytes, now, wait);
 }
 
-/* Handles a complete head. Returns false when the exchange has a refusal. */
+/* Handles a complete head. Returns false when it has set a refusal as the response. */
 static bool admit(struct exchange *exchange, const char *method, const char *version)
 {
     struct http *http = exchange->http;
@@ -268,9 +270,9 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     return true;
 }
 
-/* Answers a refused request. The answer is sent at once when no body follows, when the client waits for permission to
- * send the body, and when the length of the body is unreliable or too large to drop. Otherwise the answer waits until
- * the body has been read. */
+/* Answers a refused request. The answer is sent at once in three cases: no body follows, the client waits for
+ * permission to send the body, or the length of the body is unreliable or too large to drop. Otherwise the answer waits
+ * until the body has been read. */
 static enum MHD_Result turn_away(struct exchange *exchange)
 {
     uint64_t body_bytes = 0;
@@ -320,7 +322,8 @@ static void cut_connection(void *context)
                    SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
 }
 
-/* Who shares a limit: the token or, without one, the address. A slash keeps a token's name apart from an address. */
+/* Writes the name under which requests share the limits of one caller: that of the token or, without one, the address.
+ * A slash distinguishes a token's name from an address. */
 static void name_caller(const struct exchange *exchange, char *out, size_t bytes)
 {
     bool token = exchange->who[0] != '\0';
@@ -443,11 +446,11 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
         return answer(exchange);
     case STAGE_ANSWERED:
         return send_response(exchange);
-    case STAGE_WORKING: /* resumed for a reason other than ours, which does not happen */
+    case STAGE_WORKING: /* only a handler thread resumes a connection, so this does not happen */
     case STAGE_SENT:
         break;
     }
-    *upload_bytes = 0; /* the rest of the body of a refused request */
+    *upload_bytes = 0; /* drops the rest of the body of a refused request */
     return MHD_YES;
 }
 

@@ -178,7 +178,8 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
                              "this daemon does not accept that Host; --allow-host adds names", false);
 }
 
-/* Pages of other sites can send simple requests to this daemon; they must not change anything. */
+/* Refuses requests that change something and come from pages of other sites, because such pages can send simple
+ * requests to this daemon. */
 static bool check_origin(const struct guard_request *request, struct guard_verdict *verdict)
 {
     const char *origin = guard_header(request, "Origin"), *host = guard_header(request, "Host");

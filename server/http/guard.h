@@ -1,13 +1,13 @@
 /* Checks the head of a request before any other code uses it.
  *
- * The parser before it (libmicrohttpd 0.9.75) is lenient where RFC 9112 is strict: it accepts two different
- * Content-Length headers, Content-Length together with Transfer-Encoding, unknown transfer codings, names with spaces
- * and NUL in values. With each of them two parsers can see two different requests. The guard therefore refuses such a
- * request and closes the connection, because the start of the next request is in doubt.
+ * The parser that runs before the guard (libmicrohttpd 0.9.75) accepts requests that RFC 9112 forbids: two different
+ * Content-Length headers, Content-Length together with Transfer-Encoding, unknown transfer codings, names with spaces,
+ * and NUL in values. Two parsers can read different requests from the same bytes of this kind. The guard therefore
+ * refuses such a request and closes the connection, because the start of the next request is uncertain.
  *
- * The guard checks Host against DNS rebinding, where a page of another site points its name at 127.0.0.1: a daemon on
- * loopback accepts loopback names and the names of --allow-host. It checks Origin against forged writes from pages of
- * other sites. Pure functions; any thread. */
+ * The guard checks Host against DNS rebinding, in which a page of another site makes its own name point to 127.0.0.1: a
+ * daemon on loopback accepts only loopback names and the names of --allow-host. The guard checks Origin against forged
+ * writes from pages of other sites. Pure functions; any thread. */
 #ifndef MOTIF_SERVER_HTTP_GUARD_H
 #define MOTIF_SERVER_HTTP_GUARD_H
 
@@ -27,16 +27,16 @@ struct guard_request {
 };
 
 struct guard_rules {
-    bool loopback;          /* bound to a loopback address */
+    bool loopback;          /* true if the daemon listens on a loopback address */
     const char *allow_host; /* further accepted names, separated by commas; "" for none */
-    size_t target_max;      /* bytes of the request target */
-    size_t headers_max;     /* bytes of all names and values together */
+    size_t target_max;      /* upper limit of the bytes of the request target */
+    size_t headers_max;     /* upper limit of the bytes of all names and values together */
 };
 
 struct guard_verdict {
     int status; /* HTTP status of the refusal */
     const char *title, *detail;
-    bool close; /* the framing is in doubt: close the connection */
+    bool close; /* close the connection, because the end of this request is uncertain */
 };
 
 /* Returns false when the request must be refused with the verdict's status. */
@@ -45,8 +45,8 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
 /* Value of a header, or NULL. The case of `name` does not matter. */
 const char *guard_header(const struct guard_request *request, const char *name);
 
-/* Returns whether a body follows; *bytes is its length, or UINT64_MAX when chunked. Only after guard_check() has
- * returned true. */
+/* Returns whether a body follows. *bytes is its length, or UINT64_MAX if the body is chunked. May be called only after
+ * guard_check() has returned true. */
 bool guard_body(const struct guard_request *request, uint64_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Threads that answer requests, so that the network threads never wait for the disk or for a model. The queue before
- * them is bounded: when it is full, the request is refused and does not wait. */
+/* Threads that answer requests, so that the network threads never wait for the disk or for a model. The queue of
+ * waiting requests is bounded: if it is full, a request is refused and does not wait. */
 #ifndef MOTIF_SERVER_HTTP_HANDLER_THREADS_H
 #define MOTIF_SERVER_HTTP_HANDLER_THREADS_H
 
@@ -10,10 +10,12 @@
 
 struct handler_threads;
 
-/* Starts `threads` threads that call `work` for each submitted item. `queue_limit`: most items that wait. */
+/* Starts `threads` threads that call `work` for each submitted item. `queue_limit`: upper limit of the items that wait.
+ */
 enum status handler_threads_create(int threads, size_t queue_limit, void (*work)(void *item),
                                    struct handler_threads **handlers, struct error *err);
-/* Works off the queue, then ends the threads. handler_threads_submit() returns false from the start of this call on. */
+/* Completes all queued items, then ends the threads. handler_threads_submit() returns false from the start of this call
+ * on. */
 void handler_threads_stop(struct handler_threads *handlers);
 /* Stops the threads if they still run and frees the object. No other call may be in progress. NULL is allowed. */
 void handler_threads_destroy(struct handler_threads *handlers);

@@ -70,7 +70,7 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
 static const char tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM";
 
-/* libmicrohttpd takes text that it does not change without const, and a function pointer as data. */
+/* Casts const away from text, and passes a function pointer as data: libmicrohttpd takes both without changing them. */
 static void *unconst(const char *text)
 {
     return (void *)(uintptr_t)text;
@@ -148,7 +148,7 @@ static void quiesce(struct http *http)
     if (http->daemon != NULL && !http->quiesced) {
         http->quiesced = true;
         (void)MHD_quiesce_daemon(http->daemon);
-        /* The descriptor is ours again. Closing it makes the kernel refuse new connections. */
+        /* libmicrohttpd has returned the descriptor. Closing it makes the kernel refuse new connections. */
         descriptor_close(&http->listener);
     }
 }

@@ -23,7 +23,7 @@
 struct http;
 
 struct http_options {
-    const char *host; /* numeric address */
+    const char *host; /* numeric address to listen on */
     uint16_t port;    /* 0: any free port */
     bool loopback;
     const char *allow_host;
@@ -35,12 +35,12 @@ struct http_options {
     struct api *api; /* borrowed, must outlive the server */
     struct auth *auth;
     struct journal *journal;
-    struct streams *streams; /* http_stop() ends the streams */
+    struct streams *streams; /* streams of events; http_stop() ends them */
 };
 
 /* Starts listening. STATUS_INVALID for a bad address, STATUS_IO when the port cannot be used. */
 enum status http_start(const struct http_options *options, struct http **http, struct error *err);
-/* The port of the listener, also when it was chosen by the system. */
+/* The port of the listener, also if the system chose it. */
 uint16_t http_port(const struct http *http);
 
 /* Waits at most `wait_ms` until the requests in progress are answered, then closes every connection and frees the

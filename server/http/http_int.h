@@ -1,4 +1,4 @@
-/* Private to http.c and exchange.c: the server that an exchange (one request and its answer) belongs to. */
+/* Private to http.c and exchange.c: the server and its part in each exchange (one request and its answer). */
 #ifndef MOTIF_SERVER_HTTP_HTTP_INT_H
 #define MOTIF_SERVER_HTTP_HTTP_INT_H
 
@@ -19,7 +19,7 @@ struct http {
     bool quiesced, old_parser;
     uint16_t port;
     uint64_t salt;     /* makes request ids differ between starts */
-    struct rate *rate; /* NULL: no limit */
+    struct rate *rate; /* rate limit of callers; NULL: no limit */
     _Atomic uint64_t requests, in_progress, refused_full, refused_often;
 };
 

@@ -13,7 +13,7 @@
 #define WAYS 4
 
 struct bucket {
-    uint64_t key;           /* key of the hash: a caller without the key cannot choose its set */
+    uint64_t key;           /* secret key of the hash, so that a caller cannot choose its set */
     double permits, filled; /* permits at the time `filled`; 0: the bucket is free */
 };
 

@@ -17,7 +17,7 @@ struct rate;
 
 /* Allows `per_second` requests, and a burst of twice as many. 0: no limit, and *rate is NULL. */
 enum status rate_create(int64_t per_second, struct rate **rate, struct error *err);
-void rate_destroy(struct rate *rate); /* NULL is allowed */
+void rate_destroy(struct rate *rate); /* `rate` may be NULL */
 
 /* Takes a permit at the time `now` (monotonic seconds). Returns false when none is left; *wait is then the time until
  * the next permit in whole seconds, rounded up. */

@@ -15,7 +15,7 @@ struct reaper_watch {
     int fd;
     enum reaper_phase phase;
     int64_t since;            /* start of the phase, monotonic milliseconds */
-    uint64_t received, acked; /* totals of the connection at the start of the phase */
+    uint64_t received, acked; /* total bytes received and acknowledged on the connection when the phase started */
 };
 
 struct reaper {
@@ -35,8 +35,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads how many bytes were received and how many the peer has acknowledged. Returns false when the kernel does not
- * report them. */
+/* Reads how many bytes were received and how many the peer has acknowledged. Returns false if the kernel does not
+ * report these numbers. */
 static bool tcp_totals(int fd, uint64_t *received, uint64_t *acked)
 {
     struct tcp_info info = {0};

@@ -31,18 +31,18 @@ struct reaper_limits {
 
 /* Starts the thread. Copies the limits. */
 enum status reaper_create(const struct reaper_limits *limits, struct reaper **reaper, struct error *err);
-void reaper_destroy(struct reaper *reaper); /* after the last reaper_forget() */
+void reaper_destroy(struct reaper *reaper); /* May be called only after the last reaper_forget(). */
 
 /* Starts to watch a new connection, in REAPER_HEAD. Returns NULL without memory. */
 struct reaper_watch *reaper_watch(struct reaper *reaper, int fd);
-void reaper_forget(struct reaper *reaper, struct reaper_watch *watch); /* NULL is allowed */
+void reaper_forget(struct reaper *reaper, struct reaper_watch *watch); /* `watch` may be NULL */
 
 /* Moves a connection to another phase and restarts its deadline. Any thread. */
 void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase);
 
 struct reaper_stats {
-    int64_t open;             /* now */
-    uint64_t opened;          /* since the start */
+    int64_t open;             /* connections that are open now */
+    uint64_t opened;          /* connections that were opened since the start */
     uint64_t cut[REAPER_CUT]; /* connections that were cut, by the phase in which they were late */
 };
 /* Copies the counters. Any thread. */

@@ -24,8 +24,8 @@
 #include "core/base/descriptor.h"
 
 #define PACE_MS 20
-#define ROWS 64   /* most events read for one stream at a time */
-#define CACHE 256 /* formatted events that are kept; a power of two */
+#define ROWS 64   /* upper limit of the events that are read for one stream at a time */
+#define CACHE 256 /* number of formatted events that are kept; a power of two */
 #define HEARTBEAT_MS 15000
 #define STALL_MS 60000
 
@@ -34,16 +34,16 @@ struct stream {
     struct stream *next, *previous;
     struct stream_line line;
     char caller[STREAM_CALLER];
-    char job[STORAGE_ID]; /* "": all jobs */
+    char job[STORAGE_ID]; /* id of the job whose events the stream sends; "": all jobs */
     int64_t after;        /* id of the last event that was queued */
     struct buf queue;
-    size_t taken; /* bytes of the queue that were taken */
+    size_t taken; /* bytes of the queue that streams_take() has returned */
     bool more;    /* storage may have events after `after` */
-    bool ended;   /* nothing follows the queued bytes */
+    bool ended;   /* no more events are queued: the stream ends after the queued bytes */
     bool gone;    /* the peer disconnected, or the stream was cut */
     bool suspended, held;
-    bool fed;                    /* already fed in this pass */
-    int64_t taken_at, queued_at; /* monotonic ms of the last take and of the last queued bytes */
+    bool fed;                    /* this pass has already fed the stream */
+    int64_t taken_at, queued_at; /* monotonic ms of the last streams_take() and of the last queued bytes */
 };
 
 struct written { /* a formatted event */
@@ -55,17 +55,17 @@ struct written { /* a formatted event */
 struct streams {
     struct streams_options options;
     struct storage *storage;
-    int notice; /* eventfd */
+    int notice; /* an eventfd that wakes the thread */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
-    pthread_cond_t released; /* signalled when a stream is released */
+    pthread_cond_t released; /* signalled when a stream is no longer held */
     struct stream *first;
     int count;
     bool ending;
-    atomic_bool news; /* storage has committed events */
+    atomic_bool news; /* storage has committed events that the thread has not read */
     struct streams_stats stats;
-    struct written cache[CACHE]; /* the thread's own */
+    struct written cache[CACHE]; /* only the thread uses it */
 };
 
 static int64_t now_ms(void)
@@ -78,8 +78,8 @@ static int64_t now_ms(void)
 static void stir(struct streams *streams)
 {
     uint64_t one = 1;
-    ssize_t written = write(streams->notice, &one,
-                            sizeof one); /* fails only when the counter is full, and then the thread wakes anyway */
+    ssize_t written =
+        write(streams->notice, &one, sizeof one); /* fails only if the counter is full: the thread wakes anyway */
     (void)written;
 }
 
@@ -106,7 +106,7 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
     }
     buf_append(&stream->queue, bytes, count);
     stream->queued_at = now;
-    if (stream->queue.failed) /* out of memory: the client reconnects */
+    if (stream->queue.failed) /* out of memory: the stream ends, and the client reconnects */
         stream->ended = true;
 }
 
@@ -143,7 +143,7 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
         (void)pthread_mutex_lock(&streams->lock);
         bool room = waiting(stream) < STREAM_BYTES;
         if (text == NULL) {
-            stream->ended = true; /* the client reconnects after the last event that it received */
+            stream->ended = true; /* the client reconnects after its last event */
         } else if (room) {
             queue_bytes(stream, text->text, text->bytes, now);
             stream->after = events[i].id;
@@ -156,7 +156,7 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
     }
     if (count < ROWS) {
         (void)pthread_mutex_lock(&streams->lock);
-        stream->more = false; /* until storage reports new events */
+        stream->more = false; /* nothing to read until storage reports new events */
         (void)pthread_mutex_unlock(&streams->lock);
     }
 }
@@ -172,7 +172,7 @@ static void feed(struct streams *streams, struct stream *stream, struct arena *a
         queue_events(streams, stream, events, count, now);
     } else {
         (void)pthread_mutex_lock(&streams->lock);
-        stream->ended = true; /* the job was deleted, or the database cannot be read now */
+        stream->ended = true; /* the job was deleted, or the database cannot be read */
         (void)pthread_mutex_unlock(&streams->lock);
     }
     arena_reset(arena);
@@ -259,7 +259,7 @@ static void sleep_until_work(struct streams *streams)
     uint64_t notices;
     ssize_t got = read(streams->notice, &notices, sizeof notices);
     (void)got;
-    (void)poll(NULL, 0, PACE_MS); /* handles many commits in one pass */
+    (void)poll(NULL, 0, PACE_MS); /* waits, so that one pass handles many commits */
 }
 
 static bool pass(struct streams *streams, struct arena *arena)
@@ -267,7 +267,7 @@ static bool pass(struct streams *streams, struct arena *arena)
     int64_t now = now_ms();
     bool news = atomic_exchange(&streams->news, false);
     (void)pthread_mutex_lock(&streams->lock);
-    bool ending = streams->ending; /* read before the last query of the database */
+    bool ending = streams->ending; /* read before the last query, which then finds all events */
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
         stream->more = stream->more || news || ending;
         stream->fed = false;
@@ -360,7 +360,7 @@ void streams_destroy(struct streams *streams)
 
 /* ---- a connection's side --------------------------------------------------------------------------------- */
 
-/* With the lock. */
+/* True if a caller has as many open streams as it may have. The caller of this function holds the lock. */
 static bool caller_full(const struct streams *streams, const char *caller)
 {
     int open = 0;
@@ -434,7 +434,7 @@ ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
     } else if (!stream->ended && !stream->gone) {
         got = 0;
         stream->suspended = true;
-        want = stream->line.fd >= 0; /* the thread polls this descriptor from now on */
+        want = stream->line.fd >= 0; /* wakes the thread, because it must poll this descriptor from now on */
         stream->line.suspend(stream->line.context);
     }
     (void)pthread_mutex_unlock(&streams->lock);

@@ -26,7 +26,7 @@ struct slot {
 };
 
 static struct {
-    int file, maps; /* -1: none */
+    int file, maps; /* descriptors of the report and of /proc/self/maps; -1: none */
     char path[512], build[160];
     pthread_key_t stack;
     atomic_ulong tickets;
@@ -185,7 +185,8 @@ void crash_thread(void)
         return;
     stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
-        free(stack.ss_sp); /* the thread's own stack is enough, except for a stack overflow */
+        free(stack.ss_sp); /* without this stack, the handler uses the thread's own, which fails only after a stack
+                              overflow */
 }
 
 void crash_job(const char *job)

@@ -13,7 +13,7 @@
 
 #define POLL_MS 20
 
-/* The process ends once, so this is state of the process. */
+/* static, because the process ends only once */
 static struct {
     pthread_t thread;
     bool started;

@@ -6,11 +6,11 @@
 
 #include "server/process/journal.h"
 
-/* Starts a thread that reads the signals from now on (signals.h). It ends the process `ms` milliseconds after this call
- * with exit code 0, and at once with 1 at a signal other than SIGHUP. Everything that an answer acknowledged is on disk
- * by then. Without memory for a thread there is no bound. */
+/* Starts a thread that ends the process with exit code 0 after `ms` milliseconds. The thread also reads the signals
+ * from now on (signals.h): at a signal other than SIGHUP, it ends the process at once with exit code 1. Everything that
+ * an answer acknowledged is on disk by then. If there is not enough memory for a thread, the time is not bounded. */
 void deadline_start(struct journal *journal, int64_t ms);
-/* Ends the thread. Does nothing when there is none. */
+/* Ends the thread; without a thread, this has no effect. */
 void deadline_stop(void);
 
 #endif

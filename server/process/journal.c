@@ -21,7 +21,7 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const component_names[] = {"server", "http", "scheduler", "executor"};
 
 struct bucket {
-    double lines; /* lines that may be written now */
+    double lines; /* number of lines that the component may write now */
     double filled_at;
     uint64_t suppressed;
 };
@@ -184,7 +184,7 @@ void journal_line(struct journal *journal, enum log_level level, enum journal_co
         used = append_member(line, used, "message", message);
         line[used++] = '}';
         line[used++] = '\n';
-        /* The daemon continues when its log cannot be written. */
+        /* a failed write has no consequence: the daemon continues without this line */
         crash_note(line, used);
         ssize_t written = write(journal->fd, line, used);
         (void)written;

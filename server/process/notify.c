@@ -18,7 +18,7 @@ void notify_manager(const char *state)
     if (length < 2 || length >= sizeof to.sun_path || (path[0] != '/' && path[0] != '@'))
         return;
     memcpy(to.sun_path, path, length);
-    if (path[0] == '@') /* abstract: the name starts with NUL */
+    if (path[0] == '@') /* an abstract address, whose name starts with NUL */
         to.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd >= 0) {

@@ -22,9 +22,9 @@ static void ask_for_slice(uint64_t ns)
 {
     struct attributes wanted = {
         .size = sizeof wanted, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
-    /* somebody chose another policy on purpose, so it does not change */
+    /* an administrator has chosen another policy, so leave it unchanged */
     if (sched_getscheduler(0) == SCHED_OTHER)
-        (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* a refusal makes answers slower and has no other effect */
+        (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* a refusal has no effect except slower answers */
 }
 
 void priority_answer(void)

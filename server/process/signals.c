@@ -9,20 +9,21 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* A handler has no context, so this is the process's one global. It is written once, before the first signal. */
+/* The process has one pipe. It is static, because a signal handler has no context. It is created once, before the first
+ * signal. */
 static int pipe_ends[2] = {-1, -1};
 
 static void keep(int number)
 {
     int before = errno;
     unsigned char byte = (unsigned char)number;
-    ssize_t written = write(pipe_ends[1], &byte, 1); /* when the pipe is full, it contains enough signals */
+    ssize_t written = write(pipe_ends[1], &byte, 1); /* if the pipe is full, signals_wait() has enough to read */
     (void)written;
     errno = before;
 }
 
-/* For signals that mean nothing to this process. Unlike SIG_IGN, a handler does not pass on to programs that it starts:
- * mpirun and Slurm send SIGUSR1 to trainers. */
+/* The handler for signals that this process does not use. Programs that the process starts inherit SIG_IGN but not a
+ * handler, and mpirun and Slurm send SIGUSR1 to trainers. */
 static void drop(int number)
 {
     (void)number;

@@ -133,7 +133,7 @@ static bool executors_allowed(const char *value)
     }
 }
 
-/* Checks the rules of single settings. */
+/* Checks the rules of those settings that allow only certain texts. */
 static bool text_allowed(const struct setting *setting, const char *value, char *detail, size_t detail_bytes)
 {
     struct error err = {0};
@@ -230,7 +230,7 @@ static bool split_address(const char *listen, char *host, size_t host_bytes, con
         listen++;
         length -= 2;
     } else if (memchr(listen, ':', length) != NULL) {
-        return false; /* an IPv6 address needs brackets */
+        return false; /* an IPv6 address without brackets */
     }
     if (length >= host_bytes)
         return false;

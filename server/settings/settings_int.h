@@ -7,7 +7,7 @@
 enum setting_type { SETTING_TEXT, SETTING_INT };
 
 struct setting {
-    const char *name; /* "threads-per-job" */
+    const char *name; /* name of the flag without dashes, such as "threads-per-job" */
     enum setting_type type;
     size_t offset;
     const char *preset;

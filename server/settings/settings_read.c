@@ -23,8 +23,8 @@ static void add_fault(const struct settings_faults *faults, size_t *count, const
 
 /* ---- flags ------------------------------------------------------------------------------------------- */
 
-/* "is not known", with the setting that was probably meant: one with a similar name, or the name that other programs
- * use. */
+/* Writes the message about an unknown flag. It suggests the setting that was probably meant: one with a similar name,
+ * or the one that other programs call by this name. */
 static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
 {
     static const char *const others[][2] = {

@@ -41,7 +41,7 @@ static void remove_folder(const char *folder)
 
 /* ---- names of parts: HASH for an upload without an owner, HASH.TAG for one with an owner ---------------------- */
 
-#define TAG ((size_t)17) /* bytes of the hash in a part's name: a dot and 16 hexadecimal digits */
+#define TAG ((size_t)17) /* bytes of the owner's hash in a part's name: a dot and 16 hexadecimal digits */
 enum { PART_NAME = DATASET_HASH + 17 };
 
 static void write_tag(const char *owner, char out[TAG + 1])

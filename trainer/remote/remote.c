@@ -354,7 +354,7 @@ static void leave(void *context, enum job_event event, const char *result, const
     char path[128];
     const char *document = event == JOB_EVENT_SUCCEED ? result : event == JOB_EVENT_FAIL ? error : NULL;
     (void)pthread_mutex_lock(&remote->lock);
-    bool refused = remote->failure.code != STATUS_OK; /* then do not wait for the queue: the end reports the failure */
+    bool refused = remote->failure.code != STATUS_OK; /* then the end is still sent */
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)
         return;
