@@ -1,4 +1,4 @@
-/* The arena: alignment, reuse of blocks, marks, limits and failed allocations. */
+/* Tests the arena: alignment, reuse of blocks, marks, limits and failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static void allocation_beyond_limit_or_size_range_returns_null(void **state)
     arena_init(&arena, 4096, 10000);
     assert_non_null(arena_alloc(&arena, 4000));
     assert_non_null(arena_alloc(&arena, 4000));
-    assert_non_null(arena_alloc(&arena, 1700)); /* a smaller last block */
+    assert_non_null(arena_alloc(&arena, 1700)); /* the last block is smaller than the others */
     assert_null(arena_alloc(&arena, 400));
     assert_true(arena.held_bytes <= 10000);
     assert_null(arena_alloc(&arena, SIZE_MAX));

@@ -1,4 +1,4 @@
-/* The byte buffer: growth, its limit, and failed allocations. */
+/* Tests the byte buffer: growth, its limit, and failed allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void limit_is_exact_and_failure_persists(void **state)
 {
     struct buf buf;
     buf_init(&buf, 10);
-    buf_text(&buf, "0123456789"); /* just fits */
+    buf_text(&buf, "0123456789"); /* fills the buffer up to its limit */
     assert_false(buf.failed);
     buf_append(&buf, "x", 1);
     assert_true(buf.failed);

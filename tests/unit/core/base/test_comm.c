@@ -1,4 +1,5 @@
-/* Ranks that are threads: shares, sums in rank order, sums in the background, and a rank that leaves. */
+/* Tests the communicator of ranks that are threads: shares, sums in rank order, sums in the background, and a rank that
+ * leaves. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

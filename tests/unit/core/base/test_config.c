@@ -1,4 +1,4 @@
-/* The configuration tables of core/base/config.h: defaults, overrides, refusals, and when a field applies. */
+/* Tests the configuration tables of core/base/config.h: defaults, overrides, refusals, and when a field applies. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -215,16 +215,16 @@ static void field_without_clauses_always_applies(void **state)
 {
     struct settings s;
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
-    assert_true(applies(&s, "head")); /* NULL */
-    assert_true(applies(&s, "lstm")); /* "" */
+    assert_true(applies(&s, "head")); /* `applies` is NULL */
+    assert_true(applies(&s, "lstm")); /* `applies` is "" */
 }
 
 static void clause_about_unknown_field_number_or_part_of_a_name_never_holds(void **state)
 {
     struct settings s;
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
-    assert_false(applies(&s, "density")); /* absent=true */
-    assert_false(applies(&s, "free"));    /* threads=2: threads is a number */
+    assert_false(applies(&s, "density")); /* the condition is absent=true, but no field has this name */
+    assert_false(applies(&s, "free"));    /* the condition is threads=2, but threads is a number */
     assert_false(applies(&s, "name"));    /* the condition is head=trans, but the value of head is "transformer" */
 }
 

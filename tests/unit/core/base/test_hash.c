@@ -1,4 +1,4 @@
-/* SHA-256: published examples, and hashing in pieces. */
+/* Tests SHA-256 with published examples, and hashing in pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -21,7 +21,7 @@ static void words_equal_numpys(void **state)
     for (int i = 0; i < 2000; i++)
         drawn[i] = mt19937_u32(&rng);
     assert_int_equal(drawn[0], 3992670690U);
-    /* positions of the last word before a refill and of the first one after it */
+    /* drawn[623] is the last word before the generator refills its state, drawn[624] the first one after it */
     assert_int_equal(drawn[623], 2940097750U);
     assert_int_equal(drawn[624], 3957348375U);
     assert_int_equal(drawn[1999], 3374551203U);
@@ -33,7 +33,7 @@ static void expect_integers(struct mt19937 *rng, int64_t low, int64_t high, cons
         assert_int_equal(mt19937_integer(rng, low, high), wanted[i]);
 }
 
-/* One stream with every kind of draw in turn; a draw that uses a wrong number of words changes all later values. */
+/* Makes every kind of draw from one stream. A draw that uses a wrong number of words changes all later values. */
 static void sequence_of_draws_equals_numpys(void **state)
 {
     struct mt19937 rng;
@@ -58,7 +58,7 @@ static void sequence_of_draws_equals_numpys(void **state)
     assert_true(mt19937_uniform(&rng) == 0.26455561210462697);
 }
 
-/* Single draws and bulk draws in any mixture, at every distance from the end of a block of words. */
+/* Mixes single and bulk draws, at every distance from the end of a block of words. */
 static void bulk_draws_equal_single_draws(void **state)
 {
     struct mt19937 one, bulk;
@@ -74,7 +74,7 @@ static void bulk_draws_equal_single_draws(void **state)
     assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk));
 }
 
-/* The order of the 60 AudioMNIST speakers under seed 0. */
+/* Compares the shuffled order of the 60 AudioMNIST speakers under seed 0. */
 static void shuffle_equals_numpys(void **state)
 {
     static const int wanted[60] = {27, 36, 60, 29, 12, 3,  35, 59, 41, 23, 5,  11, 31, 42, 34, 44, 50, 8,  15, 33,

@@ -1,4 +1,4 @@
-/* The option parser: both forms of an option, faults and their messages, values in ranges, help. */
+/* Tests the option parser: "--name value" and "--name=value", faults and their messages, ranges of values, help. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void numbers_outside_the_range_or_with_other_text_are_refused(void **stat
     assert_true(value == 0.5);
 }
 
-/* For programs that report every fault: reading continues after one. */
+/* A program that reports every fault goes on reading after a fault. */
 static void reading_continues_after_a_fault(void **state)
 {
     char *words[] = {"--nonsense", "--json=1", "file", "-x", "--", "--json", "-"};

@@ -1,4 +1,4 @@
-/* Philox: published answers, fills compared with single draws, and the distribution of the draws. */
+/* Tests Philox: published answers, fills compared with single draws, and the distribution of the draws. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "core/base/philox.h"
 
-/* The known answers that were published with the generator. */
+/* These are the known answers that were published with the generator. */
 static void blocks_equal_published_answers(void **state)
 {
     static const struct {

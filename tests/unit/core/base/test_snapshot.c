@@ -1,4 +1,4 @@
-/* Snapshots: round trips, damaged and hostile streams, and failures of memory, reads and writes. */
+/* Tests snapshots: round trips, damaged and hostile streams, and failures of memory, reads and writes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static enum status append(void *context, const void *bytes, size_t count, struct
 struct memory {
     const char *bytes;
     size_t count;
-    int reads_left; /* reads that succeed before one fails; negative: all succeed */
+    int reads_left; /* number of reads that succeed before one fails; negative: all succeed */
 };
 
 static enum status fetch(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
@@ -221,8 +221,9 @@ static void invalid_entries_are_refused(void **state)
     snapshot_destroy(NULL);
 }
 
-/* Every byte of header and table is changed to several values, and the stream is cut at every length. The reader never
- * crashes, never reads outside, and accepts nothing but the original, except for other names. */
+/* Changes every byte of header and table to several values, and cuts the stream at every length. The reader never
+ * crashes and never reads outside the stream. It accepts no changed stream, unless the change gives an entry another
+ * name. */
 static void damaged_streams_are_refused(void **state)
 {
     struct buf out;
@@ -242,7 +243,8 @@ static void damaged_streams_are_refused(void **state)
     }
     for (size_t length = 0; length < out.size; length++) {
         struct things t = {0};
-        char *exact = malloc(length > 0 ? length : 1); /* so that the sanitizer reports a read beyond the end */
+        /* exact size, so that the sanitizer reports a read beyond the end */
+        char *exact = malloc(length > 0 ? length : 1);
         assert_non_null(exact);
         memcpy(exact, out.data, length);
         assert_int_equal(read_into(exact, length, ALL_ROLES, &t, NULL), STATUS_CORRUPT);
@@ -270,7 +272,7 @@ static void sizes_that_overflow_are_refused(void **state)
             assert_null(entries);
         }
     }
-    from.total_bytes = UINT64_MAX; /* a source with a wrong length */
+    from.total_bytes = UINT64_MAX; /* a byte source with a wrong length */
     const uint64_t rest = UINT64_MAX - 192;
     memcpy(bytes + 8, &counts[1], 4);
     memcpy(bytes + 16, &rest, 8);
@@ -283,7 +285,7 @@ static void sizes_that_overflow_are_refused(void **state)
     assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT);
 }
 
-/* Bytes after the last entry that the header counts but no entry covers; and a table that is too long. */
+/* Adds bytes after the last entry, which the header counts but no entry covers; and makes the table too long. */
 static void bytes_outside_all_entries_are_refused(void **state)
 {
     struct buf out;
@@ -305,7 +307,8 @@ static void bytes_outside_all_entries_are_refused(void **state)
     size_t count;
     memcpy(out.data + 8, &(uint32_t){65537}, 4);
     memcpy(out.data + 16, &(uint64_t){0}, 8);
-    assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT); /* refused without reading it */
+    /* the table is too long, so it is refused without being read */
+    assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT);
     buf_close(&out);
 }
 
@@ -370,7 +373,7 @@ static void many_entries_round_trip(void **state)
     buf_close(&out);
 }
 
-/* Each allocation fails once, each read fails once, and writes fail after every number of bytes. */
+/* Lets each allocation and each read fail once, and lets writes fail after every number of bytes. */
 static void each_failed_allocation_read_and_write_is_returned(void **state)
 {
     struct buf out;

@@ -1,4 +1,5 @@
-/* The thread pool: every chunk runs once, results do not depend on the threads, denormals and signals. */
+/* Tests the thread pool: every chunk runs once, results do not depend on the number of threads, chunks flush denormals,
+ * and workers block signals. */
 #include <float.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -193,7 +194,7 @@ static void sizes_outside_the_range_are_refused(void **state)
     thread_pool_destroy(NULL);
 }
 
-/* Two threads use a pool each at the same time. */
+/* Creates a thread pool and runs a job on it. Two threads do this at the same time. */
 static void *drive(void *argument)
 {
     struct job *job = argument;

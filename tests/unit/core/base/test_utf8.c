@@ -1,4 +1,4 @@
-/* The check of UTF-8 text, the rule for control characters, and the escapes that replace them. */
+/* Tests the check of UTF-8 text, the rule for control characters, and the escapes that replace them. */
 #include "core/base/utf8.h"
 
 #include <setjmp.h>
@@ -24,8 +24,9 @@ static void names_cannot_contain_control_characters(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(printable(bad[i]));
-    assert_true(printable("\xc2\xa0"));     /* U+00A0, the first after C1 */
-    assert_true(printable("\xe2\x80\xaf")); /* U+202F, the first after U+202E */
+    assert_true(printable("\xc2\xa0")); /* U+00A0 is the first character after the controls C1 */
+    /* U+202F is the first character after U+202E, which reverses the direction of text */
+    assert_true(printable("\xe2\x80\xaf"));
     assert_false(utf8_printable("a\0b", 3));
 }
 

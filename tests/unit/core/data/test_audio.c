@@ -1,5 +1,5 @@
-/* Spectrograms, corpora and clips of spoken words: draws and shapes equal the published ones, and signal processing
- * equals a direct computation in double precision. The test makes every recording itself. */
+/* Tests spectrograms, corpora and clips of spoken words: draws and shapes equal the published ones, and signal
+ * processing equals a direct computation in double precision. The test makes every recording itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -150,7 +150,7 @@ static void speakers_are_split_as_published(void **state)
     const struct audio_clip *takes;
     assert_int_equal(audio_corpus_takes(corpus, 0, 3, &takes), 11);
     assert_string_equal(takes[0].file, "3_27_0");
-    assert_string_equal(takes[2].file, "3_27_10"); /* sorted as text */
+    assert_string_equal(takes[2].file, "3_27_10"); /* takes are sorted as text */
     assert_string_equal(takes[3].file, "3_27_2");
     audio_corpus_destroy(corpus);
 }
@@ -263,15 +263,17 @@ static void corpora_with_too_few_speakers_or_classes_are_refused(void **state)
     assert_int_equal(audio_corpus_load(in_folder("empty"), RATE, &corpus, NULL), STATUS_INVALID);
     put_tone("one/0_a_0.wav", RATE, 100, 200);
     put_tone("one/1_a_0.wav", RATE, 100, 200);
-    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, NULL), STATUS_INVALID); /* one speaker */
+    /* a corpus of one speaker */
+    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, NULL), STATUS_INVALID);
     put_tone("one/0_b_0.wav", RATE, 100, 200);
     error_clear(&err);
-    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, &err), STATUS_INVALID); /* b never says 1 */
+    /* speaker b never says 1 */
+    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, &err), STATUS_INVALID);
     assert_non_null(strstr(err.message, "\"1\""));
     put_bytes("one/1_b_0.wav", "damaged", 7);
     assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, NULL), STATUS_CORRUPT);
     put_tone("one/1_b_0.wav", RATE, 0, 200);
-    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, NULL), STATUS_INVALID); /* empty */
+    assert_int_equal(audio_corpus_load(in_folder("one"), RATE, &corpus, NULL), STATUS_INVALID); /* an empty recording */
     assert_null(corpus);
 }
 
@@ -357,7 +359,7 @@ static void noise_is_drawn_as_published(void **state)
     float *audio = malloc(120000 * sizeof *audio);
     struct mt19937 rng;
     struct audio_truth truth;
-    domain.min_symbols = domain.max_symbols = 0; /* so the noise is drawn first */
+    domain.min_symbols = domain.max_symbols = 0; /* without words, the noise is drawn first */
     mt19937_init(&rng, 0);
     audio_sequence_draw(&domain, &rng, audio, &truth);
     assert_int_equal(truth.count, 0);
@@ -378,8 +380,8 @@ static void noise_is_drawn_as_published(void **state)
     audio_corpus_destroy(corpus);
 }
 
-/* Words are apart and in order, speakers are of the right part, samples are word plus noise, boxes follow their rule.
- */
+/* Words do not overlap and are in order, speakers belong to the requested part, samples are the sum of word and noise,
+ * and boxes follow their rule. */
 static void words_are_at_the_places_of_the_truth(void **state)
 {
     enum { SAMPLES = 30000, LENGTH = 4000, FRAMES = 161 };
@@ -455,9 +457,9 @@ static void impossible_domains_are_reported(void **state)
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
     bad = good, bad.noise = NAN, field = "noise";
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
-    bad = good, bad.samples = 16000, field = "samples"; /* four words fill the clip */
+    bad = good, bad.samples = 16000, field = "samples"; /* four words fill the whole clip */
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
-    bad = good, bad.samples = 16400; /* one draw in 10^6 would fit */
+    bad = good, bad.samples = 16400; /* fewer than one draw in 10^6 fits without overlap */
     assert_int_equal(audio_sequence_check(&bad, &field, count_fault), 1);
     audio_corpus_destroy(corpus);
 }

@@ -1,4 +1,5 @@
-/* Reading uploads of every format, refusing faulty and hostile ones with a message that helps, and the stored form. */
+/* Tests that uploads of every format are read, that faulty and hostile ones are refused with a message that helps, and
+ * that the stored form is read back. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ static void tables_are_read(void **state)
     assert_true(c.count == 2 && c.cols == 2 && c.channels == 1 && c.rows == 1);
     assert_string_equal(c.columns.name[0], "f,1");
     assert_true(c.values[1] == -25 && collection_sample(&c, 1)[0] == 3);
-    assert_string_equal(c.vocabulary.name[0], "9"); /* sorted as numbers */
+    assert_string_equal(c.vocabulary.name[0], "9"); /* the classes are sorted as numbers */
     assert_true(c.label[0] == 1 && c.label[1] == 0);
     assert_string_equal(c.groups.name[c.group[1]], "b");
     collection_close(&c);
@@ -215,7 +216,7 @@ static void faulty_archives_are_refused_with_the_member(void **state)
     assert_string_equal(err.message, "member 'labels.csv': row 2: the archive has no member 'b.png'");
 }
 
-/* An array of zeros far larger than its file, and headers that claim more than the file contains. */
+/* Refuses an array of zeros far larger than its file, and headers that claim more than the file contains. */
 static void files_that_unpack_to_too_much_are_refused(void **state)
 {
     static struct packed p;
@@ -277,8 +278,8 @@ static void sequences_with_labels_are_read(void **state)
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
 }
 
-/* Two windows of a record of 1,010 bases and one of a short record: 1,000 bases with a class each, and 200 of context
- * on either side. */
+/* Makes two windows of a record of 1,010 bases and one of a short record. A window has 1,000 bases with a class each,
+ * and 200 bases of context on either side. */
 static void genes_become_windows_with_a_class_for_each_base(void **state)
 {
     enum { LONG = 1010, WHOLE = 1400, FLANK = 200 };

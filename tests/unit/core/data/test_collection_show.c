@@ -1,5 +1,5 @@
-/* The description and the preview of a collection: figures as text and pictures by their pixels, for every kind and for
- * unusual data: constant, huge, tiny, with many columns, with very long names. */
+/* Tests the description and the preview of a collection. Compares figures as text and pictures by their pixels, for
+ * every kind and for unusual data: constant, huge or tiny values, many columns, very long names. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void assert_colour(const struct picture *p, int row, int col, int red, in
         fail_msg("row %d, col %d: %d %d %d, not %d %d %d", row, col, c.red, c.green, c.blue, red, green, blue);
 }
 
-/* Number of pixels of exactly this grey within a rectangle. */
+/* Returns the number of pixels of exactly this grey within a rectangle. */
 static int greys(const struct picture *p, int row0, int col0, int rows, int cols, int grey)
 {
     int count = 0;
@@ -130,8 +130,8 @@ static void tables_are_described_and_drawn(void **state)
                   "deviation=0 } ] longest=1 "
                   "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
                   "count=1 } ] boxes=0 ");
-    /* Rows downwards, at most 40 columns, values in standard deviations from the column's mean: blue below, red above,
-     * white for a constant column. */
+    /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
+     * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);
     struct colour low = picture_get(p, 8 + 4, 8 + 20), high = picture_get(p, 8 + 20, 8 + 20);
     assert_true(low.blue > low.red && high.red > high.blue);
@@ -141,7 +141,7 @@ static void tables_are_described_and_drawn(void **state)
     picture_destroy(p);
 }
 
-/* One hundred of all columns and sixty of all rows are drawn. */
+/* Of 1,000 columns one hundred are drawn, and of 130 rows sixty. */
 static void large_tables_are_sampled(void **state)
 {
     enum { ROWS = 130, COLS = 1000 };
@@ -154,7 +154,7 @@ static void large_tables_are_sampled(void **state)
         c.start[i] = (int64_t)i * COLS;
     for (int i = 0; i < ROWS; i++)
         c.values[i * COLS + 500] =
-            i < ROWS / 2 ? -1000 : 1000; /* column 50 of those drawn; its halves are one deviation from the mean */
+            i < ROWS / 2 ? -1000 : 1000; /* the 50th column that is drawn; its halves are one deviation from the mean */
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 100 * 6 + 16);
     assert_int_equal(p->rows, 60 * 8 + 12 + 16);
@@ -175,7 +175,7 @@ static void images_are_drawn_side_by_side(void **state)
     for (int i = 0; i < 12; i++)
         values[i] = (float)i / 11;
     for (int i = 12; i < 24; i++)
-        values[i] = 7; /* the second image is constant and drawn as the least value */
+        values[i] = 7; /* the second image is constant, so it is drawn like the least value */
     struct collection c = {.kind = COLLECTION_IMAGES,
                            .target = TARGET_SEQUENCE,
                            .count = 2,
@@ -196,7 +196,7 @@ static void images_are_drawn_side_by_side(void **state)
               "deviation=3.25757 } "
               "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=1 max=2 mean=1.5 deviation=0.5 } longest=2 "
               "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 ");
-    struct picture *p = preview(&c); /* thirty pixels for each value */
+    struct picture *p = preview(&c); /* each value is drawn as 30 x 30 pixels */
     assert_int_equal(p->cols, 2 * (4 * 30 + 8) + 8);
     assert_colour(p, 8 + 15, 8 + 15, 255, 255, 255);
     assert_colour(p, 8 + 75, 8 + 105, 24, 24, 24);
@@ -204,7 +204,7 @@ static void images_are_drawn_side_by_side(void **state)
     picture_destroy(p);
 }
 
-/* More and larger images than fit: every fourth pixel of a few of them. */
+/* If images are more and larger than fit, draws every fourth pixel of a few of them. */
 static void large_images_are_reduced(void **state)
 {
     enum { COUNT = 9, SIDE = 1000 };
@@ -239,7 +239,7 @@ static void large_images_are_reduced(void **state)
     test_free(c.label);
 }
 
-/* Classes of positions are not written below the sequence; -1 is not counted. */
+/* The preview does not write the classes of positions below the sequence. The description does not count class -1. */
 static void sequences_are_drawn_as_planes(void **state)
 {
     static float values[] = {0, 0.5F, 1, 0.5F, 3, -2, 1, 1};
@@ -261,7 +261,7 @@ static void sequences_are_drawn_as_planes(void **state)
                   "mean=0.625 deviation=1.29301 } "
                   "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=4 max=4 mean=4 deviation=0 } longest=4 "
                   "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 ");
-    struct picture *p = preview(&c); /* two lines of 24 pixels, from 0 (white) to 1 */
+    struct picture *p = preview(&c); /* one line of 24 pixels for each channel, from 0 (white) to 1 */
     assert_colour(p, 8 + 12, 8 + 80, 255, 255, 255);
     assert_colour(p, 8 + 12, 8 + 400, 24, 24, 24);
     assert_colour(p, 8 + 36, 8 + 80, 24, 24, 24);
@@ -275,7 +275,7 @@ static void recordings_are_drawn_as_curves(void **state)
     static int64_t start[] = {0, 3000, 3002}, label_start[] = {0, 0, 0};
     for (int i = 0; i < 3000; i++)
         values[i] = i % 2 ? 0.5F : -0.5F;
-    values[3000] = values[3001] = 0.25F; /* shorter than the line, and constant */
+    values[3000] = values[3001] = 0.25F; /* this recording is shorter than the line, and constant */
     struct collection c = {.kind = COLLECTION_RECORDINGS,
                            .target = TARGET_NONE,
                            .count = 2,
@@ -291,7 +291,7 @@ static void recordings_are_drawn_as_curves(void **state)
                   "vocabulary[] boxes=0 ");
     struct picture *p = preview(&c);
     for (int k = 0; k < 640; k += 7) {
-        assert_colour(p, 8, 8 + k, 24, 32, 48); /* from the largest to the least value */
+        assert_colour(p, 8, 8 + k, 24, 32, 48); /* a column of pixels is filled from the largest to the least value */
         assert_colour(p, 8 + 47, 8 + k, 24, 32, 48);
         assert_colour(p, 8 + 48 + 12 + 8, 8 + k, 24, 32, 48);
         assert_colour(p, 8 + 48 + 12 + 8 + 20, 8 + k, 255, 255, 255);

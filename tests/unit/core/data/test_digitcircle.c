@@ -1,5 +1,5 @@
-/* The pictures equal the published ones bit for bit: labels, ink counts, hashes of the packed bits and placements come
- * from the authors' generator under numpy. */
+/* Tests that the pictures equal the published ones bit for bit. Labels, ink counts, hashes of the packed bits and
+ * placements come from the authors' generator under numpy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,8 @@
 
 #define MAX_PIXELS (128 * 128)
 
-/* First 16 hex digits of the SHA-256 of the bits, row-major, most significant bit first; also counts the ink. */
+/* Writes the first 16 hex digits of the SHA-256 of the bits, which are row-major with the most significant bit first.
+ * Returns the number of ink pixels. */
 static int digest(const float *image, int pixels, char text[17])
 {
     unsigned char bits[MAX_PIXELS / 8] = {0}, sum[HASH_BYTES];
@@ -44,12 +45,12 @@ static void label_text(const struct digitcircle_truth *truth, char *text)
 }
 
 struct known {
-    uint32_t raw;        /* seed of the generator ... */
-    int64_t seed, index; /* ... or, if index >= 0, a sample of a set */
+    uint32_t raw;        /* seed of the generator that draws the picture */
+    int64_t seed, index; /* if index >= 0: the picture is also sample `index` of the set `seed` */
     const char *label;
     int ones;
     const char *hash;
-    int placed[6][3]; /* digit and its point, as far as listed */
+    int placed[6][3]; /* [placements] a digit and the two coordinates of its point */
     int placements;
 };
 
@@ -132,8 +133,8 @@ static void stamps_have_the_published_sizes_and_ink(void **state)
     }
 }
 
-/* Section 5.1: 4.492 symbols a picture over the seeds 0 to 999, with and without noise; the share of ink without noise
- * is ten times .00108952. */
+/* Section 5.1 states 4.492 symbols a picture over the seeds 0 to 999, with and without noise. Without noise, the share
+ * of ink is ten times .00108952. */
 static void means_of_symbols_and_ink_are_the_published_ones(void **state)
 {
     static float image[100 * 100];
@@ -178,7 +179,7 @@ static void expect_consistent(const struct digitcircle *domain, const float *ima
         assert_true(box->row0 >= 0 && box->col0 >= 0 && box->row1 <= size && box->col1 <= size);
         assert_true(truth->label[0] <= truth->label[i]);
     }
-    const struct box *last = &truth->boxes[truth->count - 1]; /* no other digit covers the last one */
+    const struct box *last = &truth->boxes[truth->count - 1]; /* the last digit is drawn on top of all others */
     for (int r = last->row0; domain->post_noise == 0 && r < last->row1; r++) {
         for (int c = last->col0; c < last->col1; c++) {
             bool ink = digitcircle_stamp_ink(last->symbol, r - last->row0, c - last->col0);
@@ -258,7 +259,7 @@ static void batches_equal_their_samples(void **state)
     assert_memory_not_equal(image, images[0], sizeof image);
 }
 
-/* The share of ink after noise equals the published one. */
+/* Compares the share of ink after noise with the published share. */
 static void noise_gives_the_published_share_of_ink(void **state)
 {
     static float image[100 * 100];
@@ -298,7 +299,7 @@ static void impossible_domains_name_their_fields(void **state)
     bad[1].domain.classes = bad[1].domain.max_symbols = bad[1].domain.min_symbols = 0;
     bad[2].domain.classes = 5;
     bad[3].domain.min_symbols = 7;
-    bad[4].domain.min_radius = 35; /* 34 is the largest that fits */
+    bad[4].domain.min_radius = 35; /* 34 is the largest radius that fits */
     bad[5].domain.max_radius = 36;
     bad[6].domain.margin = 5;
     bad[7].domain.pre_noise = NAN;

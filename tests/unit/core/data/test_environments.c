@@ -1,4 +1,4 @@
-/* Trees, edges that data can tell apart, least squares, identification, simulations and tables. */
+/* Tests trees, edges that data can tell apart, least squares, identification, simulations and tables. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void edges_make_a_tree_in_any_order(void **state)
 
 /* ---- edges --------------------------------------------------------------------------------------------- */
 
-/* ((a,b)p,(c,d)q)root: */
+/* Reads the tree ((a,b)p,(c,d)q)root. */
 static struct tree *small_tree(void)
 {
     struct tree *tree;
@@ -118,7 +118,8 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     tree_edges_gather(&edges, truth, 1, by_edge);
     assert_true(by_edge[edges.edge[q]] == truth[q] - truth[p] && by_edge[edges.edge[d]] == truth[d]);
     tree_edges_close(&edges);
-    open_edges(tree, "abc", EDGES_TREE, true, &edges); /* node d has no data; its parent is on the path to c */
+    /* node d has no data, so data cannot tell the edges of c, q and p apart */
+    open_edges(tree, "abc", EDGES_TREE, true, &edges);
     assert_int_equal(edges.count, 3);
     assert_true(edges.edge[d] == -1 && edges.edge[c] == edges.edge[q] && edges.edge[q] == edges.edge[p]);
     assert_true(fabsf(edges.share[c] - 1 / 3.0F) < 1e-6F && fabsf(edges.share[p] + 1 / 3.0F) < 1e-6F);
@@ -131,7 +132,7 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     float heads[3] = {3, 6, 9}, w[7];
     const struct weight changes = {.value = heads, .count = 3};
     tree_edges_weights(&edges, NULL, &changes, 1, w);
-    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* without data: the mean */
+    assert_true(w[a] + w[b] + w[c] == 18 && w[d] == 6 && w[0] == 6); /* nodes without data get the mean */
     tree_edges_close(&edges);
     tree_destroy(tree);
 }
@@ -149,7 +150,7 @@ static void a_refit_without_noise_is_exact(void **state)
     truth_change[0] = 3;
     truth_change[5] = -1.5F;
     for (int i = 0; i < 10; i++)
-        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* a larger support than needed */
+        change[i] = i % 2 == 0 || truth_change[i] != 0 ? 0.1F : 0; /* the support contains entries that do not change */
     tree_edges_weights(&edges, &tb, &tc, 2, w);
     assert_ok(least_sums_create(7, 2, &sums, err));
     for (int v = 0; v < 7; v++)
@@ -255,7 +256,7 @@ static void simulations_follow_their_definition(void **state)
         assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves + 3, 1, 20, 0, &part, err));
         assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 1, &again, err));
         assert_memory_equal(part->x, e->x + 3 * 300 * 10,
-                            20 * 10 * sizeof(float)); /* a row depends on its node and number only */
+                            20 * 10 * sizeof(float)); /* a row depends only on its node and its number in the node */
         assert_memory_not_equal(again->x, e->x, 100 * sizeof(float));
         assert_memory_equal(again->weights, e->weights, 63 * 6 * sizeof(double));
         double miss = 0;
@@ -292,7 +293,7 @@ static void simulations_follow_their_definition(void **state)
     assert_ok(environments_simulate(tree, &dense, PSI_LINEAR, 10, leaves, count, 2, 0, &e, err));
     for (int i = 6; i < 63 * 6; i++)
         changed += e->changes[i] != 0;
-    assert_true(changed > 140 && changed < 232); /* expected: half of 372 */
+    assert_true(changed > 140 && changed < 232); /* the expected number is half of 372 */
     environments_free(e);
     tree_destroy(tree);
 }
@@ -327,7 +328,8 @@ static void folders_of_both_layouts_are_read(void **state)
     struct error error = {0};
     struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}};
     assert_non_null(mkdtemp(folder));
-    /* One line a feature, with nodes in another table; c is no node, so its sample is left out. */
+    /* This format has one line for each feature, and the nodes in another table. c is no node, so its sample is left
+     * out. */
     put_file(folder, "tree.nwk", "((a,b)ab,d)root;\n");
     put_file(folder, "samples.tsv", "id\tweek\tplace\ns1\t1\ta\ns2\t2\tc\ns3\t1\tb\ns4\t5\ta\n");
     put_file(folder, "expression.tsv",
@@ -339,14 +341,14 @@ static void folders_of_both_layouts_are_read(void **state)
     assert_int_equal(e->node[1], tree_find(tree, "b"));
     double a = log1p(0), b = log1p(100), c = log1p(20), mean = (a + b + c) / 3;
     double sd = sqrt(((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean)) / 3);
-    assert_true(fabs((double)e->x[0] - (a - mean) / sd) < 1e-5); /* counts: log(1 + x) */
+    assert_true(fabs((double)e->x[0] - (a - mean) / sd) < 1e-5); /* counts become log(1 + x) */
     environments_free(e);
     tree_destroy(tree);
     put_file(folder, "expression.tsv", "\ts1\ts3\ts2\ts4\nhigh\t0\t3\t100\t20\nlow\t1\t2\t2\t1\n");
     assert_int_equal(environments_read(folder, &r, &tree, &e, &error), STATUS_INVALID);
     assert_non_null(strstr(error.message, "id 2"));
     clear(folder);
-    /* One column a feature, with the outcome; names are LEVEL:NAME. */
+    /* This format has one column for each feature, and a column for the outcome. Names are LEVEL:NAME. */
     put_file(folder, "tree_edges.tsv",
              "parent\tchild\nroot\tgenus:a\ngenus:a\tsample:1.5\ngenus:a\tsample:2.5\nroot\tsample:3.5\n");
     put_file(folder, "samples.tsv", "id\tresistant\tf0\tf1\n1.5\t0\t0.5\t3\n2.5\t1\t1\t2\n3.5\t1\t2\t2\n9\t0\t2\t2\n");

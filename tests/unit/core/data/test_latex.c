@@ -1,5 +1,5 @@
-/* Formulas, noise and places equal the authors' data: formulas and noise bit for bit, ink boxes as measured in pages
- * that pdflatex and poppler made. */
+/* Tests that formulas, noise and places equal the authors' data: formulas and noise bit for bit, ink boxes as measured
+ * in pages that pdflatex and poppler made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void means_equal_the_published_ones(void **state)
     assert_true(fabs(latex_mean_characters(&domain, 200) - 9.64) < 1e-9);
 }
 
-/* Share of formulas with 1, 2, ... tokens when the length is free. */
+/* Compares the shares of formulas with 1, 2, ... tokens when the length is free. */
 static void lengths_follow_the_grammar(void **state)
 {
     static const double share[] = {.1365,  .00728, .02369, .2765,  .03793, .06224, .01764, .06184, .03759, .03085,
@@ -93,7 +93,7 @@ static void lengths_follow_the_grammar(void **state)
         if (length <= (int)COUNT(share))
             seen[length - 1]++;
     }
-    for (size_t i = 0; i < COUNT(share); i++) /* within five standard deviations */
+    for (size_t i = 0; i < COUNT(share); i++) /* the shares agree within five standard deviations */
         assert_true(fabs(seen[i] / (double)FORMULAS - share[i]) < 5 * sqrt(share[i] / FORMULAS));
 }
 
@@ -105,7 +105,7 @@ static void formulas_have_the_requested_lengths(void **state)
         int length = latex_formula(3, i, 0, 7, 4, tokens);
         assert_in_range(length, 0, 7);
         seen[length] = true;
-        for (int j = 0; j < length; j++) { /* only the symbols 0 1 2 3 occur */
+        for (int j = 0; j < length; j++) { /* 4 symbols: only 0 1 2 3 occur */
             assert_false(tokens[j] >= LATEX_DIGIT + 4 && tokens[j] < LATEX_DIGIT + 10);
             assert_false(tokens[j] >= LATEX_LETTER);
         }
@@ -139,7 +139,8 @@ static void render(const char *names, const struct latex *domain, float *grey, s
     assert_int_equal(latex_render(domain, font, tokens, count, grey, truth, &err), STATUS_OK);
 }
 
-/* First and last rows and columns with ink in the reference pages, within a pixel. */
+/* Compares the first and last rows and columns with ink with those of the reference pages; a pixel of difference is
+ * allowed. */
 static void ink_is_where_the_reference_pages_have_it(void **state)
 {
     static const struct {
@@ -192,10 +193,11 @@ static void fractions_have_numerator_bar_and_denominator(void **state)
     assert_true(top->row1 <= bar->row0 && inner->row0 > bar->row1 && plus->row0 > inner->row1);
     assert_true(bar->col0 <= inner->col0 && bar->col1 >= inner->col1 && inner->col1 - inner->col0 >= 25);
     assert_true(abs(top->col0 + top->col1 - bar->col0 - bar->col1) <= 2);
-    assert_true(top->row1 - top->row0 >= 19 && truth.boxes[3].row1 - truth.boxes[3].row0 <= 14); /* 10 pt, 7 pt */
+    /* sizes of 10 pt and 7 pt */
+    assert_true(top->row1 - top->row0 >= 19 && truth.boxes[3].row1 - truth.boxes[3].row0 <= 14);
 }
 
-/* Tokens that are no formula are refused whatever their number, and nothing is written beyond an array. */
+/* Lists of tokens that are no formula are refused, whatever their length. Nothing is written beyond an array. */
 static void tokens_that_are_no_formula_are_refused(void **state)
 {
     static const char *const wrong[] = {"+",         "1 +",           "PAREN( 1",
@@ -275,7 +277,7 @@ static void boxes_hold_the_ink(void **state)
     assert_true(fabs(ink / (200.0 * 120 * 360) - 0.0141) < 0.001);
 }
 
-/* A sample depends on seed and index only; boxes include the margin; white is 1. */
+/* A sample depends on seed and index only. Boxes include the margin. White is 1. */
 static void samples_depend_on_seed_and_index_only(void **state)
 {
     static float image[2][120 * 360], grey[120 * 360];
@@ -301,8 +303,8 @@ static void samples_depend_on_seed_and_index_only(void **state)
     assert_true(fabs(white / (20.0 * 120 * 360) - 0.739) < 0.004);
 }
 
-/* A page larger than the picture is cut equally on opposite sides; boxes stay inside. Length 0 gives an empty picture.
- */
+/* If the page is larger than the picture, equal parts are cut off at opposite sides, and boxes stay inside. Length 0
+ * gives an empty picture. */
 static void larger_pages_are_cut_at_all_sides(void **state)
 {
     static float image[24 * 60];
@@ -329,7 +331,7 @@ static void larger_pages_are_cut_at_all_sides(void **state)
     assert_true(empty && cut);
 }
 
-/* Every class has crops, and a sample is one of them, black and white, in the middle. */
+/* Every class has crops. A sample is one of the crops, in black and white, in the middle of the picture. */
 static void single_characters_are_crops_in_the_middle(void **state)
 {
     static float image[2][40 * 40];
@@ -362,7 +364,7 @@ static void single_characters_are_crops_in_the_middle(void **state)
         }
         assert_in_range(ink, 8, 200);
         assert_in_range(black - ink, 300, 500);
-        for (int i = 0; i < 40; i++) /* the grown box leaves a white border */
+        for (int i = 0; i < 40; i++) /* the crop leaves a white border */
             assert_true(image[0][i] == 1 && image[0][39 * 40 + i] == 1 && image[0][40 * i] == 1);
     }
     for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++)
@@ -370,7 +372,7 @@ static void single_characters_are_crops_in_the_middle(void **state)
     latex_crops_destroy(crops);
     latex_crops_destroy(same);
 
-    domain.symbols = 2; /* 0 and 1 are the only symbols then */
+    domain.symbols = 2; /* with two symbols, only 0 and 1 exist */
     assert_int_equal(latex_crops_create(&domain, font, -10, 200, &crops, &err), STATUS_OK);
     assert_int_equal(latex_crops_count(crops, 5), 0);
     for (int index = 0; index < 100; index++)

@@ -1,4 +1,4 @@
-/* Fitting topics of documents, and drawing documents from shifted mixtures of them. */
+/* Tests the fit of topics to documents, and the draw of documents from shifted mixtures of topics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Every document has words of one of four topics, each of three words. */
+/* Creates documents of four kinds. The words of a document are the three words of its kind. */
 static struct features *documents(void)
 {
     struct features *f;
@@ -65,7 +65,7 @@ static void planted_topics_are_found(void **state)
     struct lda lda = {0}, again = {0};
     struct thread_pool *one;
     uint64_t best_seed = 0;
-    for (uint64_t seed = 1; seed <= 6; seed++) { /* a start may merge two topics; the best bound excludes it */
+    for (uint64_t seed = 1; seed <= 6; seed++) { /* a fit may merge two topics; the fit with the best bound does not */
         s.seed = seed;
         assert_int_equal(lda_fit(&s, f, pool, &again, NULL), STATUS_OK);
         if (lda.theta == NULL || again.bound > lda.bound) {
@@ -77,7 +77,8 @@ static void planted_topics_are_found(void **state)
         lda_close(&again);
     }
     s.seed = best_seed;
-    for (int i = TOPICS; i < DOCUMENTS; i++) { /* a document's largest topic is the topic of its kind */
+    /* the topic that is largest in a document is the same for all documents of its kind */
+    for (int i = TOPICS; i < DOCUMENTS; i++) {
         int best[2] = {0, 0}, which[2] = {i, i % TOPICS};
         double sum = 0;
         for (int d = 0; d < 2; d++)
@@ -104,7 +105,8 @@ static void planted_topics_are_found(void **state)
     features_destroy(f);
 }
 
-/* Without a shift the second half of the topics equals the first; the test rows use theta itself. */
+/* Compares shifted documents with their definition. If the shift is 0, the topics of the second half get the weights of
+ * the first half. The test rows use the document's own weights theta. */
 static void shifted_documents_follow_their_definition(void **state)
 {
     struct features *f = documents(), *drawn, *wide, *same;

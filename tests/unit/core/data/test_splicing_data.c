@@ -1,4 +1,4 @@
-/* The data of the splicing domain: affinity files, FASTA with GFF3, and the generator with a known truth. */
+/* Tests the data of the splicing domain: affinity files, FASTA with GFF3, and the generator with a known truth. */
 #include "core/data/splicing/splicing_affinity.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/splicing/splicing_planted.h"
@@ -60,12 +60,14 @@ static void affinities_equal_those_computed_by_hand(void **state)
     assert_int_equal(p->matrices, 2);
     assert_int_equal(p->columns, 3);
     assert_true(p->matrix[0].weight == 1 && fabs(p->matrix[1].weight - 0.25) < 1e-15);
-    assert_true(p->matrix[1].entry[2][0] == 1 && p->matrix[1].entry[0][1] == 1); /* padded on the right */
+    /* the shorter matrix is padded on the right */
+    assert_true(p->matrix[1].entry[2][0] == 1 && p->matrix[1].entry[0][1] == 1);
     uint8_t bases[6];
     double score[6];
     encode("ACTNCG", bases);
     affinity_score(p, bases, 6, 0, 6, score);
-    /* Position 1: A C T. Position 0: one base before the sequence. Position 3 is unknown. */
+    /* Position 1 reads A C T. The window of position 0 begins one base before the sequence. The base at position 3 is
+     * unknown. */
     assert_true(fabs(score[1] - (1 * 1 * 1 + 0.25 * 0.5 * 0.2) / 0.2) < 1e-12);
     assert_true(fabs(score[0] - (0.1 * 0 + 0.25 * 1 * 0.1) / 0.2) < 1e-12);
     assert_true(fabs(score[2] - (0.5 * 0.3 * 1 + 0.25 * 1 * 0.4) / 0.2) < 1e-12);
@@ -112,7 +114,7 @@ static void faulty_affinity_files_are_refused_with_the_line(void **state)
     refused(many, STATUS_LIMIT, "line 129: too many");
 }
 
-/* Random bytes never crash the reader, and the numbers of an accepted file are valid. */
+/* Random bytes never crash the reader, and all numbers of an accepted file are valid. */
 static void affinity_files_of_random_bytes_never_crash(void **state)
 {
     struct mt19937 rng;
@@ -183,7 +185,7 @@ static void a_folder_of_affinity_files_is_read_in_order(void **state)
     assert_null(strstr(err.message, folder));
 }
 
-/* As numpy.quantile computes it: the requested share of positions is above the threshold. */
+/* The threshold is a quantile as numpy.quantile computes it, so the requested share of positions is above it. */
 static void thresholds_are_quantiles(void **state)
 {
     struct affinity_set set = {0};
@@ -210,14 +212,15 @@ static void thresholds_are_quantiles(void **state)
                         (hit[j].position == hit[j - 1].position && hit[j].protein > hit[j - 1].protein));
         }
     }
-    assert_true(hits[0] <= 0.0018 * inside + 1); /* few distinct affinities, so ties are not above the threshold */
+    /* this model has few distinct affinities, and ties with the threshold are not above it */
+    assert_true(hits[0] <= 0.0018 * inside + 1);
     assert_true(fabs(hits[1] - 0.0018 * inside) <= 5);
     assert_int_equal(affinity_calibrate(&set, parts, 2, 9000, 0.0018, NULL), STATUS_INVALID);
     affinity_close(&set);
     free(bases);
 }
 
-/* The published files, if MOTIF_SPLICING_MOTIFS names their folder. */
+/* Reads the published files, if MOTIF_SPLICING_MOTIFS names their folder. */
 static void published_affinity_files_are_read(void **state)
 {
     const char *folder = getenv("MOTIF_SPLICING_MOTIFS");
@@ -283,7 +286,7 @@ static void introns_become_splice_sites(void **state)
     genes_close(&genes);
 }
 
-/* If there are no introns, the gaps between the exons of a transcript count. */
+/* If an annotation has no introns, the gaps between the exons of a transcript count as introns. */
 static void gaps_between_exons_become_splice_sites(void **state)
 {
     static const char exons[] = "one\tE\texon\t18\t23\t.\t+\t.\tID=x;Parent=t1\n"
@@ -377,9 +380,10 @@ static void windows_have_flanks_without_labels(void **state)
     assert_int_equal(bases[3], BASE_N);
     assert_int_equal(bases[4], BASE_A);
     assert_int_equal(classes[4 + 5], SITE_DONOR);
-    genes_window(&genes, &windows, 2, bases, classes); /* bases 20 to 22 */
+    genes_window(&genes, &windows, 2, bases, classes); /* the window of bases 20 to 22 */
     assert_int_equal(bases[0], genes.bases[16]);
-    assert_int_equal(classes[0], SITE_NONE); /* an acceptor, but within the flank, where no base has a class */
+    /* base 16 is an acceptor, but it is in the flank, where no base has a class */
+    assert_int_equal(classes[0], SITE_NONE);
     assert_int_equal(bases[4 + 3], BASE_N);
     assert_int_equal(genes_windows(&genes, GENES_TRAIN, 10, 4, &train, NULL), STATUS_OK);
     assert_int_equal(genes_windows(&genes, GENES_TEST, 10, 4, &test, NULL), STATUS_OK);
@@ -390,7 +394,7 @@ static void windows_have_flanks_without_labels(void **state)
     genes_close(&genes);
 }
 
-/* The published cut-outs, if MOTIF_SPLICING_GENES names their folder. */
+/* Reads the published cut-outs, if MOTIF_SPLICING_GENES names their folder. */
 static void published_genes_are_read(void **state)
 {
     const char *folder = getenv("MOTIF_SPLICING_GENES");
@@ -424,7 +428,7 @@ static void published_genes_are_read(void **state)
 static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
-    /* effects in the order of the table: GAAGR + - - +, TAGGG - + + - */
+    /* Effects in the order of struct splicing_effect: GAAGR is + - - +, TAGGG is - + + -. */
     assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK);
     char text[101];
     uint8_t bases[100], classes[100];
@@ -434,9 +438,9 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     d.reach = 30;
     memset(text, 'C', 100);
     text[100] = '\0';
-    memcpy(text + 10, "TGAAGACG", 8);  /* middle 13 */
-    memcpy(text + 30, "CAGGTAAGT", 9); /* middle of the core at 34, the G of GT at 33 */
-    memcpy(text + 60, "TCTTTCAGG", 9); /* middle of the core at 64, the G of AG at 67 */
+    memcpy(text + 10, "TGAAGACG", 8);  /* GAAGR, its middle at 13 */
+    memcpy(text + 30, "CAGGTAAGT", 9); /* the core of a donor, its middle at 34, the G of GT at 33 */
+    memcpy(text + 60, "TCTTTCAGG", 9); /* the core of an acceptor, its middle at 64, the G of AG at 67 */
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(truth.count, 3);
@@ -444,11 +448,11 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     assert_int_equal(boxes[0].col, 13);
     assert_int_equal(boxes[0].col0, 3);
     assert_int_equal(boxes[0].col1, 24);
-    assert_int_equal(boxes[1].symbol, 3);      /* 5P */
-    assert_int_equal(boxes[2].symbol, 2);      /* 3P */
+    assert_int_equal(boxes[1].symbol, 3);      /* symbol 3 is the donor core, 5P */
+    assert_int_equal(boxes[2].symbol, 2);      /* symbol 2 is the acceptor core, 3P */
     assert_int_equal(classes[33], SITE_DONOR); /* GAAGR upstream enhances the donor; no protein enhances the acceptor */
     assert_int_equal(classes[67], SITE_NONE);
-    memcpy(text + 80, "TGAAGACG", 8); /* downstream of the acceptor, which it enhances; too far from the donor */
+    memcpy(text + 80, "TGAAGACG", 8); /* GAAGR downstream of the acceptor enhances it; the donor is too far away */
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[67], SITE_ACCEPTOR);
@@ -459,16 +463,17 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     encode(text, bases);
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[33], SITE_DONOR);
-    memcpy(text + 18, "ATAGGGTA", 8); /* upstream of the donor, which it silences: a sum of 0 makes no site */
+    /* TAGGG upstream of the donor silences it: the effects sum to 0, so it is no site */
+    memcpy(text + 18, "ATAGGGTA", 8);
     encode(text, bases);
     d.flank = 48;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
-    assert_int_equal(truth.count, 1); /* only TAGGG at 48 is outside of the flanks */
+    assert_int_equal(truth.count, 1); /* all motifs but TAGGG at 48 are in the flanks */
     assert_int_equal(classes[67], SITE_NONE);
     d.flank = 0;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(classes[33], SITE_NONE);
-    truth.room = 1; /* boxes that do not fit are counted */
+    truth.room = 1; /* boxes that do not fit into the array are still counted */
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
     assert_int_equal(truth.count, 5);
     splicing_planted_close(&d);
@@ -494,7 +499,8 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
         for (int j = 0; j < 1000; j++)
             sites += classes[j] != SITE_NONE;
     }
-    /* 25 words are planted in a sequence; one in five is overwritten; the ten models are about equally frequent. */
+    /* 25 words are planted in a sequence, and later words overwrite one in five. The ten models are about equally
+     * frequent. */
     assert_in_range(count, 200 * 20, 200 * 25);
     for (int i = 0; i < 10; i++)
         assert_in_range(of[i], count / 10 * 7 / 10, count / 10 * 13 / 10);
@@ -507,7 +513,7 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
     splicing_planted_close(&d);
 }
 
-/* More motifs than a scan has capacity for at first. */
+/* Plants more motifs than a scan has capacity for at first. */
 static void dense_motifs_from_a_folder_are_all_found(void **state)
 {
     char folder[] = "/tmp/motif-splicing-XXXXXX";

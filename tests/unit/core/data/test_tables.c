@@ -1,4 +1,4 @@
-/* Reading tables: delimited text, ratings, abstracts and cells, each from small files that the test writes. */
+/* Tests the readers of tables: delimited text, ratings, abstracts and cells. The test writes small files for each. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,12 +92,13 @@ static void ratings_are_filtered(void **state)
 {
     struct features *f;
     struct ratings_filter filter = {4, 2, 2, 100};
-    /* User 9 has a single one. Movie 30 has three ones; 10 and 20 have two each, and 20 appeared first. */
+    /* User 9 has a single positive rating. Movie 30 has three positive ratings; movies 10 and 20 have two each, and
+     * movie 20 appears first. */
     put("ratings.csv", "userId,movieId,rating,timestamp\n1,20,4.0,0\n1,30,5,0\n2,10,4.5,0\n2,30,4,0\n2,40,1,0\n"
                        "5,10,4,0\n5,20,4,0\n5,30,4,0\n7,10,3.5,0\n7,50,4,0\n7,60,5,0\n9,30,4,0\n");
     put("movies.csv", "movieId,title,genres\n20,\"Two, The (1990)\",Drama\n");
     assert_ok(ratings_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 3); /* user 7 has no positive rating of the two movies */
+    assert_int_equal(f->rows, 3); /* user 7 has no positive rating of the two movies that are kept */
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "Two, The (1990)");
     assert_string_equal(f->names[1], "movie 30");
@@ -172,7 +173,7 @@ static void abstracts_are_counted(void **state)
                            "{\"title\":\"t\",\"abstract\":\"Deep models. Deep, deep network models!\"}\n"
                            "{\"abstract\":\"the of and\"}\n{\"abstract\":\"Networks\"}\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    /* network occurs 4 times (2 + 1 + 0 + 1), deep 4 times, models 3 times (the singular does not occur) */
+    /* network occurs 4 times (2 + 1 + 0 + 1), deep 4 times, models 3 times ("model" does not occur) */
     assert_int_equal(f->rows, 2);
     assert_int_equal(f->columns, 3);
     assert_string_equal(f->names[0], "deep");
@@ -188,7 +189,7 @@ static void abstracts_are_counted(void **state)
     drop("abstracts.jsonl");
     put("abstracts.csv", "title,abstract_text\n1,\"deep, deep model\"\n2,model\n\"on, nets\",net net\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 2); /* a document of one word is removed with its title */
+    assert_int_equal(f->rows, 2); /* the document of one word is removed, and its title too */
     assert_near(f->x[0], 2, 1e-12);
     assert_string_equal(f->titles[0], "1");
     assert_string_equal(f->titles[1], "on, nets");
@@ -230,11 +231,11 @@ static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
     drop("vocab.txt");
 }
 
-/* The example of Bolstad et al. (2003): ranks get the means of the sorted columns, ties the mean of their ranks'
- * values. */
+/* The example of Bolstad et al. (2003): every rank gets the mean of the sorted columns at this rank, and ties get the
+ * mean of the values of their ranks. */
 static void rows_get_the_same_quantiles(void **state)
 {
-    float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four */
+    float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four values */
     static const double want[] = {17.0 / 3, 2, 3, 14.0 / 3, 31.0 / 6, 2, 31.0 / 6, 3, 2, 3, 14.0 / 3, 17.0 / 3};
     assert_ok(genes_quantile_normalise(x, 3, 4, err));
     for (int i = 0; i < 12; i++)
@@ -255,7 +256,8 @@ static void correlation_and_noise_of_genes_are_measured(void **state)
     assert_true(noise[2] < -1e9 && noise[4] > noise[0]);
 }
 
-/* Ten lines about cells, an empty line, then genes. A, B and C are correlated, D is not, E has too few molecules. */
+/* The file has ten lines about cells, an empty line, then genes. A, B and C are correlated, D is not, and E has too few
+ * molecules. */
 static void published_cells_are_read(void **state)
 {
     struct features *f;
@@ -276,7 +278,7 @@ static void published_cells_are_read(void **state)
     assert_ok(cells_load(folder, &filter, &f, err));
     assert_true(f->rows == 4 && f->columns == 2 && f->classes == 2);
     assert_string_equal(f->names[0], "A");
-    assert_string_equal(f->names[1], "C#2"); /* B is the least noisy of the three */
+    assert_string_equal(f->names[1], "C#2"); /* of A, B and C, B has the least noise */
     assert_true(f->label[0] == 0 && f->label[1] == 1 && f->label[2] == 0);
     assert_string_equal(f->class_names[1], "neuron");
     features_destroy(f);
@@ -295,7 +297,7 @@ static void cells_are_read_by_line_and_by_column(void **state)
                                   .noisiest = 1};
     put("counts.tsv", "\tc1\tc2\tc3\nA\t1\t9\t2\nB\t0\t1\t0\nC\t3\t3\t3\nD\t8\t0\t4\n");
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc2\ty\nc3\tx\n");
-    assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, C the smallest deviation */
+    assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, and C has the smallest deviation */
     assert_int_equal(f->rows, 3);
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "A");
@@ -303,7 +305,7 @@ static void cells_are_read_by_line_and_by_column(void **state)
     assert_int_equal(f->classes, 2);
     assert_true(f->label[0] == 0 && f->label[1] == 1 && f->label[2] == 0);
     assert_string_equal(f->class_names[1], "y");
-    assert_near(f->x[0], 1, 1e-6); /* the least value of its row becomes the mean of 1, 0 and 2 */
+    assert_near(f->x[0], 1, 1e-6); /* the least values of the rows, 1, 0 and 2, become their mean */
     features_destroy(f);
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc3\ty\nc2\tx\n");
     assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_INVALID);
@@ -315,7 +317,7 @@ static void cells_are_read_by_line_and_by_column(void **state)
     assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_INVALID);
     drop("counts.tsv");
     put("features.csv", "u,v,class\n0.5,-1,red\n2,3,blue\n");
-    assert_ok(cells_load(folder, &filter, &f, err)); /* no filter applies */
+    assert_ok(cells_load(folder, &filter, &f, err)); /* the filters do not apply to this layout */
     static const float want[] = {0.5f, -1, 2, 3};
     assert_memory_equal(f->x, want, sizeof want);
     assert_string_equal(f->class_names[f->label[1]], "blue");
