@@ -93,8 +93,7 @@ void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *
 /* code = A^T y for any signal. `scratch`: dictionary_scratch() floats. */
 void dictionary_analyse(const struct dictionary *d, const float *signal, float *code, float *scratch);
 size_t dictionary_scratch(const struct dictionary *d);
-/* Analyses like dictionary_analyse(), which chooses the cheaper of these two ways: directly, or by FFT. For tests and
- * measurements. The FFT needs d->spectrum. */
+/* Analyses like dictionary_analyse(), but always by direct correlation and never by FFT. For tests and measurements. */
 void dictionary_analyse_directly(const struct dictionary *d, const float *signal, float *code, float *scratch);
 
 /* sums[k] = sum over spikes j other than k of weight_j |<a_k, a_j>|^power, power 1 or 2, for the bounds. */

@@ -1,7 +1,7 @@
 /* The steps, the progress and the checkpoints of a run over a list of cases (case_sweep.h).
  *
- * With several cases the run hands its steps to the work distribution, and the table `cases` at the end of this file
- * tells the distribution what a case is. */
+ * With several cases, the run's steps go through the work distribution; the table `cases` at the end of this file
+ * describes a case to it. */
 #include "core/methods/shared/case_sweep.h"
 
 #include <math.h>

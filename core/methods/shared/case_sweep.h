@@ -26,7 +26,7 @@ struct case_sweep_number {
         CASE_SWEEP_REAL,
         CASE_SWEEP_POSITION /* an integer that, with the number of the case, decides what is opened: read first */
     } kind;
-    size_t offset; /* in struct method_run */
+    size_t offset; /* of the member in struct method_run */
 };
 
 /* A figure of a case that is also published as a point of a time series. */
@@ -49,14 +49,15 @@ struct case_sweep_table {
     /* Opens the current case with initial weights, unless it is open. Sets `opened`. */
     enum status (*open)(struct method_run *run, struct error *err);
     bool (*trained)(const struct method_run *run);
-    enum status (*update)(struct method_run *run, struct error *err); /* one update */
-    /* Computes the case's row of figures, or a piece of the work for it, and then sets *done (true before) to false. */
+    enum status (*update)(struct method_run *run, struct error *err); /* does one update */
+    /* Computes the case's row of figures. A function that does only a piece of this work sets *done, which is true
+     * before the call, to false. */
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
     /* Makes artifacts after the last case. A failure becomes a finding of the result. */
     enum status (*finish)(struct method_run *run, struct error *err);
     void (*begin_evaluation)(struct method_run *run); /* NULL: nothing to do */
     double (*part)(const struct method_run *run);     /* share of the open case that is done */
-    /* Share of a case in all the work, in any unit. NULL: all cases take the same. */
+    /* Work of a case, in any unit. NULL: all cases take the same. */
     double (*weight)(const struct method_run *run, int at);
 
     enum status (*arrays)(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
@@ -64,7 +65,7 @@ struct case_sweep_table {
     enum status (*check)(const struct method_run *run, struct error *err); /* refuses weights that are not finite */
     bool (*position_sound)(const struct method_run *run); /* whether the numbers read from a checkpoint are possible */
     enum status (*loaded)(struct method_run *run, bool *sound, struct error *err);
-    bool (*single)(const struct method_run *run); /* whether it is a single fit, which a warm start can use */
+    bool (*single)(const struct method_run *run); /* whether the run has a single fit, which a warm start can use */
     void (*close)(struct method_run *run);        /* frees what the method allocated, also after a failure */
 };
 
@@ -72,17 +73,17 @@ struct case_sweep {
     const struct case_sweep_table *table;
     struct method_env env;                 /* comm is NULL when whole cases are distributed over ranks */
     struct work_distribution distribution; /* used with several cases */
-    int64_t checkpoint_every;              /* samples */
+    int64_t checkpoint_every;              /* number of samples between checkpoints */
     void *cases, *outcomes;                /* [count] structs of the method; an outcome is a row of `columns` doubles */
     int count, columns;
     int opened; /* the open case; -1: none */
     struct artifact_findings findings;
-    /* Saved. */
+    /* Saved in checkpoints. */
     int64_t phase, at;
     int64_t seen, work;                                 /* progress of the current case: samples and updates */
     int64_t alone, evaluation_seed, evaluation_samples; /* alone: 1 for an evaluation job */
-    double loss_sum;                                    /* since the last point of the series "loss" */
-    /* Hash of the data set that the run reads: now, and when the model was trained. */
+    double loss_sum; /* sum of the losses since the last point of the series "loss" */
+    /* Whether the run reads a data set; the hash of that set now, and its hash when the model was trained. */
     bool reads;
     unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
 };

@@ -19,7 +19,7 @@ struct multi_start_table {
                           struct error *err);
     void (*destroy)(void *fit);
     enum status (*update)(void *fit, struct error *err);
-    enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one wins */
+    enum status (*objective)(void *fit, double *objective, struct error *err); /* the lowest one is kept */
     void (*copy)(void *to, const void *from); /* copies weights, optimiser and position */
     /* Declares the arrays of a role as entries of a snapshot, with the prefix before their names. */
     enum status (*snapshot)(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
@@ -38,8 +38,8 @@ struct multi_start {
 
 /* Forgets which start was chosen. */
 void multi_start_begin(struct multi_start *multi_start);
-/* Creates `restarts` fits, or only the chosen one once it is decided; weights are the initial ones. After a failure
- * the caller calls multi_start_close(). */
+/* Creates `restarts` fits with initial weights or, after the choice, only the chosen one. After a failure the caller
+ * calls multi_start_close(). */
 enum status multi_start_open(struct method_run *run, struct multi_start *multi_start, int64_t restarts,
                              struct error *err);
 void multi_start_close(struct multi_start *multi_start);
@@ -52,8 +52,8 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
  * still open. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
-/* Fraction of a case's work that is done. All restarts but one end at `screen` (0: at `all`); each open fit has done
- * `done` of `all`. All three have the same unit. */
+/* Fraction of a case's work that is done. Each open fit has done `done` of `all`; the restarts that are not chosen end
+ * at `screen` (0: at `all`). All three have the same unit. */
 double multi_start_part(const struct multi_start *multi_start, int64_t restarts, double screen, double done,
                         double all);
 
@@ -65,15 +65,15 @@ enum status multi_start_check(const struct multi_start *multi_start, struct erro
 /* Whether `chosen`, as read from a snapshot, is possible. */
 bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts);
 
-/* How the run of a method begins whose cases are fits: a case sweep, followed by its fits. */
+/* The first members of a run whose cases are fits: a case sweep and its fits. */
 struct multi_start_run {
     struct case_sweep sweep;
     struct multi_start multi_start;
     int64_t restarts; /* the configured number of fits; set before case_sweep_create() */
 };
 
-/* The members of a case sweep's table (case_sweep.h) that are the same for every run that begins like this. For its
- * arrays, such a run may use multi_start_sweep_arrays(). */
+/* The members of a case sweep's table (case_sweep.h) that are the same for every run that begins with struct
+ * multi_start_run. The table's `arrays` may call multi_start_sweep_arrays(). */
 #define MULTI_START_SWEEP_DEFAULTS                                                                                     \
     .begin = multi_start_sweep_begin, .check = multi_start_sweep_check, .position_sound = multi_start_sweep_sound
 void multi_start_sweep_begin(struct method_run *run);

@@ -1,5 +1,5 @@
-/* Encodes charts and pictures and passes them to the environment as artifacts. What cannot be made becomes a finding,
- * because a picture must not cost the training that it shows. */
+/* Encodes charts and pictures and passes them to the environment as artifacts. If this fails, the run continues and its
+ * result gets a finding, because training must not fail for lack of a picture. */
 #include "core/methods/shared/publish.h"
 
 #include <stdio.h>

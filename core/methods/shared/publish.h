@@ -24,8 +24,8 @@ struct artifact_findings {
     } list[ARTIFACT_FINDINGS];
 };
 
-/* Processes the status of an attempt to make artifacts. A failure costs the run only these artifacts: it is logged as
- * a warning and becomes a finding. name: of the artifact, or of the group that was attempted. err: of the attempt. */
+/* Call after an attempt to make artifacts. If `status` is an error, logs a warning and adds a finding; the run
+ * continues without these artifacts. name: of the artifact, or of the group that was attempted. err: of the attempt. */
 void publish_attempted(struct artifact_findings *findings, const struct method_env *env, const char *name,
                        enum status status, const struct error *err);
 

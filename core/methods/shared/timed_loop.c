@@ -18,7 +18,7 @@ enum status timed_loop_step(const struct timed_loop *loop, struct method_run *ru
                             struct error *err)
 {
     double end = now_seconds() + (loop->env->step_seconds > 0 ? loop->env->step_seconds : STEP_SECONDS);
-    bool ranks = comm_size(loop->env->comm) > 1; /* they must end a step together */
+    bool ranks = comm_size(loop->env->comm) > 1; /* all ranks must end a step together */
     int64_t every = loop->checkpoint_every;
     enum status status = STATUS_OK;
     *request = METHOD_CONTINUE;

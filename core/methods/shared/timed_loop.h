@@ -5,12 +5,12 @@
 #include "core/methods/method.h"
 
 struct timed_loop {
-    enum status (*work)(struct method_run *run, struct error *err); /* one piece; may change *phase */
+    enum status (*work)(struct method_run *run, struct error *err); /* does one piece; may change *phase */
     const struct method_env *env;
     const int64_t *seen;      /* samples so far */
-    int64_t checkpoint_every; /* samples */
+    int64_t checkpoint_every; /* number of samples between checkpoints */
     const int64_t *phase;
-    int64_t done; /* the phase in which nothing is left to do */
+    int64_t done; /* value of the phase when all work is done */
     /* Whether the step must end after this piece. NULL: never. */
     bool (*pauses)(const struct method_run *run);
 };

@@ -111,7 +111,7 @@ void distribution_progress(const struct work_distribution *d, const struct metho
         .density = shown->density,
         .target_accuracy = shown->target,
         .accuracy = shown->accuracy,
-        .eta_samples = at_once > 0 ? left / (double)at_once : 0, /* samples of items that run one at a time */
+        .eta_samples = at_once > 0 ? left / (double)at_once : 0, /* ranks work on `at_once` items at the same time */
         .stage = d->table->stage((int64_t)shown->stage),
     };
 }

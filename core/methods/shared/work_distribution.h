@@ -29,10 +29,10 @@ extern const double DISTRIBUTION_SECONDS;
 enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTION_DONE };
 struct work_item {
     double state;
-    double stage, training; /* number of its stage (distribution_table.stage); 1: it may request checkpoints */
+    double stage, training; /* stage: a number for distribution_table.stage; training 1: it may request checkpoints */
     double work, seen;      /* updates; samples */
     double fraction, left;  /* share of its work that is done; samples still to be seen, NaN if unknown */
-    double weight;          /* the item's share of all the work, in any unit */
+    double weight;          /* work of the item, in any unit */
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };
@@ -65,24 +65,27 @@ struct distribution_table {
     enum status (*begin)(struct method_run *run, int64_t item, struct error *err);
     /* Works on the item for one step: up to a request, or until the item is done or waits. */
     enum status (*advance)(struct method_run *run, enum method_request *request, struct error *err);
-    /* Part number `part` of the outcome of an item that is done, which every rank needs. Returns its bytes and sets
-     * *at; 0: there are no more parts. */
+    /* Finds part number `part` of the outcome of a finished item; every rank gets all parts. Sets *at to the part and
+     * returns its bytes; 0: there are no more parts. */
     size_t (*outcome)(struct method_run *run, int64_t item, int part, void **at);
-    /* From now on all ranks take the same steps, so the run must not watch its clock. */
+    /* Called when all ranks begin to share the last item. They take the same steps from then on, so the run must not
+     * end a step by its own clock. */
     void (*in_step)(struct method_run *run);
     enum status (*finish)(struct method_run *run, struct error *err); /* all items are done: write the artifacts */
     bool (*done)(const struct method_run *run);                       /* whether finish() has run */
 
-    /* Saving. check() refuses weights that are not finite, declare() adds the entries of one item, share() those of all
-     * items. What outcome() returns is among the shared entries, and in the snapshot of an item by itself. */
+    /* Saving. check() refuses weights that are not finite. declare() adds the entries of one item, and share() those
+     * that belong to all items, which include the parts of outcome(). The snapshot of a single item contains its
+     * outcome, too. */
     enum status (*check)(struct method_run *run, struct error *err);
     enum status (*declare)(struct method_run *run, struct snapshot *snapshot, struct error *err);
     enum status (*share)(struct method_run *run, struct snapshot *snapshot, struct error *err);
-    /* Loading. ready() prepares an item (-1: the one that the checkpoint shows) before its entries are declared,
-     * loaded() checks what was read. */
+    /* Loading. ready() prepares an item (-1: the one that the checkpoint contains as the run itself) before its entries
+     * are declared. loaded() checks what was read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* Tells the run which item a whole checkpoint shows. Returns false when what was read belongs to another item. */
+    /* Called after a checkpoint was read that contains the item as the run itself. Returns false when what was read
+     * belongs to another item. */
     bool (*show)(struct method_run *run, int64_t item);
 };
 
@@ -98,19 +101,19 @@ struct work_distribution {
     struct work_item *item;             /* [count] */
     int64_t at;                         /* first item that is not done; its series are being published */
     int64_t seen_before;                /* samples of the items before `at` */
-    int64_t shown;                      /* highest item that a rank has; after the last, the last */
+    int64_t shown;                      /* highest item that a rank has; if no rank has one, the last value */
     int64_t driver;                     /* highest item in training, which requests checkpoints; -1: none */
-    struct distribution_points *points; /* [count] of items that are done, and of the one that this rank has */
+    struct distribution_points *points; /* [count] unpublished points of done items and of the item of this rank */
     struct buf *suspended;              /* [count] snapshots of running items that no rank has */
     int64_t *item_of;                   /* [ranks] the item of each rank, -1: none; NULL before the first step */
     struct distribution_turn *turns;    /* [ranks] what each rank reported last */
     bool joined;                        /* all ranks share the last item, and the others are done */
-    bool loaded;                        /* from a checkpoint */
+    bool loaded;                        /* whether a checkpoint was loaded */
 
-    /* Of the item that this rank has. */
+    /* The item that this rank has. */
     int64_t now;                /* its number, -1: none */
     int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
-    bool item_done, item_waits; /* done in this step; it is the last and waits for all ranks */
+    bool item_done, item_waits; /* it was done in this step; it is the last item and waits for the other ranks */
     struct error trouble;       /* why a point could not be stored */
 };
 
@@ -138,7 +141,8 @@ enum status distribution_load(struct work_distribution *distribution, struct met
 void distribution_metric(struct work_distribution *distribution, const char *name, int64_t seen, double value);
 /* Whether this rank's item must wait for the others before the part that all ranks do together. */
 bool distribution_must_wait(const struct work_distribution *distribution);
-/* Whether this rank's item may request checkpoints. One item at a time may; a checkpoint contains all items. */
+/* Whether this rank's item may request checkpoints. Only one item at a time may do so, because a checkpoint contains
+ * all items. */
 static inline bool distribution_drives(const struct work_distribution *distribution)
 {
     return distribution->now == distribution->driver;

@@ -163,7 +163,7 @@ static bool sound_evaluation(const struct method_run *run)
         if (!sound_row(&e->row[i]))
             return false;
     int64_t samples = evaluation_part_samples(run, e->part);
-    /* The errors of chance shuffle after their last sample. */
+    /* In PART_CHANCE the shuffles begin after the last sample, so the position may equal the number of samples. */
     return e->position >= 0 && (e->position < samples || (e->part == PART_CHANCE && e->position == samples));
 }
 

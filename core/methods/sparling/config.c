@@ -75,7 +75,7 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
         .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
-        .reach = 4 * (int)config->units, /* windows of 4 units + 1 positions */
+        .reach = 4 * (int)config->units, /* a window of g has 4 units + 1 positions */
     };
 }
 

@@ -98,16 +98,16 @@ struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* from high to low density; the last row is the run's own model */
     int64_t rows, at;                          /* number of rows; the one in progress */
     int64_t part, position;                    /* the part of this row that is in progress, and its next sample */
-    int64_t seed;                              /* of the test set */
+    int64_t seed;                              /* seed of the test set */
     double edit_sum;
     int64_t exact;
     /* counts of the validation or row in progress; at the end, of the final model */
     struct motif_errors errors;
-    struct analysis analysis;              /* of the part in progress */
+    struct analysis analysis;              /* counts of the part in progress */
     struct network *other;                 /* the model of an earlier density; NULL until needed */
-    int64_t loaded;                        /* seq in `other`; -1: none */
+    int64_t loaded;                        /* seq of the checkpoint in `other`; -1: none */
     struct topk *topk;                     /* [tokens - 1], with a label at every position */
-    struct motif_counts motif_counts;      /* of the run's own model */
+    struct motif_counts motif_counts;      /* sums over the samples of the run's own model */
     struct motif_counts_channel *channels; /* [motif channels] */
     struct chance chance;
     struct chance_samples *collected; /* not saved: after loading, the current part of the evaluation begins again */
@@ -116,7 +116,7 @@ struct evaluation {
 /* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
 enum { REINITIALISED_CHANNELS = 1024 };
 struct reinitialisation {
-    double count;                             /* channels reinitialised so far */
+    double count;                             /* number of channels reinitialised so far */
     double worthless[REINITIALISED_CHANNELS]; /* 1: the channel did not lower the loss at the last check */
     double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
 };
@@ -135,18 +135,18 @@ struct method_run {
     struct arena arena;
     struct exec exec;
     struct gradients gradients;
-    int piece;           /* samples of a piece of a validation or evaluation */
-    double step_seconds; /* a step ends at the first piece's end after this time in seconds; 0: after one piece */
+    int piece;           /* number of samples in a piece of a validation or evaluation */
+    double step_seconds; /* time in seconds after which a step ends with its current piece; 0: after one piece */
 
-    /* Saved. */
+    /* The following members are saved in checkpoints, unless a comment says otherwise. */
     unsigned char trained_on[HASH_BYTES]; /* hash of the data that the weights were trained on */
     int64_t phase, updates, samples, checkpoint_due;
-    int64_t stage_updates; /* of this stage */
+    int64_t stage_updates; /* number of updates in this stage */
     struct annealer annealer;
     struct reinitialisation reinitialisation;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
-    double validation_loss; /* sum over counted tokens */
+    double validation_loss; /* sum of the losses of the counted tokens */
     double accuracy, best_accuracy;
     double loss_sum, norm_sum; /* sums since the last points of their series */
     int64_t loss_count;
@@ -154,7 +154,7 @@ struct method_run {
     struct study study;
     struct artifact_findings findings; /* not saved */
 
-    /* Not saved: speed only. */
+    /* Not saved: the following members only measure speed. */
     double busy_seconds;
     int64_t busy_samples;
 };
@@ -170,7 +170,7 @@ static inline bool study_of_many(const struct method_run *run)
 double run_clock(void);
 /* Publishes a point of the time series `name` at the current sample count. */
 void run_metric(struct method_run *run, const char *name, double value);
-/* Seq of the newest checkpoint, 0 if there is none. */
+/* Sequence number of the newest checkpoint; 0 if there is none. */
 int64_t run_last_checkpoint(const struct method_run *run);
 
 /* Defined in phases.c. */

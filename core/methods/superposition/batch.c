@@ -376,7 +376,8 @@ static void gather_dense(const struct batch *b, struct piece f, const float *x, 
     b->kernels->gemm(&call);
 }
 
-/* Runs after the sparse products, so that only one pass at a time writes a tied matrix. */
+/* Adds the dense products to the gradients. Runs after the sparse products, so that only one pass at a time writes a
+ * tied matrix. */
 static void gather_dense_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;

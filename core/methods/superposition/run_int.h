@@ -22,8 +22,8 @@ enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 
 struct outcome {
     double loss, error;      /* mean over samples and features, and its standard error */
     double low, high;        /* range over the draws of a rug */
-    double train_loss;       /* mean of the last window of updates */
-    double updates, samples; /* of training */
+    double train_loss;       /* mean training loss of the last window of updates */
+    double updates, samples; /* numbers of training updates and samples */
     double active;           /* share of outputs above zero in the last batch */
     struct statistics statistics;
 };
@@ -35,30 +35,30 @@ struct method_run {
     struct case_sweep sweep;
     struct superposition_config config;
     struct superposition_case *cases;
-    struct outcome *outcomes; /* the case sweep's */
+    struct outcome *outcomes; /* the case sweep's list of outcomes */
     double *flops;            /* operations of each case, for progress */
 
-    /* the open case */
-    int opened_draw; /* -1: none */
+    /* The open case. */
+    int opened_draw; /* number of the open draw of a rug; -1: none */
     struct autoencoder *model;
     struct adam *adam;
     struct gradients gradients;
     struct batch *batch;
     struct rug rug;
-    double scale, offset; /* of the rug */
+    double scale, offset; /* of the rug's output (rug.h) */
     struct arena arena;
     struct exec exec;
-    float *scratch; /* scratch for rugs, for each worker: 2 n_s; or 2 n_s and room for the transform */
+    float *scratch; /* for rugs: 2 n_s for each worker, or for wide rugs 2 n_s in all and room for the transform */
 
-    /* stored in checkpoints */
+    /* Stored in checkpoints. */
     int64_t draw;
     int64_t updates;
     /* number of samples of the open case; the case sweep's `seen` also counts test samples, and its `work` counts
      * pieces */
     int64_t samples;
     double *losses;      /* [2 window] ring buffer of the losses of the last updates */
-    int64_t position;    /* of the evaluation */
-    double sum, squares; /* of the evaluated samples' losses */
+    int64_t position;    /* number of samples evaluated so far */
+    double sum, squares; /* sum of the losses of the evaluated samples, and of their squares */
 };
 
 /* Defined in work.c. */

@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct statistics) == STATISTICS * sizeof(double), "statis
 
 /* Sums over row i, without the diagonal unless stated. */
 struct row {
-    double diagonal, sum, squares, cubes, kept_squares; /* cubes: of |W_ij| and of W_ij */
+    double diagonal, sum, squares, cubes, kept_squares; /* cubes: |W_ij|^3; signed_cubes: W_ij^3 */
     double signed_cubes, min, max;
 };
 
@@ -43,7 +43,7 @@ struct spread {
     double mean, variance;
 };
 
-/* Spread of value(i) over the chosen i (NULL: all). */
+/* Spread of value[i] over the chosen i (NULL: all). */
 static struct spread spread_of(const double *value, const bool *chosen, int n)
 {
     struct spread s = {0, 0};
@@ -339,7 +339,7 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
 
 /* ---- rugs --------------------------------------------------------------------------------------------- */
 
-/* Every row of a rug has the sums of the first. */
+/* Every row of a rug has the same sums as the first row, so only the first row is computed. */
 enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, double p,
                            double scale, double offset, uint64_t seed, struct statistics *out, struct error *err)
 {
@@ -360,7 +360,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
             reduce(w, n, 0, NULL, &rows[i]);
             bias[i] = scale * offset;
         }
-        /* computes with four equal rows in place of n: means are the same, counts are corrected below */
+        /* four equal rows take the place of n: means are the same, counts are corrected below */
         summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
         double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);

@@ -9,22 +9,22 @@
 /* Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not apply. Variances are
  * unbiased. */
 struct statistics {
-    double diagonal_mean, diagonal_sd; /* of W_ii over all features */
+    double diagonal_mean, diagonal_sd; /* mean and deviation of W_ii over all features */
     double kept_diagonal_mean, kept_diagonal_sd;
     double bias_mean, bias_sd, kept_bias_mean, kept_bias_sd;
-    double dropped;                                          /* fraction of the features */
-    double off_mean, off_sd, off_skewness, off_min, off_max; /* of W_ij, i != j */
+    double dropped;                                          /* fraction of the features that are dropped */
+    double off_mean, off_sd, off_skewness, off_min, off_max; /* of all W_ij with i != j */
     double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
     double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
-    /* as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
+    /* the same as the authors' code computes it: with the diagonal, not divided by W_ii, over all rows */
     double noise_variance_code;
     /* variance over rows of the mean of nu; the authors' code includes the diagonal in the row mean */
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* eq. (3): maximum over all rows */
-    double kept_lyapunov; /* maximum over kept rows */
-    double lyapunov_code; /* max sum |W_ij|^3 / sum W_ij^2 */
+    double kept_lyapunov; /* the same: maximum over kept rows */
+    double lyapunov_code; /* as the authors' code computes it: max sum |W_ij|^3 / sum W_ij^2 */
     double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
                                         distribution, and its p-value */

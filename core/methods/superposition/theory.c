@@ -228,7 +228,8 @@ static struct theory_cut line_above(const struct above *s, double p, double cut)
     return c;
 }
 
-/* Searches downwards from the top. With `share` >= 0, stops where this share of the distribution is above. */
+/* Searches for the best threshold from the top downwards. With `share` >= 0, returns the threshold above which this
+ * share of the distribution is. */
 static struct theory_cut find_cut(double p, double sigma, double share)
 {
     if (sigma <= 0)

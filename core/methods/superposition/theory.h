@@ -24,15 +24,15 @@ double theory_loss(double a, double m, double s, double p);
  * search finds the offset. */
 struct theory_optimum {
     double sigma;
-    double offset; /* beta: before scaling */
-    double scale;  /* a */
+    double offset; /* beta, which is added before scaling */
+    double scale;  /* the factor a */
     double loss;
 };
 struct theory_optimum theory_optimum(double p, double sigma);
 
 /* Loss of the best linear model of rank n_d >= 1, with or without an offset: (1 - r) Var x. */
 double theory_linear(double p, double r);
-/* The same as the authors' code computes it: p/3 (n_s - n_d - 1) / n_s. */
+/* Loss of the best linear model as the authors' code computes it: p/3 (n_s - n_d - 1) / n_s. */
 double theory_linear_printed(double p, int n_s, int n_d);
 
 /* Lower bound for every function of y alone: E Var[x | y]. */
@@ -62,12 +62,12 @@ struct theory_cut {
     double loss;
 };
 struct theory_cut theory_cut(double p, double sigma);
-/* The same with P(y > cut) = share, in (0, 1). */
+/* The best line above a threshold with P(y > cut) = share, in (0, 1). */
 struct theory_cut theory_cut_share(double p, double sigma, double share);
 
 /* P(D > d) for the Kolmogorov-Smirnov distance d of n samples from a known distribution (asymptotic series with
  * Stephens' correction). */
 double theory_kolmogorov(double d, int n);
-double theory_normal_below(double z); /* Phi */
+double theory_normal_below(double z); /* Phi(z), the standard normal distribution function */
 
 #endif

@@ -188,7 +188,7 @@ static double rug_loss(const struct method_run *run, const float *x, const float
     return sum / c->n_s;
 }
 
-/* One sample whose transform is a single piece. */
+/* Computes the loss of one sample on one thread. */
 static void rug_task(void *context, int chunk, int worker)
 {
     struct rug_piece *p = context;

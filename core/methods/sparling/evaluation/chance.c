@@ -9,10 +9,10 @@
 
 struct chance_samples {
     int count, room;
-    struct shuffled_sequence *sequence; /* owns its motifs and boxes */
+    struct shuffled_sequence *sequence; /* its motifs and boxes belong to this struct */
     struct shuffling *shuffling;        /* in progress; NULL: none */
-    int shuffled;                       /* of `errors` that are ready */
-    struct shuffled_errors errors[2];   /* of all symbols, without the trivial ones */
+    int shuffled;                       /* number of elements of `errors` that are ready */
+    struct shuffled_errors errors[2];   /* of all symbols, and without the trivial symbols */
 };
 
 void chance_drop(struct evaluation *e)

@@ -15,16 +15,16 @@
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
 
 struct confusion_column {
-    int symbol;                /* the row of its largest share; `symbols`: none */
-    double share;              /* that share */
-    int64_t *count;            /* [symbols + 1] */
-    char name[CONFUSION_NAME]; /* "#3", "#19/#9" */
+    int symbol;                /* symbol whose row has the column's largest share; `symbols`: none */
+    double share;              /* the largest share */
+    int64_t *count;            /* [symbols + 1] counts of the rows */
+    char name[CONFUSION_NAME]; /* for instance "#3" or "#19/#9" */
 };
 
 struct confusion {
-    int rows, cols; /* with the column of misses */
+    int rows, cols; /* numbers of rows and columns, the column of misses included */
     struct confusion_column *column;
-    int64_t *counts, *sum; /* of each row */
+    int64_t *counts, *sum; /* counts: memory of the columns; sum: sum of each row */
     int64_t all;
 };
 
@@ -184,7 +184,7 @@ static const char *const feet[FOOT_LINES] = {"row none: false positives; column 
 
 struct sheet {
     struct picture *picture;
-    int labels, left, right, top, feet; /* right, top: of the first cell */
+    int labels, left, right, top, feet; /* right, top: upper left corner of the first matrix cell */
 };
 
 static struct sheet lay_out(const struct method_run *run, const struct confusion *c, bool merged)

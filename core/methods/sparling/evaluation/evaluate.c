@@ -441,7 +441,7 @@ double evaluation_fraction(const struct method_run *run)
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows && e->part == PART_CHANCE) /* takes hardly any time */
+    if (e->at < e->rows && e->part == PART_CHANCE) /* this part takes hardly any time */
         finished = total;
     else if (e->at < e->rows)
         finished += (double)e->position + samples_before(run, e->part);

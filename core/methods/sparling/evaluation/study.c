@@ -89,7 +89,8 @@ static int found_in(const struct method_run *run, int64_t seed, int64_t sample, 
     return count;
 }
 
-/* Adds the samples of two seeds. *sparse becomes false if a model has too many motifs in a sample. */
+/* Compares the motifs that the models of two seeds found in the same samples, and adds the result to *a. *sparse
+ * becomes false if a model has too many motifs in a sample. */
 static void count_pair(const struct method_run *run, int64_t one, int64_t two, struct agreement *a, bool *sparse)
 {
     const struct evaluation *e = &run->evaluation;

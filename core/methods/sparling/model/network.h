@@ -19,21 +19,21 @@
 enum { NETWORK_UNITS = SPARLING_UNITS };
 
 struct network {
-    struct sparling_config config; /* a copy */
+    struct sparling_config config; /* the network's own copy */
     struct params *params;         /* owns every array below */
 
     struct conv first, last;
     struct residual_unit unit[NETWORK_UNITS];
     struct batch_norm norm; /* batch norm before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
-    struct batch_norm noise; /* over all channels together, with sparsity noise */
+    struct batch_norm noise; /* batch norm over all channels together, with sparsity noise */
 
     struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
     struct linear embed;    /* motif channels -> head width */
     struct bilstm rows;
     struct weight sines;                             /* positional encodings of the encoder's grid; not trained */
-    struct weight *row_positions, *column_positions; /* learned ones */
-    struct weight target_sines;                      /* positions of the decoder: constant */
+    struct weight *row_positions, *column_positions; /* learned positional encodings */
+    struct weight target_sines;                      /* positional encodings of the decoder; not trained */
     struct weight *tokens;                           /* embedding of target tokens */
     struct encoder encoder;
     struct decoder decoder;
@@ -43,7 +43,7 @@ struct network {
     real *tables; /* memory of the constant positions */
     struct domain_shape shape;
     struct sparling_geometry map;
-    int longest; /* target positions in the tables */
+    int longest; /* number of target positions in the tables */
 };
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The

@@ -309,7 +309,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     const struct decoded *decoded = &annotation->decoded;
     int count = decoded->length + (decoded->ended ? 1 : 0);
     double product = 1;
-    if (annotation->domain->shape.positions) /* write_prediction() has written them */
+    if (annotation->domain->shape.positions) /* write_prediction() has written the labels */
         return;
     sink_begin_list(out, "tokens");
     for (int i = 0; i < count; i++) {

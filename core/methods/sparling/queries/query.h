@@ -21,11 +21,11 @@ enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNE
 extern const char *const channel_sets[]; /* their names; NULL-terminated */
 struct channels_parameters {
     int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
-    int64_t samples, first; /* `samples` of the set from number `first` on */
+    int64_t samples, first; /* the inputs are `samples` samples of the set, from number `first` on */
     int64_t top;            /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
 };
 struct compare_parameters {
-    int64_t samples; /* of the first model's domain */
+    int64_t samples; /* number of samples, drawn from the first model's domain */
 };
 
 /* Answers, pictures and arrays of the queries; see struct method_query. */

@@ -27,8 +27,8 @@ static double learning_rate(const struct method_run *run)
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    bool apart = distribution_apart(&run->study.distribution) !=
-                 NULL; /* reading the list of checkpoints needs all ranks together */
+    bool apart =
+        distribution_apart(&run->study.distribution) != NULL; /* all ranks together must read the list of checkpoints */
     int64_t seq = apart ? 0 : run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
     if (apart)
