@@ -1,4 +1,4 @@
-/* Builds graphs for gradient checks and compares their derivatives with central differences. */
+/* Builds graphs for gradient checks and compares the gradients of the backward pass with central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -167,7 +167,8 @@ static real *seed_of(const struct tensor *out)
     return seed;
 }
 
-/* Checks that padding channels are zero: the next operation has zero weights there, but gradients count in a norm. */
+/* Checks that padding channels are zero. The next operation has zero weights for them, so no result would show an
+ * error, but the norm of a gradient includes them. */
 static void assert_padding_is_zero(const struct map_shape *s, const real *data, const char *what)
 {
     int last = s->channels % MAP_LANES, block = s->channels / MAP_LANES;
@@ -200,7 +201,8 @@ static struct tensor *forward(struct probe *probe, probe_build *build, const voi
 double probe_run(struct probe *probe, probe_build *build, const void *context)
 {
     struct error err = {0};
-    for (int i = 0; i < probe->checked_count; i++) /* old values must not matter */
+    /* fills the gradients with values that the backward pass must overwrite */
+    for (int i = 0; i < probe->checked_count; i++)
         for (size_t j = 0; j < probe->checked[i]->count; j++) {
             probe->checked[i]->grad[j] = R(1e6);
             probe->checked[i]->grad_ready = false;
@@ -242,7 +244,7 @@ static double difference(struct probe *probe, probe_build *build, const void *co
 static void check_array(struct probe *probe, probe_build *build, const void *context, real *value, const real *grad,
                         size_t count, double tolerance, const char *what, int which)
 {
-    double largest = 1e-3; /* smaller gradients are compared by their absolute error */
+    double largest = 1e-3; /* an array without a larger gradient is compared relative to this number */
     for (size_t i = 0; i < count; i++)
         largest = fabs((double)grad[i]) > largest ? fabs((double)grad[i]) : largest;
     size_t stride = count > SAMPLED ? count / SAMPLED : 1;

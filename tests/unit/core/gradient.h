@@ -15,7 +15,7 @@ struct probe_input {
     size_t count;
     bool map;
     int rows, cols;
-    struct map_shape shape; /* shape of a map, whose value and grad are planes */
+    struct map_shape shape; /* for a map: its shape; value and grad are then planes */
     struct tensor *tensor;
 };
 
@@ -23,7 +23,7 @@ struct probe {
     struct exec exec;
     struct arena arena;
     struct thread_pool *pool;
-    uint32_t drawn; /* number of random arrays so far */
+    uint32_t drawn; /* number of random arrays drawn so far */
     uint64_t step;
     struct weight weights[PROBE_WEIGHTS];
     struct weight *checked[PROBE_WEIGHTS]; /* the weights whose gradients are compared; not owned */

@@ -1,4 +1,4 @@
-/* Charts: ticks, colours, positions of what is drawn, and the numbers as CSV. */
+/* Tests charts: ticks, colours, positions of what is drawn, and the numbers as CSV. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static struct image draw(const struct chart *chart)
     buf_init(&bytes, CHART_BYTES);
     if (chart_png(chart, &bytes, &err))
         fail_msg("%s", err.message);
-    if (getenv("CHART_PICTURE")) { /* writes the chart to a file if a person wants to look at it */
+    if (getenv("CHART_PICTURE")) { /* writes the chart to a file, so that a person can look at it */
         FILE *file = fopen(getenv("CHART_PICTURE"), "wb");
         assert_non_null(file);
         fwrite(bytes.data, 1, bytes.size, file);
@@ -171,7 +171,7 @@ static void pictures_grow_for_long_texts(void **state)
     free(noted.values);
 }
 
-/* A point near the end 1 of an axis from 0 to 4, and of one from 4 to 0. */
+/* Draws a point at 1 on an axis from 0 to 4, and on an axis from 4 to 0. */
 static void an_axis_may_run_downwards(void **state)
 {
     const double x[] = {1}, y[] = {0.5};
@@ -199,7 +199,7 @@ static void places_of_an_axis_show_their_names(void **state)
     struct image named = draw(&chart);
     panel.x.names = NULL;
     struct image numbered = draw(&chart);
-    /* Below the plotting area, under 1 (a quarter of its width) and 2 (three quarters). */
+    /* The names are below the plotting area, at a quarter (place 1) and at three quarters (place 2) of its width. */
     assert_true(dark_in(&named, 140, 76 + 30, 14, 40) > 20);
     assert_true(dark_in(&named, 140, 76 + 125, 14, 50) > 25);
     assert_true(dark_in(&named, 140, 76, 14, 200) > 2 * dark_in(&numbered, 140, 76, 14, 200));
@@ -214,13 +214,13 @@ static void a_heat_map_is_drawn_with_row_0_below_or_above(void **state)
     struct chart_panel panel = {NULL, CHART_AXIS(NULL), CHART_AXIS(NULL), NULL, 0, NULL, 0, &heat};
     struct chart chart = {.panels = &panel, .panel_count = 1, .width = 100, .height = 100};
     struct image image = draw(&chart);
-    assert_int_equal(dark_in(&image, 94, 86, 30, 30), 900); /* lower left */
+    assert_int_equal(dark_in(&image, 94, 86, 30, 30), 900); /* the first value is at the lower left */
     assert_int_equal(dark_in(&image, 44, 86, 30, 30), 0);
     assert_int_equal(dark_in(&image, 94, 136, 30, 30), 0);
     free(image.values);
     heat.down = true;
     image = draw(&chart);
-    assert_int_equal(dark_in(&image, 44, 86, 30, 30), 900); /* upper left */
+    assert_int_equal(dark_in(&image, 44, 86, 30, 30), 900); /* the first value is at the upper left */
     free(image.values);
 }
 

@@ -1,4 +1,4 @@
-/* Pictures: shapes, text, colours, and PNG files written and read. */
+/* Tests pictures: shapes, text, colours, and PNG files written and read. */
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static int count(const struct picture *picture, struct colour colour)
     return found;
 }
 
-/* A picture as text, with '#' where it has the colour. */
+/* Compares a picture with text that has '#' where the picture has the colour. */
 static void expect_art(const struct picture *picture, const char *const *art)
 {
     for (int row = 0; row < picture->rows; row++)
@@ -69,7 +69,7 @@ static void shapes_have_the_right_pixels(void **state)
     picture_destroy(picture);
 }
 
-/* Drawing far outside changes nothing and overflows nothing. */
+/* Drawing far outside the picture changes no pixel and causes no overflow. */
 static void everything_is_clipped(void **state)
 {
     struct picture *picture = blank(20, 30);
@@ -105,7 +105,7 @@ static void grey_values_and_pictures_are_scaled(void **state)
     assert_true(same(picture_get(picture, 1, 1), white));
     assert_true(same(picture_get(picture, 2, 4), (struct colour){128, 128, 128}));
     assert_true(same(picture_get(picture, 2, 6), black));
-    assert_true(same(picture_get(picture, 3, 1), white)); /* below 0, above 1, NaN */
+    assert_true(same(picture_get(picture, 3, 1), white)); /* values below 0, above 1, and NaN */
     assert_true(same(picture_get(picture, 3, 3), black));
     assert_true(same(picture_get(picture, 4, 6), white));
     assert_int_equal(count(picture, white), 12);
@@ -134,7 +134,7 @@ static void every_character_has_its_own_shape(void **state)
     picture_destroy(picture);
     picture = blank(60, 60);
     assert_int_equal(picture_text(picture, 1, 2, "a\n\x80", 2, red), 2 + 12);
-    assert_true(same(picture_get(picture, 1 + 18, 2), red)); /* an unknown byte is a box */
+    assert_true(same(picture_get(picture, 1 + 18, 2), red)); /* an unknown byte is drawn as a box */
     assert_int_equal(picture_text_width("ab\nabc", 2), 34);
     assert_int_equal(picture_text_width("", 2), 0);
     picture_destroy(picture);
@@ -151,7 +151,7 @@ static void palette_colours_differ(void **state)
     }
     (void)picture_palette(-2147483647 - 1);
     assert_true(same(picture_contrast(white), black) && same(picture_contrast(black), white));
-    assert_true(same(picture_contrast(picture_palette(3)), black)); /* yellow */
+    assert_true(same(picture_contrast(picture_palette(3)), black)); /* colour 3 of the palette is yellow */
 }
 
 static void impossible_sizes_and_failed_allocations_are_reported(void **state)
@@ -215,7 +215,7 @@ static void nothing(png_structp png)
     (void)png;
 }
 
-/* A 4 x 4 file of any colour type, written by libpng itself. `lines`: [4] rows of packed samples. */
+/* Writes a 4 x 4 file of any colour type with libpng itself. `lines`: [4] rows of packed samples. */
 static void foreign(struct buf *out, int depth, int type, int interlace, unsigned char lines[4][32])
 {
     static const png_color colours[4] = {{0, 0, 0}, {255, 255, 255}, {255, 0, 0}, {0, 0, 255}};
@@ -271,16 +271,16 @@ static void every_colour_type_is_decoded(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        const float shades[4] = {0.0F, 1.0F, 0.2126F * 128 / 255, 0.0722F}; /* the third is half transparent */
+        const float shades[4] = {0.0F, 1.0F, 0.2126F * 128 / 255, 0.0722F}; /* the third pixel is half transparent */
         for (int i = 0; i < 4; i++) {
-            lines[i][0] = 0x1b; /* 0 1 2 3 */
+            lines[i][0] = 0x1b; /* the four samples 0 1 2 3 */
             memcpy(wanted + 4 * i, shades, sizeof shades);
         }
         foreign(&file, 2, PNG_COLOR_TYPE_PALETTE, interlace, lines);
         expect_values(&file, wanted);
         buf_close(&file);
 
-        for (int i = 0; i < 16; i++) { /* white, increasingly opaque */
+        for (int i = 0; i < 16; i++) { /* white pixels, increasingly opaque */
             memset(lines[i / 4] + i % 4 * 4, 255, 3);
             lines[i / 4][i % 4 * 4 + 3] = (unsigned char)(i * 17);
             wanted[i] = (float)(i * 17) / 255.0F;
@@ -327,14 +327,14 @@ static void damaged_files_never_crash_the_reader(void **state)
             file.data[at] = (char)(file.data[at] ^ (1 << bit));
         }
     }
-    assert_true(refused > (int)file.size * 7); /* checksums catch nearly all */
+    assert_true(refused > (int)file.size * 7); /* checksums detect nearly all changes */
     assert_int_equal(decode(file.data, file.size, 11), STATUS_OK);
     assert_int_equal(decode(file.data, file.size, 10), STATUS_LIMIT);
     buf_close(&file);
     picture_destroy(picture);
 }
 
-/* A valid header that claims 4096 x 4096 pixels in a file of 80 bytes. */
+/* A file of 80 bytes has a valid header that claims 4096 x 4096 pixels. */
 static void short_files_that_claim_large_pictures_are_refused(void **state)
 {
     unsigned char file[80] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0, 0, 0, 13, 'I', 'H', 'D', 'R',

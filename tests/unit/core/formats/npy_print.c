@@ -1,5 +1,5 @@
-/* Prints what core/formats/npy.h reads from files, one line each: "ok RANK DIMS : VALUES" or "STATUS: MESSAGE". For
- * check_npy.py. */
+/* Prints what core/formats/npy.h reads from files, for check_npy.py. Each file gives one line: "ok RANK DIMS : VALUES"
+ * or "STATUS: MESSAGE". */
 #include <stdio.h>
 
 #include "core/formats/npy.h"
@@ -7,7 +7,7 @@
 static enum status read_file(void *context, void *to, size_t most, size_t *got, struct error *err)
 {
     FILE *file = context;
-    *got = fread(to, 1, most < 7 ? most : 7, file); /* in small pieces */
+    *got = fread(to, 1, most < 7 ? most : 7, file); /* returns small pieces, so that the reader must ask again */
     return ferror(file) ? error_set(err, STATUS_IO, NULL, "cannot be read") : STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Recordings: which are read and which are refused, and resampling compared with double precision. The test makes every
- * recording itself. */
+/* Tests which recordings are read and which are refused, and compares resampling with double precision. The test makes
+ * every recording itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void recordings_are_read(void **state)
 
 static void a_written_recording_is_read_back(void **state)
 {
-    struct audio_wave wave = tone(RATE, 1000, 440, 1.5), back; /* clipped */
+    struct audio_wave wave = tone(RATE, 1000, 440, 1.5), back; /* a tone with an amplitude of 1.5 is clipped */
     assert_int_equal(audio_wave_write(in_folder("back.wav"), &wave, NULL), STATUS_OK);
     assert_int_equal(audio_wave_read(in_folder("back.wav"), &back, NULL), STATUS_OK);
     assert_int_equal(back.rate, RATE);
@@ -183,15 +183,15 @@ static void short_recordings_are_cheap(void **state)
 
 #define RIFF "RIFF\0\0\0\0WAVE"
 #define FORMAT "fmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
-#define FOUR "\0\x10\0\x20\0\x30\0\x40" /* an eighth, a quarter, ... */
+#define FOUR "\0\x10\0\x20\0\x30\0\x40" /* four 16-bit samples: an eighth, a quarter, three eighths, a half */
 
-/* Only the chunks of format and samples count. libsndfile needed minutes for a list that claims four gigabytes. */
+/* Only the chunks of format and samples count. (libsndfile needed minutes for a list that claims four gigabytes.) */
 static void other_chunks_are_ignored(void **state)
 {
     static const struct {
         const char *bytes;
         size_t count;
-        int samples; /* -1: refused */
+        int samples; /* expected number of samples; -1: the file is refused */
     } files[] = {
         {RIFF FORMAT "data\x08\0\0\0" FOUR, 52, 4},
         {RIFF "LIST\3\0\0\0abc\0" FORMAT "fact\4\0\0\0\4\0\0\0data\x08\0\0\0" FOUR "LIST\xff\xff\xff\xff", 84, 4},
@@ -218,8 +218,8 @@ static void other_chunks_are_ignored(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* Samples of odd length without a padding byte. libsndfile could not seek behind them, took the samples for chunks, a
- * list among them, and needed hours for 219 bytes. */
+/* Reads samples of odd length without a padding byte. libsndfile could not seek behind them and took the samples for
+ * chunks, among them a list. It needed hours for 219 bytes. */
 static void samples_of_odd_length_end_the_file(void **state)
 {
     enum { HEAD = 44, SAMPLES = 175 };
@@ -293,7 +293,8 @@ static void impossible_rates_are_refused(void **state)
     audio_resampler_destroy(resampler);
     audio_wave_close(&wave);
 
-    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would become 20 million samples */
+    /* at the requested rate, the recording would become 20 million samples */
+    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))};
     assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
     assert_int_equal(audio_wave_resample(resampler, &wave, 1LL << 40, NULL), STATUS_LIMIT);
     wave.count = 10;

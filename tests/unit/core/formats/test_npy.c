@@ -1,4 +1,4 @@
-/* Arrays in NumPy's format: every element type, refusals with a reason, and files that are cut off. */
+/* Tests arrays in NumPy's format: every element type, refusals with a reason, and files that are cut off. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void build(struct file *f, int version, const char *header, const void *d
 
 static enum status read_file(const struct file *f, struct npy *out)
 {
-    /* Memory of exactly the file's size, so that a sanitizer sees reads beyond. */
+    /* memory of exactly the file's size, so that a sanitizer reports reads beyond it */
     unsigned char *copy = malloc(f->size > 0 ? f->size : 1);
     memcpy(copy, f->bytes, f->size);
     struct error err = {0};
@@ -65,7 +65,8 @@ static void every_element_type_is_read(void **state)
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     assert_true(a.rank == 0 && a.count == 1 && a.values[0] == -2);
     free(a.values);
-    build(&f, 1, "{'descr':'<f4','fortran_order':True,'shape':(1,)}", f4, 4); /* the order of one dimension is moot */
+    /* with one dimension, both orders are the same */
+    build(&f, 1, "{'descr':'<f4','fortran_order':True,'shape':(1,)}", f4, 4);
     assert_int_equal(read_file(&f, &a), STATUS_OK);
     free(a.values);
     build(&f, 1, "{'descr':'<f4','fortran_order':False,'shape':(0,3)}", f4, 0);

@@ -1,4 +1,5 @@
-/* SpliceAI's data files: written here with libhdf5 and read back; without the library, the error that says so. */
+/* Tests the reader of SpliceAI's data files. The test writes files with libhdf5 and reads them back. Without the
+ * library, it checks the error message about the missing library. */
 #include "core/formats/spliceai_h5.h"
 
 #include <setjmp.h>
@@ -20,7 +21,8 @@
 
 enum { LENGTH = 6, FLANK = 5, WHOLE = LENGTH + 2 * FLANK };
 
-/* The base at a position of a window over all data sets, sometimes unknown; likewise the class. */
+/* base_of() is the base at position b of window w, counted over all data sets; some bases are unknown. class_of() is
+ * the class at a position in the same way. */
 static uint8_t base_of(int w, int b)
 {
     return (uint8_t)((w * 7 + b * 3) % 5);
@@ -91,7 +93,7 @@ static void a_written_file_is_read_back(void **state)
     }
     assert_int_equal(splicing_h5_read(file, 7, NULL, NULL, NULL), STATUS_INVALID);
 
-    /* One generator shuffles the data sets, then draws a permutation of each. */
+    /* One generator shuffles the data sets, then draws a permutation of the windows of each data set. */
     int64_t order[7];
     int chunks[2] = {0, 1}, inside[4], at = 0;
     struct mt19937 rng;
@@ -132,7 +134,8 @@ static void files_of_other_shapes_are_refused(void **state)
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put(made, "X0", 3, (hsize_t[]){2, WHOLE, 4}, H5T_STD_I8LE, zeros);
-    put(made, "Y0", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros); /* another number of windows */
+    /* labels for another number of windows than the bases */
+    put(made, "Y0", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros);
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put(made, "X0", 2, (hsize_t[]){2, WHOLE}, H5T_STD_I8LE, zeros);
@@ -173,7 +176,7 @@ static void rows_that_are_not_one_hot_are_refused(void **state)
 
 static int finish(void **state)
 {
-    H5close(); /* releases what the library keeps, so that no leak is reported */
+    H5close(); /* releases what libhdf5 keeps, so that no leak is reported */
     return 0;
 }
 

@@ -42,7 +42,7 @@ static float *padded(uint32_t stream, int channels)
     return b;
 }
 
-/* One output element from planar input and weights in PyTorch's shape. */
+/* Computes one output element from planar input and weights in PyTorch's shape. */
 static double by_hand(const struct shape *s, const float *planar, const float *w, int o, int y, int x)
 {
     double sum = 0;
@@ -230,8 +230,8 @@ static void fast_conv_gradient_matches_ref(void **state)
     }
 }
 
-/* Convolutions that normalise their input, for strips at both ends of the image, in its middle, and for the whole
- * image. The reference table is compared with a map that was normalised first. */
+/* Tests convolutions that normalise their input, on strips at both ends of the image, in its middle, and on the whole
+ * image. Compares the reference table with a convolution of a map that was normalised first. */
 static void normed_strip(const struct kernels *fast, const struct shape *s, int first, int rows)
 {
     struct map_shape in = map_of(s, s->in), out = map_of(s, s->out);
@@ -242,7 +242,7 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
     struct affine_call affine = {map_blocks(s->in),          s->height, s->width, true, map_strip_at(&in, x, 0, 0),
                                  map_strip_at(&in, z, 0, 0), scale,     shift};
     ref->map_affine(&affine);
-    for (int k = 0; k < 3; k++) { /* reference on the normalised map, reference, fast */
+    for (int k = 0; k < 3; k++) { /* k = 0: reference on the normalised map; 1: reference; 2: fast */
         const struct kernels *table = k < 2 ? ref : fast;
         struct conv_norm norm = {k ? scale : NULL, shift, first > 0, first + rows < s->height};
         struct map_strip from = map_strip_at(&in, k ? x : z, 0, first);

@@ -1,4 +1,4 @@
-/* Kernels on maps: batch norm, threshold, quantile and max pooling. */
+/* Tests kernels on maps: batch norm, threshold, quantile and max pooling. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 static const struct map_shape shapes[] = {
@@ -37,7 +37,7 @@ static void map_conversions_round_trip(void **state)
                 sum += fabs((double)back[j]);
             for (ptrdiff_t j = 0; j < map_image_stride(&s); j++)
                 total += fabs((double)map[i * map_image_stride(&s) + j]);
-            assert_true(fabs(sum - total) < 1e-9 * (1 + sum)); /* proves that halo and padding are zero */
+            assert_true(fabs(sum - total) < 1e-9 * (1 + sum)); /* equal sums prove that halo and padding are zero */
         }
         free(planar);
         free(map);
@@ -167,7 +167,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A sorted copy of the values of channel `channel`; -1: of all channels. */
+/* Returns a sorted copy of the values of channel `channel` (-1: of all channels). */
 static float *sorted(const struct map_shape *s, const float *x, int channel, size_t *count)
 {
     float *v = malloc(map_size(s) * sizeof *v);
@@ -181,7 +181,7 @@ static float *sorted(const struct map_shape *s, const float *x, int channel, siz
     return v;
 }
 
-/* Distributions of the values: uniform, with many ties, all equal, very skewed. */
+/* Changes the distribution of the values: uniform, with many ties, all equal, or very skewed. */
 static void deform(float *x, size_t n, int how)
 {
     for (size_t i = 0; i < n; i++)
@@ -235,11 +235,9 @@ static void fast_collect_above_matches_ref(void **state)
     static const struct map_shape s = {2, 20, 30, 33, 1, 1};
     float bound[16], list[2][16 * ROOM];
     float *x = random_map(5, &s);
+    /* a bound excludes all values of a channel, admits too many for the list, or admits some */
     for (int l = 0; l < 16; l++)
-        bound[l] = l % 4 == 0   ? INFINITY
-                   : l % 4 == 1 ? -0.9f
-                                : 0.95f + 0.002f * (float)l; /* bounds for channels that are excluded, that have too
-                                                                many values, and that have some */
+        bound[l] = l % 4 == 0 ? INFINITY : l % 4 == 1 ? -0.9f : 0.95f + 0.002f * (float)l;
     for (int t = 0; t < 2; t++) {
         const struct kernels *k = kernels_named(t == 0 ? "avx2" : "avx512");
         for (int block = 0; k && block < 2; block++) {

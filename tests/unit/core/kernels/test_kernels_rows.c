@@ -1,5 +1,5 @@
-/* Kernels on tables of rows: compares vector tables with the reference table, and the reference table with definitions.
- */
+/* Tests kernels on tables of rows. Compares vector tables with the reference table, and the reference table with
+ * definitions. */
 #include "core/kernels/blas.h"
 #include "tests/unit/core/kernels/kernel_check.h"
 
@@ -245,7 +245,7 @@ static void fast_row_peaks_match_ref(void **state)
     FOR_EACH_TABLE(fast)
     for (int columns = 0; columns < 70; columns += 1 + columns / 5) {
         float *x = random_floats((uint32_t)columns, 3 * 80), peaks[2][3] = {{0, 1e-3f, 9}, {0, 1e-3f, 9}};
-        x[columns] = 100; /* must not be read */
+        x[columns] = 100; /* this value is beyond the last column and must not be read */
         ref->row_peaks(3, columns, x, 80, peaks[0]);
         fast->row_peaks(3, columns, x, 80, peaks[1]);
         assert_memory_equal(peaks[0], peaks[1], sizeof peaks[0]);
@@ -272,7 +272,9 @@ static void fast_softmax_matches_ref(void **state)
             (t ? fast : ref)->softmax_forward(&call);
             (t ? fast : ref)->softmax_backward(&call);
             for (int r = 0; r < rows; r++) {
-                int valid = n & 2 ? r : w; /* row r attends to r + 1 + offset keys */
+                /* a row sums to 1 if it may attend to any key; in the masked cases row r attends to r + 1 + offset keys
+                 */
+                int valid = n & 2 ? r : w;
                 double sum = 0;
                 valid = valid < call.limit ? valid : call.limit;
                 for (int j = 0; j < w; j++)
@@ -310,7 +312,7 @@ static void fast_layer_norm_matches_ref(void **state)
                 out[t][0], out[t][1], out[t][2], out[t][3], out[t][4], out[t][5], w,  w,
                 w,         w,         w};
             (t ? fast : ref)->layer_norm_forward(&call);
-            /* both backward passes use the same statistics, so that only they are compared */
+            /* both backward passes get the reference's statistics, so that only the passes are compared */
             call.mean = out[0][1];
             call.inv_std = out[0][2];
             (t ? fast : ref)->layer_norm_backward(&call);
@@ -453,7 +455,7 @@ static void gather_and_scatter_add_use_their_indices(void **state)
     }
 }
 
-/* The error in units in the last place of the exact value. */
+/* Returns the error in units in the last place of the exact value. */
 static double ulps(float got, double exact)
 {
     float near = (float)exact;

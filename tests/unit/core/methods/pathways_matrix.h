@@ -1,5 +1,5 @@
-/* References for tests of pathways: a dictionary's explicit matrix, and reproducible numbers. Include cmocka.h first.
- */
+/* References for the tests of pathways: the explicit matrix of a dictionary, and reproducible numbers. Include cmocka.h
+ * before this header. */
 #ifndef MOTIF_TESTS_UNIT_CORE_METHODS_PATHWAYS_MATRIX_H
 #define MOTIF_TESTS_UNIT_CORE_METHODS_PATHWAYS_MATRIX_H
 
@@ -23,7 +23,7 @@ static inline float noise_value(uint32_t stream, size_t at)
     return (float)philox_normal(&random, at);
 }
 
-/* The explicit matrix, [signal][code]. */
+/* Returns the explicit matrix, [signal][code]. The caller frees it. */
 static inline double *explicit_matrix(const struct dictionary *d)
 {
     const struct dictionary_shape *s = &d->shape;

@@ -1,4 +1,5 @@
-/* Runs of environments: exact resume for any case and phase, threads, recovery, results, artifacts, queries, faults. */
+/* Tests runs of environments: exact resume for any case and phase, threads, recovery, results, artifacts, queries,
+ * faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +47,7 @@ static const struct config_setting table[] = {
     {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
 static char data_root[64];
 
-/* The groups' names describe the tree; the outcome of an uploaded table is a column or the label. */
+/* The names of the groups describe the tree. The outcome of an uploaded table is a column or the label. */
 static const char uploaded_text[] = "id,group,tall,wide,y\n"
                                     "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
                                     "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
@@ -161,8 +162,8 @@ static void every_baseline_is_measured(void **state)
     assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
 }
 
-/* With sparse changes, the penalty finds the latent variables and its absence only their span; unseen leaves are
- * predicted better. */
+/* With sparse changes, training with the penalty finds the latent variables, and training without it finds only their
+ * span. With the penalty, unseen leaves are predicted better. */
 static void the_penalty_separates_the_latent_variables(void **state)
 {
     static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
@@ -203,7 +204,7 @@ static void group_names_of_an_uploaded_table_give_its_tree(void **state)
     struct tree *tree;
     struct environments *e;
     assert_ok(read_stored(uploaded_text, false, &tree, &e, err));
-    assert_int_equal(tree->nodes, 5); /* all, woods, woods/oak, woods/elm, moss */
+    assert_int_equal(tree->nodes, 5); /* the nodes: all, woods, woods/oak, woods/elm, moss */
     assert_int_equal(tree->parent[tree_find(tree, "woods/elm")], tree_find(tree, "woods"));
     assert_int_equal(tree->parent[tree_find(tree, "moss")], 0);
     assert_true(e->rows == 8 && e->features == 2 && e->latent == 0 && !e->labels);
@@ -340,7 +341,8 @@ static void a_missing_data_set_is_reported(void **state)
 
 struct heard {
     double numbers[128];
-    int count, objects, named, tall; /* named: changes that name a column */
+    /* named: number of "column" texts; tall: number of "column" and "name" texts that are "tall" */
+    int count, objects, named, tall;
 };
 
 static void open_it(void *context, const char *key) {}
@@ -392,7 +394,7 @@ static void a_checkpoint_answers_queries(void **state)
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
     assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     assert_int_equal(heard.count, 3 + 8);
-    for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones included */
+    for (int leaf = 0; leaf < 8; leaf++) { /* unseen leaves are predicted too */
         double y = 0;
         for (int c = 0; c < 3; c++)
             y += (double)w[(7 + leaf) * 3 + c] * (double)z[c];
@@ -429,7 +431,7 @@ static void changes_name_the_columns_of_a_table(void **state)
     const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     enum method_request wish = METHOD_CONTINUE;
     configure(&config, uploaded);
-    config.baseline = BASELINE_NO_PENALTY; /* no change is zero */
+    config.baseline = BASELINE_NO_PENALTY; /* without the penalty, no change is exactly zero */
     assert_ok(run_env_open(&host, 1, NULL, err));
     host.env.data = data_root;
     assert_ok(method->create(&config, &host.env, &run, err));

@@ -1,4 +1,4 @@
-/* The parts of the factors method: data, priors, networks, one fit, restarts. */
+/* Tests the parts of the factors method: data, priors, networks, one fit, restarts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void synthetic_data_follow_their_definition(void **state)
         assert_near(mean[j], want[j], 1e-9);
 }
 
-/* numpy.random.seed(42); numpy.random.randint(0, 2, 10), and 5. */
+/* The expected values are those of numpy.random.seed(42); numpy.random.randint(0, 2, 10), and with 5 instead of 2. */
 static void folds_equal_those_of_numpy(void **state)
 {
     static const int two[] = {0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, five[] = {3, 4, 2, 4, 4, 1, 2, 2, 2, 4};
@@ -108,7 +108,7 @@ static void the_e_step_has_the_form_of_code_and_paper(void **state)
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
-    /* A small weight reaches far if its column of the decoder is long. */
+    /* A small weight has a large effect if its column of the decoder is long. */
     for (int h = 0; h < m->shape.hidden; h++)
         m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
     m->mask->value[5] = 0.001f;
@@ -119,7 +119,7 @@ static void the_e_step_has_the_form_of_code_and_paper(void **state)
     struct prior horseshoe = {PRIOR_HORSESHOE, 1, 10, false};
     struct latent_model *h = small_model(7);
     double v = (double)h->rate->value[1], square = pow((double)h->mask->value[5], 2);
-    prior_update(&horseshoe, h); /* the global scales were 1 */
+    prior_update(&horseshoe, h); /* all global scales were 1 before this update */
     assert_near(h->odds->value[5], 0.5 * (square / (2 * v) + 1), 1e-5);
     assert_int_equal(prior_coefficients(&horseshoe, h, coefficients), 2);
     assert_near(coefficients[5] * 2 * h->odds->value[5] * h->rate->value[1], 1, 1e-5);
@@ -168,7 +168,7 @@ static struct fit *fit_open(const struct bench *b, const struct fit_setup *setup
     return f;
 }
 
-/* Pieces of a batch add up to the batch up to rounding. */
+/* The results for pieces of a batch add up to the result for the batch, up to rounding. */
 static void pieces_of_a_batch_add_up_to_the_batch(void **state)
 {
     static const struct config_setting runs[2][2] = {{{"model", "sparse-vae"}}, {{"model", "vae"}}};
@@ -190,7 +190,8 @@ static void pieces_of_a_batch_add_up_to_the_batch(void **state)
     }
 }
 
-/* Compares the objective in both forms with its definition, with the factors' means in place of a sample. */
+/* Compares the objectives of the paper and of the authors' code with their definitions. The noise is negligible, so a
+ * sample equals the means of the factors. */
 static void objectives_equal_their_definition(void **state)
 {
     struct bench b;
@@ -205,7 +206,7 @@ static void objectives_equal_their_definition(void **state)
         for (size_t i = 0; i < m->log_variance.w->count; i++)
             m->log_variance.w->value[i] = 0;
         for (int k = 0; k < 5; k++)
-            m->log_variance.b->value[k] = -40; /* negligible noise */
+            m->log_variance.b->value[k] = -40; /* the variance makes the noise negligible */
         int n = 400, g = SYNTHETIC_FEATURES, k = 5;
         double squares = 0, divergence = 0, penalty = 0, logs = 0, inverse = 0;
         float coefficients[35];
@@ -231,7 +232,7 @@ static void objectives_equal_their_definition(void **state)
         for (int i = 0; i < 4; i++) {
             assert_ok(fit_update(f, err));
             for (int e = 0; e < g * k; e++)
-                m->odds->value[e] = 0.5f; /* the initial value */
+                m->odds->value[e] = 0.5f; /* resets the odds to their initial value */
         }
         assert_near(f->loss / want, 1, 2e-3);
         fit_destroy(f);
@@ -239,7 +240,7 @@ static void objectives_equal_their_definition(void **state)
     bench_close(&b);
 }
 
-/* A skipping decoder gives the output of the full one, and its updates differ by rounding. */
+/* A decoder that skips zeros gives the output of the full decoder, and the updates of both differ by rounding. */
 static void a_skipping_decoder_gives_the_same_output(void **state)
 {
     static const struct config_setting settings[] = {
@@ -251,7 +252,8 @@ static void a_skipping_decoder_gives_the_same_output(void **state)
     setup.zeros = ZEROS_PROXIMAL;
     struct fit *whole = fit_open(&b, &setup);
     struct fit *both[] = {skipping, whole};
-    for (int w = 0; w < 2; w++) /* rows without, with one, with two and with all factors */
+    /* in both models: rows without a factor, with one factor, with two, and with all factors */
+    for (int w = 0; w < 2; w++)
         for (int j = 0; j < SYNTHETIC_FEATURES; j++)
             for (int k = 0; k < 5; k++)
                 if (j < 6 && (j == 0 || k != j % 5) && !(j == 4 && k == 1))
@@ -325,7 +327,8 @@ static void every_variant_lowers_its_loss(void **state)
     bench_close(&b);
 }
 
-/* The slabs of variational sparse coding start as standard normal and become the encoder's own after the set epochs. */
+/* The slabs of variational sparse coding start as standard normal. After the configured epochs, the encoder's slabs
+ * replace them. */
 static void slabs_change_from_normal_to_the_encoders_own(void **state)
 {
     struct bench b;
@@ -349,7 +352,7 @@ static void slabs_change_from_normal_to_the_encoders_own(void **state)
     bench_close(&b);
 }
 
-/* Rounded products give nearly the same loss and other bits. */
+/* Products of numbers rounded to bf16 give nearly the same loss, but other bits. */
 static void bf16_products_change_the_loss_little(void **state)
 {
     struct bench b;
@@ -367,7 +370,7 @@ static void bf16_products_change_the_loss_little(void **state)
     bench_close(&b);
 }
 
-/* Models of counts beat the frequencies alone on data that have factors. */
+/* On data that have factors, models of counts have a lower loss than the frequencies alone. */
 static void models_of_counts_beat_plain_frequencies(void **state)
 {
     static const enum factors_likelihood likelihoods[] = {LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI};
@@ -395,7 +398,8 @@ static void models_of_counts_beat_plain_frequencies(void **state)
 
 /* ---- factorisation ------------------------------------------------------------------------------------ */
 
-/* Recovers an exact product of rank two, checks that the penalty's optimum has no slope, and shifts negative data. */
+/* Recovers an exact product of rank two, checks that the objective with the penalty has no slope at the optimum, and
+ * shifts negative data. */
 static void factorisations_reach_their_optimum(void **state)
 {
     enum { N = 60, G = 9, K = 2 };

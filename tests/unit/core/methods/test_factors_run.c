@@ -1,4 +1,5 @@
-/* Runs of factors: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults. */
+/* Tests runs of factors: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 
 static const struct method *const method = &factors_method;
 
-/* Several models, early choice between restarts, and changes of case within a hundred steps. */
+/* This run has several models, early choice between restarts, and changes of case within a hundred steps. */
 static const struct config_setting many[] = {{"experiment", "rho"},
                                              {"models", "sparse-vae,vsc"},
                                              {"rhos", "0,0.5"},
@@ -52,7 +53,7 @@ static struct method_run *start(struct run_env *host, const struct factors_confi
     return run_test_start(method, host, config);
 }
 
-/* All models over the folds of a table. */
+/* This run trains all models over the folds of a table. */
 static const struct config_setting table[] = {{"experiment", "folds"},
                                               {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
                                               {"data", "ratings"},
@@ -84,7 +85,7 @@ static const struct config_setting shifted[] = {{"data", "shifted"},
                                                 {NULL, NULL}};
 static char data_root[64];
 
-/* Sixty papers of eight words; papers of one kind use two words of that kind more often. */
+/* Writes sixty papers of eight words each. Papers of one kind use two of the words more often. */
 static int make_papers(void)
 {
     char path[128];
@@ -104,7 +105,7 @@ static int make_papers(void)
     return fclose(words) || fclose(file);
 }
 
-/* Forty abstracts with titles, of two kinds with three words each. */
+/* Writes forty abstracts with titles, of two kinds with three words each. */
 static int make_news(void)
 {
     char path[128];
@@ -123,7 +124,7 @@ static int make_news(void)
     return fclose(file);
 }
 
-/* Users like the films of one of two kinds. */
+/* Writes the ratings of users who like the films of one of two kinds. */
 static int make_data(void **state)
 {
     char path[128];
@@ -211,7 +212,7 @@ static void all_models_are_measured_on_the_folds_of_a_table(void **state)
         const struct outcome *o = &w.outcomes[i];
         assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
         assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
-        if (i / 2 == 3) /* nmf: two kinds of films are easy to separate */
+        if (i / 2 == 3) /* model 3 is nmf, which separates two kinds of films easily */
             assert_true(o->recall > 0.8);
     }
     struct factors_config config;
@@ -235,13 +236,14 @@ static void shifted_documents_differ_between_repetitions(void **state)
     assert_int_equal(w.count, 2 * 3);
     for (int i = 0; i < w.count; i++)
         assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
-    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* other documents were drawn */
+    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) >
+                1e-6); /* the two outcomes are for different drawn documents */
 }
 
-/* The topics of a result as text: lists of `features` and `rows` by their names. */
+/* Collects the topics of a result as text: the names in the lists `features` and `rows`. */
 struct topics {
     char text[8192];
-    bool listed; /* inside one of the two lists */
+    bool listed; /* whether the current array is one of the two lists */
     int count;
 };
 
@@ -303,7 +305,7 @@ static void a_result_names_words_and_titles_of_topics(void **state)
         "latent", "2"                                                                                                  \
     }
     static const struct config_setting parts[] = {NEWS, {"model", "nmf"}, {"nmf_penalty", "0"}, {NULL, NULL}};
-    /* A penalty so large that every weight counts as zero; the weights themselves start between -4 and 4. */
+    /* The penalty is so large that every weight counts as zero. The weights themselves start between -4 and 4. */
     static const struct config_setting dear[] = {
         NEWS, {"lambda0", "1000"}, {"lambda1", "100"}, {"epochs", "1"}, {"hidden", "4"}, {NULL, NULL}};
 #undef NEWS
@@ -311,7 +313,7 @@ static void a_result_names_words_and_titles_of_topics(void **state)
     bool last = false;
     assert_int_equal(t.count, 2);
     for (char *line = strtok(t.text, "\n"); line; line = strtok(NULL, "\n")) {
-        bool rows = strncmp(line, "rows:", 5) == 0; /* the first row: the one with the largest value */
+        bool rows = strncmp(line, "rows:", 5) == 0; /* the first name of a list has the largest value */
         bool ice = strncmp(line, rows ? "rows: ice " : "features: frost", rows ? 10 : 15) == 0;
         bool sun = strncmp(line, rows ? "rows: sun " : "features: heat", rows ? 10 : 14) == 0;
         if (ice == sun || (rows && ice != last))
@@ -332,7 +334,8 @@ static void training_finds_the_synthetic_factors(void **state)
     static const struct config_setting exact[] = {
         {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
     run_through(exact, 2, 0, &w);
-    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8)) /* exact zeros that come too early remove all weights */
+    /* exact zeros that appear too early would remove all weights */
+    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8))
         fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
     run_through(settings, 2, 0, &w);
     const struct outcome *o = &w.outcomes[0];

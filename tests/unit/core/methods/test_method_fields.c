@@ -1,4 +1,4 @@
-/* The configuration tables of all methods: what the reference pages, the forms and the help texts rely on. */
+/* Tests what the reference pages, the forms and the help texts need from the configuration tables of all methods. */
 #include <ctype.h>
 #include <math.h>
 #include <setjmp.h>

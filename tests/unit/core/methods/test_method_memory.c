@@ -1,9 +1,14 @@
-/* Fails each allocation of every method once, and then every allocation from it on: in create, step, save, load,
- * evaluation and result of a run, and in opening, querying, drawing, comparing and exporting a model. Each call either
- * gives its usual result or reports STATUS_NO_MEMORY. A run without a failed call saves the usual bytes. The sanitizer
- * build finds leaks.
+/* Tests that every failed allocation of a method is reported. Each allocation fails once, first alone, and then
+ * together with all allocations after it. The calls under test are:
  *
- * The test skips places with a stride unless MOTIF_FAULT_STRIDE=1. An argument names a single method. */
+ * - create, step, save, load, evaluation and result of a run
+ * - opening, querying, drawing, comparing and exporting a model
+ *
+ * Each call either gives its usual result or reports STATUS_NO_MEMORY. A run without a failed call saves the usual
+ * bytes. The sanitizer build finds leaks.
+ *
+ * The test skips some allocations, with a stride that grows, unless MOTIF_FAULT_STRIDE=1. An argument names a single
+ * method. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +86,7 @@ static const struct subject subjects[] = {{"superposition", superposition},
                                           {"environments", environments},
                                           {"sparling", sparling}};
 
-/* The results of a sequence of calls, in order. */
+/* The results of a sequence of calls, in the order of the calls. */
 struct trace {
     int count;
     const char *call[CALLS];
@@ -108,7 +113,7 @@ static void trace_close(struct trace *t)
     run_env_bytes_close(&t->saved);
 }
 
-/* Appends its text to the answers; when a sink had no memory, its owner reports the failure. */
+/* A sink that appends its text to the answers. If the sink has no memory, the owner of the sink reports the failure. */
 struct written {
     struct json_sink json;
     struct buf text;
@@ -151,7 +156,7 @@ static enum status conclude(const struct method *m, struct method_run *run, stru
     return note(t, "result", written_close(&w, t, status, err), err);
 }
 
-/* Half of a run, saved; the other half in a second run that loads it; an evaluation. */
+/* Runs and saves the first half of a run, loads it into a second run for the second half, and then evaluates. */
 static void plan(const struct method *m, const void *config, struct run_env *host, struct trace *t)
 {
     struct method_run *run = NULL;
@@ -215,7 +220,7 @@ static void draw_noted(struct trace *t, const char *call, enum status status, st
     }
 }
 
-/* One query in every form that it has. */
+/* Asks one query for every kind of result that it has: an answer, a picture, an array. */
 static void ask_query(const struct method_question *question, struct trace *t)
 {
     const struct method_query *query = question->query;
@@ -247,7 +252,7 @@ static void ask_query(const struct method_question *question, struct trace *t)
     }
 }
 
-/* Parameters at their defaults but for few samples, without an allocation that could fail. */
+/* Asks every query with default parameters, but with few samples. Makes no allocation of its own that could fail. */
 static void ask_all(const struct method *m, const struct method_model *model, struct trace *t)
 {
     static int64_t parameters[32];
@@ -310,8 +315,7 @@ static void model_calls(const struct method *m, const void *config, struct run_e
 static const char *only; /* the only method to test; NULL: all */
 static int complaints;
 
-/* A picture that finds no memory becomes a finding of the result, and the run succeeds (core/methods/shared/publish.h).
- * Removes the findings from an answer, so that the rest of it can be compared. */
+/* Compares the results of a run with faults with the right ones. The run with faults ends at its first failure. */
 static void drop_findings(struct buf *answers)
 {
     static const char member[] = "\"findings\":[";
@@ -327,7 +331,7 @@ static void drop_findings(struct buf *answers)
     }
 }
 
-/* Compares two sequences of calls; a run with a fault ends at its first failure. */
+/* Tests each of the first places, because each allocation of create() is different; later steps repeat themselves. */
 static void hold_against(const char *kind, int place, bool forever, const struct trace *right, const struct trace *t,
                          bool run)
 {

@@ -1,5 +1,5 @@
-/* Multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, which each update moves towards
- * the number of its start. */
+/* Tests multi-start: the choice of a fit, names in snapshots, failures. A fit has one weight, which each update moves
+ * towards the number of its start. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,9 @@ enum { FITS = 5 };
 struct method_run {
     struct case_sweep sweep;
     struct multi_start multi_start;
-    const double *goal;                                      /* [FITS] the objectives */
-    int created, destroyed, refuse_create, refuse_objective; /* number of the call that fails; -1: none fails */
+    const double *goal; /* [FITS] the objective of each fit */
+    /* refuse_create, refuse_objective: number of the call that fails; -1: no call fails */
+    int created, destroyed, refuse_create, refuse_objective;
     int measured;
     unsigned fails; /* bit i: the update of start i fails */
 };
@@ -224,7 +225,7 @@ static void first_error_in_order_of_fits_is_returned(void **state)
 static void after_a_failure_everything_can_be_closed(void **state)
 {
     struct error err = {0};
-    for (int at = 0; at < FITS; at++) { /* create() fails */
+    for (int at = 0; at < FITS; at++) { /* in each round another call of create() fails */
         struct method_run *run = make(pool);
         run->refuse_create = at;
         error_clear(&err);
@@ -232,7 +233,8 @@ static void after_a_failure_everything_can_be_closed(void **state)
         assert_int_equal(run->multi_start.count, at);
         unmake(run);
     }
-    for (int at = -1; at < FITS; at++) { /* objective() fails, or create() of the fit that replaces all others */
+    /* in each round a call of objective() fails; for -1, create() of the fit that replaces all others fails */
+    for (int at = -1; at < FITS; at++) {
         struct method_run *run = make(pool);
         error_clear(&err);
         assert_int_equal(multi_start_open(run, &run->multi_start, FITS, &err), STATUS_OK);
@@ -311,13 +313,14 @@ static void chosen_start_in_a_stream_is_checked(void **state)
 static void fraction_counts_all_fits(void **state)
 {
     struct multi_start many = {.count = 4}, one = {.count = 1};
-    /* Four fits run 20 of 100 updates each. One of them runs the other 80. The work is 4 * 20 + 80 = 160 updates. */
+    /* All four fits run 20 of 100 updates each, and then one of them runs the other 80. The work is 4 * 20 + 80 = 160
+     * updates. */
     assert_true(multi_start_part(&many, 4, 20, 0, 100) == 0);
     assert_true(multi_start_part(&many, 4, 20, 10, 100) == 40.0 / 160);
     assert_true(multi_start_part(&many, 4, 20, 20, 100) == multi_start_part(&one, 4, 20, 20, 100));
     assert_true(multi_start_part(&one, 4, 20, 60, 100) == 120.0 / 160);
     assert_true(multi_start_part(&one, 4, 20, 100, 100) == 1);
-    /* All fits run to the end. */
+    /* Without an early choice, all fits run to the end. */
     assert_true(multi_start_part(&many, 4, 0, 50, 100) == 0.5);
     assert_true(multi_start_part(&many, 4, 500, 50, 100) == 0.5);
     assert_true(multi_start_part(&one, 1, 0, 25, 100) == 0.25);

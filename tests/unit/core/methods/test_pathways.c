@@ -120,7 +120,7 @@ static void compare_tile(void *context, size_t first, size_t entries, float *til
     t->seen += entries;
 }
 
-/* Random supports, so that rows cross both ends of the circle, and every pattern of signs. */
+/* Draws random supports, so that rows cross both ends of the circle and every pattern of signs occurs. */
 static void draws_side_by_side_equal_single_draws(void **state)
 {
     enum { MOST = 40 };
@@ -225,12 +225,12 @@ static void bounds_equal_published_values(void **state)
     assert_near(bound_uniform(mu1024, 1, 1, 0), 16.5, 1e-12);
     assert_near(bound_probabilistic(mu4096, 8192, 1, 1, 0, 0.01), 35.781, 5e-4);
     assert_near(bound_probabilistic(mu1024, 2048, 1, 1, 0, 0.01), 9.905, 5e-4);
-    /* m = 49, n = 98, M = 256: the smallest possible coherence allows 5.4, a random bank with mu = .561 allows 1.39 and
-     * .026 */
+    /* m = 49, n = 98, M = 256: the smallest possible coherence allows S = 5.4; a random bank with mu = .561 allows
+     * only 1.39 by bound (3) of the paper and .026 by bound (5). */
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
-    /* bound (5) is the S at which gamma equals delta */
+    /* bound (5) of the paper is the S at which the probability of failure equals delta */
     double limit = bound_probabilistic(0.02, 5000, 0.7, 1.3, 0.05, 0.01);
     assert_near(bound_failure(0.02, limit, 5000, 0.7, 1.3, 0.05), 0.01, 1e-12);
     assert_near(bound_uniqueness(0.1), 5.5, 1e-12);
@@ -274,7 +274,7 @@ static void local_norms_equal_their_definition(void **state)
             struct local_window entries = {1, (int)count, 1, 1, w->window_w * w->channels};
             double literal = local_norm_literal(map, count, (size_t)(w->window_w * w->channels), alpha);
             assert_near(literal, plain_norm(&entries, map, alpha), 1e-6);
-            if (w->height == 1) /* windows that start at any entry contain at least as much */
+            if (w->height == 1) /* the literal norm has windows that start at any entry, so it is at least as large */
                 assert_true(literal >= local_norm(w, map, alpha, scratch) - 1e-6);
         }
     }
@@ -293,7 +293,7 @@ static void thresholds_keep_the_entries_of_their_definition(void **state)
     int32_t at[N];
     struct spikes out = {0, at, value};
     for (size_t i = 0; i < N; i++)
-        code[i] = i % 7 == 0 ? 0 : roundf(4 * noise_value(9, i)) / 4; /* many ties */
+        code[i] = i % 7 == 0 ? 0 : roundf(4 * noise_value(9, i)) / 4; /* the code has many ties */
     memcpy(sorted, code, sizeof code);
     qsort(sorted, N, sizeof *sorted, falling);
     for (int keep = 0; keep <= N; keep++) {

@@ -1,5 +1,5 @@
-/* Runs of pathways: equal bits for any number of threads and across save and load, results, presets, faults, estimates.
- */
+/* Tests runs of pathways: equal bits for any number of threads and across save and load, results, presets, faults,
+ * estimates. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,9 +93,11 @@ static void recovery_falls_with_non_zeros_and_scales_with_coherence(void **state
     double s95 = curve_crossing(&out.first, 0.95, false), s50 = curve_crossing(&out.first, 0.5, false);
     assert_true(s95 < s50 && s95 * out.first.coherence[0] * out.first.coherence[0] > 0.3);
     assert_true(isnan(curve_crossing(&out.first, 1.5, false)));
-    assert_true(out.fit[0].slope > 1.6 && out.fit[0].slope < 2.6); /* random: mu^-2 */
-    assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.7); /* adversarial: towards mu^-1 */
-    assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3); /* worst support too: mu^-1 */
+    /* random signs: the sparsity limit grows about like mu^-2 */
+    assert_true(out.fit[0].slope > 1.6 && out.fit[0].slope < 2.6);
+    /* adversarial signs: the limit grows more slowly, towards mu^-1 */
+    assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.7);
+    assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3); /* adversarial signs on the worst support: mu^-1 */
     assert_true(out.fit[3].slope < out.fit[2].slope && out.fit[2].slope < out.fit[0].slope);
     assert_true(out.fit[0].low < out.fit[0].slope && out.fit[0].slope < out.fit[0].high);
 }
@@ -111,7 +113,7 @@ static void evaluation_and_warm_start_use_the_same_filters(void **state)
     configure(&config, settings);
     assert_ok(run_env_open(&host, 1, NULL, err));
     assert_ok(method->create(&config, &host.env, &a, err));
-    config.seed = 99; /* the run would draw other filters from this seed */
+    config.seed = 99; /* with this seed, the run would draw other filters */
     assert_ok(method->create(&config, &host.env, &b, err));
     struct run_env_bytes bytes = {0};
     assert_ok(run_env_save(method, a, &bytes, err));

@@ -48,8 +48,8 @@ static void close_whole(struct whole *w)
     free(w->a[1]);
 }
 
-/* Decodes the drawn signal with the explicit matrices. 1: the whole pathway was recovered; -1: a tie is too close to
- * decide. */
+/* Decodes the drawn signal with the explicit matrices. Returns 1 if the whole pathway was recovered, and -1 if a tie is
+ * too close to decide. */
 static int plain_recovery(const struct whole *w, const struct trial_picture *picture)
 {
     double input[512];
@@ -104,7 +104,8 @@ static void trials_equal_a_decoder_with_the_explicit_matrix(void **state)
                 nonzeros += picture.codes[plan.layers - 1][k] != 0;
             assert_int_equal(nonzeros, request.nonzeros);
             assert_int_equal(outcome.draws, 1);
-            for (int l = 0; l < plan.layers; l++) { /* the trial counts from the spikes, this test from the map */
+            /* the trial computes the figures from the spikes, and this test from the map */
+            for (int l = 0; l < plan.layers; l++) {
                 const struct dictionary_shape *s = &w.scenario.dictionary[l].shape;
                 struct local_window stripe = {1, s->width, s->filters, 1, 2 * s->extent_w - 1};
                 double scratch[2 * 96];
@@ -124,8 +125,8 @@ static void trials_equal_a_decoder_with_the_explicit_matrix(void **state)
     assert_true(found > 40 && missed > 40);
 }
 
-/* Checks the theory's promises: (3) for every sign pattern, the probabilities on average; and that each draw has its
- * own D. */
+/* Checks the guarantees of the theory. Below bound (3) of the paper, the decoder recovers every pattern of signs. With
+ * random signs, the recovered share is at least the guaranteed probability, up to the error of 40 draws. */
 static void recovery_is_as_likely_as_guaranteed(void **state)
 {
     struct pathways_case plan = small_case(1);
@@ -145,7 +146,8 @@ static void recovery_is_as_likely_as_guaranteed(void **state)
             assert_int_equal(o.draws, signs == SIGNS_RANDOM ? 40 : 1);
             assert_true(o.stripe[0] >= 1 && o.stripe[0] <= (double)request.nonzeros);
             assert_true(o.stripe_literal[0] >= o.stripe[0]);
-            assert_true(o.instance >= o.theorem - 1e-9); /* the same proof without its last step */
+            /* the instance bound omits the last step of the theorem's proof, so it is at least as large */
+            assert_true(o.instance >= o.theorem - 1e-9);
             assert_true(o.uniform == (o.stripe[0] < o.uniform_limit));
             if (o.uniform) {
                 assert_int_equal(o.recovered, o.draws);
@@ -185,7 +187,8 @@ static void adversarial_signs_recover_less_than_random_ones(void **state)
     assert_true((double)recovered[2] / draws[2] < 0.5 * (double)recovered[0] / draws[0]);
 }
 
-/* A worst support belongs to some column: no column outside correlates with it more than one inside. */
+/* A worst support belongs to some column: no column outside the support correlates more with this column than a column
+ * inside. */
 static void worst_supports_correlate_most_with_one_column(void **state)
 {
     struct pathways_case plan = small_case(1);
@@ -220,13 +223,13 @@ static void worst_supports_correlate_most_with_one_column(void **state)
         first = number == 0 ? target : first;
     }
     struct trial_request request = {
-        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one more than the columns that exist */
+        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one non-zero more than the columns that exist */
     struct trial_outcome outcome;
     assert_int_equal(trial_run(&w.scenario, w.space, &request, &outcome, NULL), STATUS_INVALID);
     close_whole(&w);
 }
 
-/* Dirac-Hadamard with all signs plus fails exactly from K = sqrt m on. */
+/* With Dirac-Hadamard and only plus signs, recovery fails exactly from K = sqrt m on. */
 static void all_plus_signs_fail_from_the_square_root_on(void **state)
 {
     struct pathways_case plan = {.family = PATHWAYS_HADAMARD,

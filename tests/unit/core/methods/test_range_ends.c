@@ -1,9 +1,9 @@
-/* Every field of every kind at both ends of its range, alone and in pairs.
+/* Tests every field of every kind at both ends of its range, alone and in pairs.
  *
- * A value that a range admits must be refused by check() with a fault, or work: the estimate is a finite number, and a
- * small run is created and does a few steps. Every case has a time limit, because the typical failure is a loop whose
- * count comes from the configuration. The runs have a process of their own, so one that hangs or crashes names its
- * case. */
+ * A value that a range admits must either be refused by check() with a fault, or work: the estimate is a finite number,
+ * and a small run is created and does a few steps. Every case has a time limit, because the typical failure is a loop
+ * whose count comes from the configuration. The runs have a process of their own, so that the test can name a case that
+ * hangs or crashes. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,13 +25,13 @@
 enum {
     PAIRS = 150,      /* pairs of ends for each base, drawn with a fixed seed */
     PLAN_SECONDS = 2, /* for check() and estimate() of one case */
-    RUN_SECONDS = 10, /* for create() and the steps of one case */
+    RUN_SECONDS = 10, /* for create() and all steps of one case */
     STEPS = 3,
-    VALUES_MOST = 2 /* ends of a field */
+    VALUES_MOST = 2 /* a field has at most two ends */
 };
 static const double RUN_BYTES = 100e6, RUN_OPERATIONS = 3e8, BASE_SECONDS = 3;
 
-/* Small configurations: one field at a time takes one of its ends. */
+/* A small configuration, in which one field or a pair of fields takes its ends. */
 struct base {
     const char *kind;
     const struct config_setting *settings;
@@ -189,7 +189,8 @@ static void late(int signal)
 
 /* ---- cases ---------------------------------------------------------------------------------------------- */
 
-/* In a child: 0 when create() and a few steps succeed or fail with an error that a user can act on. */
+/* Runs in a child process. Returns 0 if create() and a few steps succeed, or fail with an error that a user can act on.
+ */
 static int run_some(const struct method *method, const void *config)
 {
     struct run_env environment;
@@ -214,7 +215,7 @@ struct tally {
     double slowest;
 };
 
-/* Does what the alarm limits in a process of its own, because a hang is what this test looks for. */
+/* Runs a case in a child process with a time limit: a case that hangs is what this test looks for. */
 static void in_child(const struct method *method, const void *config, const char *name, struct tally *tally)
 {
     double began = now();

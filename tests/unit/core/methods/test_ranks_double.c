@@ -1,6 +1,6 @@
-/* Several ranks with the whole core in double, from the first update to the last: their curves agree with that of one
- * rank to the precision of double. Differences in float are therefore rounding (docs/lab/performance.md, "Ranks").
- * Ranks are threads here. */
+/* Tests several ranks with the whole core in double precision. From the first update to the last, their curves agree
+ * with the curve of one rank to the precision of double. Differences in float are therefore rounding
+ * (docs/lab/performance.md, "Ranks"). The ranks are threads here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ static void only_rounding_separates_the_curves_of_ranks(void **state)
     struct rank_witness *w = calloc(RANKS + 1, sizeof *w), *alone = w + RANKS;
     void *config = calloc(1, CONFIG_BYTES);
     assert_true(w && config);
-    assert_int_equal(sizeof(real), sizeof(double)); /* otherwise the wrong core is linked */
+    assert_int_equal(sizeof(real), sizeof(double)); /* fails if the wrong core is linked */
     for (const struct trial *t = trials; t < trials + sizeof trials / sizeof trials[0]; t++) {
         struct rank_plan plan = {.method = method_find(t->kind), .config = config, .threads = 1, .updates = t->updates};
         assert_ok(rank_configure(plan.method, NULL, t->set, config, err));
