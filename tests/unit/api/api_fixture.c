@@ -1,4 +1,4 @@
-/* An api over a real store with a small method of its own: see api_fixture.h. */
+/* Implements api_fixture.h: an api over a real store, with a small method that exists only for these tests. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>
@@ -320,7 +320,7 @@ static const char *find_header(void *context, const char *name)
     return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
 }
 
-/* Copies the body. A body with read() is read in portions of uneven size. */
+/* Copies the body of the response. If the response has read(), reads the body in portions of uneven size. */
 static void collect(struct api_fixture *f)
 {
     struct api_response *r = &f->response;

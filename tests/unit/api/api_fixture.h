@@ -18,7 +18,8 @@
 #include "api/json/json.h"
 #include "storage/storage.h"
 
-/* The method "echo": its motif is at the largest value of an input. With seed 13 open() fails. */
+/* The method "echo". For each input it reports one motif, at the position of the largest value. With seed 13 its
+ * open() fails. */
 extern const struct method echo_method;
 struct echo_config {
     int64_t seed, threads;
@@ -28,8 +29,8 @@ struct echo_config {
     int64_t span;
     char label[CONFIG_TEXT];
 };
-extern atomic_int echo_opened, echo_closed; /* models */
-extern atomic_int echo_open_ms;             /* how long open() takes */
+extern atomic_int echo_opened, echo_closed; /* numbers of models that echo has opened and closed */
+extern atomic_int echo_open_ms;             /* milliseconds that open() of echo takes */
 
 struct api_fixture {
     char folder[64], path[96];
@@ -47,40 +48,41 @@ struct api_fixture {
     enum api_scope scope;
     const char *who; /* name of the token that the requests use; NULL: none */
     struct api_response response;
-    bool open;  /* the response must be closed */
-    char *body; /* body of the response with a NUL, including what read() delivered */
+    bool open;  /* the response has not been closed yet */
+    char *body; /* body of the response, including the bytes that read() delivered, with a NUL behind it */
     size_t body_bytes;
     cJSON *json; /* the body as JSON, or NULL if it is not JSON */
 };
 
-/* The parent of temporary folders: in memory if possible, because these tests do not check syncing. */
+/* Returns the folder in which tests make temporary folders. It is in memory if possible, because these tests do
+ * not check that data reaches the disk. */
 const char *scratch(void);
 
 int api_setup(void **state);
 int api_teardown(void **state);
 
-/* Sets a header of the next request only. Content-Type is application/json by default. */
+/* Sets a header of the next request only. Without this call, Content-Type is application/json. */
 void header(struct api_fixture *f, const char *name, const char *value);
-/* Sends a request, keeps the response in f and returns the status. body: may be NULL. */
+/* Sends a request, stores the response in f and returns its status. `body` may be NULL. */
 int ask(struct api_fixture *f, const char *method, const char *target, const char *body);
 int ask_bytes(struct api_fixture *f, const char *method, const char *target, const void *body, size_t bytes);
 const char *answer_header(struct api_fixture *f, const char *name);
-/* A copy of the last body, which the caller frees. */
+/* Returns a copy of the last body, which the caller frees. */
 char *body_kept(const struct api_fixture *f);
 
-/* The value at a JSON pointer of the last response; the test fails when there is none. */
+/* Returns the value at a JSON pointer of the last response. The test fails when there is none. */
 const cJSON *at(struct api_fixture *f, const char *pointer);
 const char *text_at(struct api_fixture *f, const char *pointer);
 double number_at(struct api_fixture *f, const char *pointer);
 bool null_at(struct api_fixture *f, const char *pointer);
-/* Checks that the last response is a complete problem with this status and name, */
+/* Asserts that the last response is a complete problem document with this status and name. */
 void assert_problem(struct api_fixture *f, int status, const char *name);
-/* and that one of its faults has this pointer and `word` in its detail. */
+/* Asserts that the last response lists a fault with this pointer and with `word` in its detail. */
 void assert_fault(struct api_fixture *f, const char *pointer, const char *word);
 
-/* POST /v1/jobs; copies the id of the job. */
+/* Submits a job with POST /v1/jobs and copies its id. */
 void submit_job(struct api_fixture *f, const char *body, char id[STORAGE_ID]);
-/* Claims the next job, as an executor does, and checks that it is this one. */
+/* Claims the next job, as an executor does, and asserts that it is this one. */
 void claim_job(struct api_fixture *f, const char *id);
 void finish_job(struct api_fixture *f, const char *id, const char *result);
 /* Stores a checkpoint with two weights ("conv.weight" [3][5], "bias" [7]), an optimiser and a state entry, and returns
@@ -88,6 +90,7 @@ void finish_job(struct api_fixture *f, const char *id, const char *result);
 int64_t add_checkpoint(struct api_fixture *f, const char *id, int64_t step, double density, float base);
 /* Submits a job, claims it and stores a checkpoint. */
 void trained_job(struct api_fixture *f, char id[STORAGE_ID]);
-const char *path_of(const char *id, const char *rest); /* "/v1/jobs/ID" rest; valid until the next call but three */
+/* returns "/v1/jobs/ID" + rest; the next three calls leave the text valid */
+const char *path_of(const char *id, const char *rest);
 
 #endif

@@ -1,4 +1,4 @@
-/* Requests during which each allocation, system call or answer of SQLite fails in turn: see api_sweep.h. */
+/* Implements api_sweep.h: sends requests while an allocation, a system call or a call of SQLite fails. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <sqlite3.h>
@@ -58,7 +58,7 @@ void sweep_fill(char *out, size_t room, const char *pattern, const char *id)
         (void)snprintf(out, room, "%.*s%s%s", (int)(place - pattern), pattern, id, place + 1);
 }
 
-/* Reads the body while allocations still fail, as a connection does. */
+/* Reads the body of the response while allocations still fail, as the daemon's connection does. */
 static void take_body(struct api_response *r, struct answer *out, char *room)
 {
     if (r->read == NULL) {
@@ -68,7 +68,7 @@ static void take_body(struct api_response *r, struct answer *out, char *room)
     }
     while (out->count < r->read_bytes) {
         size_t got = r->read(r->read_context, out->count, room + out->count, (size_t)r->read_bytes - out->count);
-        if (got == 0) { /* the connection would be closed */
+        if (got == 0) { /* the daemon would close the connection here */
             out->status = 599;
             return;
         }

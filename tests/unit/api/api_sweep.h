@@ -1,6 +1,6 @@
-/* Sweeps over a request in which one allocation after the other fails (of the program, of cJSON, of SQLite, in any
- * thread), or one SQLite call after the other. test_api_memory, test_api_models and test_api_trainers share it; they
- * link `library_faults`. */
+/* Sweeps over a request: sends it again and again, and each time another allocation or SQLite call fails. The
+ * allocation may be one of the program, of cJSON or of SQLite, in any thread. test_api_memory, test_api_models and
+ * test_api_trainers share these functions; they link `library_faults`. */
 #ifndef MOTIF_TESTS_UNIT_API_API_SWEEP_H
 #define MOTIF_TESTS_UNIT_API_API_SWEEP_H
 
@@ -8,25 +8,26 @@
 
 struct request_case {
     const char *method, *target; /* "@" stands for the id of the subject, or its name */
-    const char *body;            /* "#NAME": bytes of that name */
+    const char *body;            /* NULL: no body; "#NAME": the bytes with that name in `bodies` of struct sweep */
     int status;
-    int subject; /* defined by the test */
+    int subject; /* number that the test defines: what the "@" in `target` stands for */
     const char *header[2], *header_value[2];
-    bool same; /* the response has the same bytes each time */
+    bool same; /* the response must have the same bytes each time */
 };
 
 struct sweep_bytes {
-    const char *name; /* "#weights" */
+    const char *name; /* name with its "#", such as "#weights" */
     char *data;
     size_t bytes;
 };
 
-/* Kinds of faults: any allocation; one of the program or of cJSON; a call of SQLite. */
+/* A kind of fault. sweep_faults contains three: any allocation fails; an allocation of the program or of cJSON
+ * fails; a call of SQLite fails. */
 struct sweep_fault {
     const char *name;
     void (*arm)(int place, bool forever);
     bool (*disarm)(void); /* returns whether the fault happened */
-    int stride;           /* distance between places for requests that write */
+    int stride;           /* for requests that write: distance between the places that are tested */
 };
 enum { SWEEP_FAULTS = 3 };
 extern const struct sweep_fault sweep_faults[SWEEP_FAULTS];
@@ -38,8 +39,8 @@ struct sweep {
 };
 
 struct answer {
-    int status;  /* 599: the connection was closed */
-    bool failed; /* the fault happened */
+    int status;  /* status of the response; 599: the connection would have been closed */
+    bool failed; /* the fault has happened */
     char *bytes; /* the caller frees it */
     size_t count;
 };
@@ -53,11 +54,11 @@ extern int complaints;
 void sweep_fill(char *out, size_t room, const char *pattern, const char *id);
 const char *sweep_mode(bool forever);
 
-/* Sends one request in which allocation or call number `place` fails; with `forever` all later ones too; -1: none.
- * Reports an incomplete response. */
+/* Sends one request while the allocation or call with number `place` fails, or with `forever` also all later ones.
+ * With `place` -1 nothing fails. Reports an incomplete response. */
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever);
-/* Sweeps a request that changes nothing, in steps of `stride`, until it meets no failure. Returns the number of places
- * that failed. */
+/* Sends a request that changes nothing again and again, with a fault at each `stride`-th place, until the fault
+ * comes after the request's end. Returns the number of requests in which the fault happened. */
 int sweep_read(const struct sweep *s, const struct request_case *c, const char *id, bool forever, int stride);
 
 #endif

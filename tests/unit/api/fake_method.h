@@ -1,5 +1,5 @@
-/* A small method for tests of the process. Its state is a hash that every step changes, so that a lost or repeated step
- * changes the result. Included by one .c file. */
+/* A small method for tests of the process. Its state is a hash that every step changes, so that a lost or repeated
+ * step changes the result. Only one .c file of a program includes this header. */
 #ifndef MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 #define MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 
@@ -38,7 +38,7 @@ struct method_run {
     int64_t step, evaluating, warm;
 };
 
-/* How many more steps may start; later ones wait. Negative: no limit. */
+/* How many more steps may start. When it is 0, steps wait until a test increases it. Negative: no limit. */
 static atomic_int fake_allowed = -1;
 
 static void fake_await_allowance(void)
@@ -79,7 +79,8 @@ static enum status fake_create(const void *config, const struct method_env *env,
     return STATUS_OK;
 }
 
-/* Each chunk writes its own part, as real work does, for the thread sanitizer. */
+/* Each chunk writes a part of the weights from a thread of its own, as real methods do. The thread sanitizer then
+ * checks the code around it. */
 static void fake_chunk(void *context, int chunk, int worker)
 {
     struct method_run *run = context;

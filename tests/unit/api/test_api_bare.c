@@ -1,5 +1,6 @@
-/* The api with parts missing: a process without callbacks, methods without functions, jobs of unknown kinds, too little
- * memory to create it. It refuses with a problem or works without the part. */
+/* Tests the api when parts are missing: a process without callbacks, methods without functions, jobs of unknown
+ * kinds, and too little memory to create the api. The api must answer with a problem document, or work without the
+ * part. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "tests/support/fault.h"
@@ -42,7 +43,8 @@ static void process_without_callbacks_gives_empty_facts(void **state)
     assert_null(strstr(f->body, "process_resident_memory_bytes"));
 }
 
-/* While the daemon shuts down, requests that would start something get 503, and /metrics shows it. */
+/* While the daemon shuts down, requests that would start something get status 503, and /metrics reports the
+ * shutdown. */
 static void draining_refuses_what_would_start_something(void **state)
 {
     struct api_fixture *f = *state;
@@ -82,7 +84,7 @@ static void ask_all(struct api_fixture *f, const char *id, const struct route_ca
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
 
-/* This build lacks the kind of the job, so nothing can be opened, queried, drawn, compared, exported or evaluated. */
+/* These requests need the method of the job, but this build has no method of that kind. */
 static const struct route_case refused[] = {
     {"POST", "/motifs", SAMPLE, 404},
     {"POST", "/predict", SAMPLE, 404},
@@ -114,7 +116,7 @@ static void store_job(struct api_fixture *f, const char *kind, char id[STORAGE_I
     finish_job(f, id, "{}");
 }
 
-/* A database that a build with more methods wrote. */
+/* The database comes from a build with more methods than this one. */
 static void job_of_an_unknown_kind_has_no_model(void **state)
 {
     struct api_fixture *f = *state;
@@ -155,15 +157,16 @@ static void missing_functions_of_a_method_are_reported(void **state)
     f->options.methods = all;
     f->options.method_count = sizeof all / sizeof all[0];
     remake(f);
-    submit_job(f, "{\"kind\":\"mute\",\"config\":{\"mode\":\"strict\",\"density\":0.9}}",
-               id); /* without check() it is accepted */
+    /* accepted, because the method has no check() that would refuse this configuration */
+    submit_job(f, "{\"kind\":\"mute\",\"config\":{\"mode\":\"strict\",\"density\":0.9}}", id);
     claim_job(f, id);
     (void)add_checkpoint(f, id, 10, 0.5, 1);
     assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/1"), NULL), 200);
     size_t bytes = f->body_bytes;
     char *weights = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
-    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422); /* no method can open it */
+    /* refused, because no method can open the model */
+    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422);
     free(weights);
     finish_job(f, id, "{}");
     ask_all(f, id, refused, sizeof refused / sizeof refused[0]);
@@ -177,7 +180,8 @@ static void missing_functions_of_a_method_are_reported(void **state)
     header(f, "Accept", "image/png");
     assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 406);
     assert_int_equal(ask(f, "GET", "/v1/kinds/mute", NULL), 200);
-    f->options.methods = all; /* the api must be destroyed before the daemon's callbacks */
+    /* destroy the api here, while the methods of this test still exist */
+    f->options.methods = all;
     api_destroy(f->api);
     f->api = NULL;
 }
@@ -238,7 +242,7 @@ static void create_survives_every_failed_allocation(void **state)
             assert_true((status == STATUS_OK) == (made != NULL));
             assert_true(status == STATUS_OK || failed);
             assert_true(status == STATUS_OK || f->err.message[0] != '\0');
-            assert_true(status != STATUS_OK || !failed); /* a failed create returns no api */
+            assert_true(status != STATUS_OK || !failed); /* when api_create() fails, it must not return an api */
             api_destroy(made);
             assert_true(place < 10000);
         }
@@ -251,7 +255,7 @@ static void create_survives_every_failed_allocation(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
 
-/* A daemon whose database was deleted would accept jobs that the next start does not find. */
+/* A daemon whose database file was deleted must not accept jobs, because the next start would not find them. */
 static void deleted_database_ends_readiness_and_submissions(void **state)
 {
     struct api_fixture *f = *state;

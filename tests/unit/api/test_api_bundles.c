@@ -1,5 +1,6 @@
-/* Forged bundles: each changes one part and recomputes the hashes above it. A bundle that is wrong is refused with the
- * pointer of the fault, and nothing is stored; an unusual but consistent one is imported. */
+/* Forged bundles. Each test case changes one part of a bundle and recomputes the hashes that cover it. The api
+ * must refuse a wrong bundle with the pointer of the fault, and store nothing. It must import an unusual but
+ * consistent one. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/transfer/chain.h"
@@ -56,7 +57,7 @@ static void parts_close(struct parts *p)
         free(p->member[i].bytes);
 }
 
-/* Recomputes origin and links from the attestation. */
+/* Recomputes the hash of the origin and the hashes of the chain from the changed attestation. */
 static void chain_anew(struct parts *p)
 {
     cJSON *attestation = cJSON_GetObjectItemCaseSensitive(p->manifest, "attestation"), *link;
@@ -109,7 +110,8 @@ static void change_metrics(struct parts *p, const char *text)
             set_hash(item, "sha256", text, strlen(text));
 }
 
-/* Builds the file and sends it. `note` is the new value of one metadata entry; NULL leaves the entry out. */
+/* Builds the bundle file and sends it. `note` names an entry of the metadata, and `value` is its new text; with
+ * `value` NULL the file lacks the entry. */
 static int send_parts(struct api_fixture *f, const struct parts *p, const char *note, const char *value)
 {
     char *manifest = cJSON_PrintUnformatted(p->manifest), *head;
@@ -155,9 +157,9 @@ static int send_parts(struct api_fixture *f, const struct parts *p, const char *
 
 #define LINK(member) "/attestation/checkpoints/0" member
 static const struct {
-    const char *pointer, *json; /* of the manifest */
-    bool chained;               /* recompute the chain */
-    const char *word;           /* pointer of the expected fault; "": any fault; NULL: the bundle is accepted */
+    const char *pointer, *json; /* the pointer of a value in the manifest, and the new value */
+    bool chained;               /* recompute the hashes of the chain after the change */
+    const char *word;           /* text in the expected error; "": any error; NULL: the api must accept the bundle */
 } changes[] = {
     {"/name", "\"renamed\"", false, NULL},
     {"/name", NULL, false, NULL},
@@ -196,7 +198,7 @@ static const struct {
     {LINK("/seq"), "\"1\"", false, "link"},
     {LINK("/step"), "-1", false, "link"},
     {LINK("/step"), NULL, false, "link"},
-    {LINK("/samples"), "9007199254740993", false, ""}, /* beyond 2^53 */
+    {LINK("/samples"), "9007199254740993", false, ""}, /* above 2^53, not exact as a double */
     {LINK("/samples"), "-3", false, "link"},
     {LINK("/sha256"), NULL, false, "link"},
     {LINK("/chain"), NULL, false, "link"},
@@ -204,7 +206,7 @@ static const struct {
     {LINK("/step"), "11", false, "changed"},
     {LINK("/step"), "11", true, NULL},
     {LINK("/sha256"), "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"", true, "changed"},
-    {LINK("/seq"), "77", true, "link"}, /* a checkpoint that the bundle lacks */
+    {LINK("/seq"), "77", true, "link"}, /* the number of a checkpoint that the bundle does not contain */
 };
 
 static void check_answer(struct api_fixture *f, int status, const char *what, const char *with, const char *word,
@@ -280,7 +282,7 @@ static void changed_manifest_is_refused_where_it_is_wrong(void **state)
     free(file);
     assert_int_equal(wrong, 0);
     assert_int_equal(ask(f, "GET", "/v1/jobs?limit=100", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), taken + 1); /* refused bundles left nothing */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), taken + 1); /* the refused bundles have left no jobs */
 }
 
 int main(void)

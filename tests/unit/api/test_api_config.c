@@ -128,7 +128,8 @@ static void text_that_is_not_json_gets_its_line_and_column(void **state)
 static void nesting_beyond_32_levels_is_refused(void **state)
 {
     struct api_fixture *f = *state;
-    for (int depth = 31; depth <= 32; depth++) { /* lists within the body and its member config */
+    /* the value of `density` is a stack of nested lists, two levels below the top of the body */
+    for (int depth = 31; depth <= 32; depth++) {
         char body[256] = "{\"kind\":\"echo\",\"config\":{\"density\":";
         for (int i = 0; i < depth - 2 + 1; i++)
             (void)strcat(body, "[");
@@ -137,7 +138,8 @@ static void nesting_beyond_32_levels_is_refused(void **state)
         (void)strcat(body, "}}");
         (void)ask(f, "POST", "/v1/jobs", body);
         assert_problem(f, 422, "invalid");
-        if (depth == 31) { /* 32 levels in total: the text is parsed and then refused because of its type */
+        /* 32 levels in total, which is allowed, so the list is refused only because `density` must be a number */
+        if (depth == 31) {
             assert_fault(f, "/config/density", "got a list");
         } else {
             assert_non_null(strstr(text_at(f, "/errors/0/pointer"), "/config/density/0/0"));
@@ -159,10 +161,10 @@ static void given_values_come_before_preset_and_defaults(void **state)
     assert_string_equal(text_at(f, "/name"), "erster \xc3\xa4");
     assert_int_equal(number_at(f, "/priority"), -7);
     assert_int_equal(number_at(f, "/threads"), 3);
-    assert_true(number_at(f, "/config/density") == 0.125);     /* given */
-    assert_string_equal(text_at(f, "/config/mode"), "strict"); /* preset */
-    assert_int_equal(number_at(f, "/config/seed"), 7);         /* default */
-    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from the job's member */
+    assert_true(number_at(f, "/config/density") == 0.125);     /* from the request */
+    assert_string_equal(text_at(f, "/config/mode"), "strict"); /* from the preset */
+    assert_int_equal(number_at(f, "/config/seed"), 7);         /* the default */
+    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from the member `threads` of the job */
     assert_true(cJSON_IsTrue(at(f, "/config/verbose")));
     assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 7);
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"threads\":5,\"seed\":9007199254740991,\"density\":0.1}}", id);
@@ -239,8 +241,8 @@ static void documents_show_fields_that_apply_changed_ones_first(void **state)
     assert_string_equal(config_names(f), "density domain seed threads mode verbose label");
     assert_int_equal(ask(f, "POST", dry, "{\"kind\":\"echo\",\"config\":{\"domain\":\"plane\",\"label\":\"x\"}}"), 200);
     assert_string_equal(config_names(f), "label domain density span seed threads mode verbose");
-    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"span\":5,\"verbose\":true}}",
-               id); /* span has no effect on a line */
+    /* the field `span` is missing, because it has no effect in the mode of this job */
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"span\":5,\"verbose\":true}}", id);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
     assert_string_equal(config_names(f), "verbose density domain seed threads mode label");
     struct storage_job job;

@@ -19,8 +19,8 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
     assert_int_equal((8 + length) % 8, 0);
     assert_int_equal(file[8], '{');
     struct error err = {0};
-    assert_int_equal(json_parse(file + 8, (size_t)length, header, &err),
-                     STATUS_OK); /* the format allows trailing spaces */
+    /* the header may end with spaces */
+    assert_int_equal(json_parse(file + 8, (size_t)length, header, &err), STATUS_OK);
     uint64_t end = 0;
     struct tensor found = {NULL, 0};
     const cJSON *item;
@@ -34,7 +34,7 @@ static struct tensor read_tensor(const char *file, size_t bytes, const char *nam
         const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets");
         const cJSON *shape = cJSON_GetObjectItemCaseSensitive(item, "shape"), *side;
         uint64_t first = (uint64_t)cJSON_GetArrayItem(offsets, 0)->valuedouble, count = 1;
-        assert_int_equal(first, end); /* no gaps */
+        assert_int_equal(first, end); /* each tensor begins where the previous one ends */
         end = (uint64_t)cJSON_GetArrayItem(offsets, 1)->valuedouble;
         cJSON_ArrayForEach (side, shape)
             count *= (uint64_t)side->valuedouble;
@@ -75,7 +75,8 @@ static void download_is_a_valid_safetensors_file(void **state)
         assert_true(weight.values[i] == 1000 + (float)i);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "job")->valuestring, id);
     assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(head, "__metadata__"), "step")->valuestring, "20");
-    assert_int_equal(cJSON_GetArraySize(head), 3); /* the optimiser is left out */
+    /* the metadata and the two weights, but not the state of the optimiser */
+    assert_int_equal(cJSON_GetArraySize(head), 3);
     cJSON_Delete(head);
     struct tensor bias = read_tensor(f->body, f->body_bytes, "bias", &head);
     assert_int_equal(bias.count, 7);
@@ -121,7 +122,7 @@ static void ranges_return_parts_of_the_file(void **state)
     static const struct {
         const char *range;
         int status;
-        long first, bytes; /* first < 0: from the end */
+        long first, bytes; /* first byte and number of bytes of the expected answer; first < 0: from the end */
     } cases[] = {
         {"bytes=100-", 206, 100, -1},      {"bytes=-7", 206, -7, 7},  {"bytes=-100000", 206, 0, -1},
         {"bytes=5-999999999", 206, 5, -1}, {"bytes=0-0", 206, 0, 1},  {"bytes=5-99999999999999999999999", 206, 5, -1},
@@ -220,7 +221,7 @@ static void metrics_are_filtered_and_thinned(void **state)
         last = step;
         lowest = lowest || cJSON_GetArrayItem(point, 1)->valuedouble == -5.0;
     }
-    assert_true(lowest && last == 3000); /* the only bucket contains the minimum and the last point */
+    assert_true(lowest && last == 3000); /* with one bucket, the response contains the minimum and the last point */
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=100&until=105"), NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
     assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
@@ -302,13 +303,13 @@ static void newest_evaluation_is_shown(void **state)
     header(f, "Idempotency-Key", "evaluate-once");
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{\"checkpoint\":1,\"samples\":50,\"seed\":-1}"), 201);
     assert_string_equal(text_at(f, "/id"), evaluation);
-    header(f, "Idempotency-Key", "evaluate-once"); /* the same key and body for another route is another request */
+    header(f, "Idempotency-Key", "evaluate-once"); /* the same key and body on another route count as another request */
     (void)ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\"}");
     assert_problem(f, 422, "idempotency-key-reused");
 
     assert_true(number_at(f, "/status") == 422);
     assert_int_equal(ask(f, "GET", path_of(id, "/evaluation"), NULL), 200);
-    /* the evaluation has not finished, so the result is still that of the job */
+    /* the evaluation has not finished, so this is still the evaluation at the end of the job */
     assert_true(number_at(f, "/fpe") == 0.5);
     claim_job(f, evaluation);
     finish_job(f, evaluation, "{\"fpe\":0.25,\"by_density\":[{\"density\":0.5}]}");
@@ -320,7 +321,8 @@ static void newest_evaluation_is_shown(void **state)
     assert_int_equal(ask(f, "GET", path_of(evaluation, "/evaluation"), NULL), 200);
     assert_true(number_at(f, "/fpe") == 0.25);
 
-    assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), NULL), 201); /* every member has a default */
+    /* a request without a body uses the default of every member */
+    assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), NULL), 201);
     assert_int_equal(number_at(f, "/evaluation/seed"), -2);
     assert_int_equal(number_at(f, "/evaluation/samples"), 1000);
     assert_int_equal(number_at(f, "/evaluation/checkpoint"), 2);

@@ -52,7 +52,8 @@ static void repeated_key_returns_the_first_job(void **state)
     char id[STORAGE_ID];
     header(f, "Idempotency-Key", "key-1");
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"seed\":1,\"density\":0.5}}", id);
-    header(f, "idempotency-key", "key-1"); /* the same request in another order, spacing and notation */
+    /* repeats the request with the members in another order, other spaces and another notation of the numbers */
+    header(f, "idempotency-key", "key-1");
     assert_int_equal(ask(f, "POST", "/v1/jobs", " {\"config\": {\"density\":5e-1, \"seed\":1.0}, \"kind\":\"echo\"} "),
                      201);
     assert_string_equal(text_at(f, "/id"), id);
@@ -75,7 +76,8 @@ static void repeated_key_returns_the_first_job(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 2);
 }
 
-/* Another token with the same key gets its own job, and neither the first token's job nor its id in an error. */
+/* A token that uses another token's key gets a job of its own. No response contains the first token's job or its
+ * id. */
 static void idempotency_keys_belong_to_a_token(void **state)
 {
     struct api_fixture *f = *state;
@@ -84,12 +86,12 @@ static void idempotency_keys_belong_to_a_token(void **state)
     header(f, "Idempotency-Key", "key-1");
     submit_job(f, ECHO, first);
     f->who = "bob";
-    header(f, "Idempotency-Key", "key-1"); /* the same request */
+    header(f, "Idempotency-Key", "key-1"); /* the same request as the first token's */
     submit_job(f, ECHO, second);
     assert_null(answer_header(f, "Idempotency-Replayed"));
     assert_string_not_equal(second, first);
     f->who = NULL;
-    header(f, "Idempotency-Key", "key-1"); /* another request */
+    header(f, "Idempotency-Key", "key-1"); /* another request with the same key, without a token */
     submit_job(f, "{\"kind\":\"echo\",\"config\":{\"seed\":9}}", third);
     f->who = "anna";
     header(f, "Idempotency-Key", "key-1");
@@ -119,7 +121,8 @@ static void full_queue_and_drain_refuse_new_jobs(void **state)
     assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);
 }
 
-/* Each job that existed when the first page was read appears once and in order, although others arrive. */
+/* While a client reads page after page and other jobs arrive, each job that existed at the first page appears once
+ * and in order. */
 static void pages_show_every_job_once(void **state)
 {
     struct api_fixture *f = *state;
@@ -167,7 +170,7 @@ static void lists_filter_and_refuse_foreign_cursors(void **state)
     assert_int_equal(ask(f, "GET", target, NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1);
     assert_true(null_at(f, "/next_cursor"));
-    (void)snprintf(target, sizeof target, "/v1/jobs?cursor=%s", cursor); /* a cursor of another list */
+    (void)snprintf(target, sizeof target, "/v1/jobs?cursor=%s", cursor); /* a cursor that belongs to another list */
     (void)ask(f, "GET", target, NULL);
     assert_problem(f, 400, "bad-query");
     cursor[3] = cursor[3] == 'A' ? 'B' : 'A';
@@ -227,7 +230,7 @@ static void etag_changes_with_the_job(void **state)
     assert_int_equal(number_at(f, "/priority"), 5);
     (void)snprintf(tag, sizeof tag, "%s", answer_header(f, "ETag"));
 
-    /* Progress changes the ETag for readers, but does not refuse a change. */
+    /* Progress changes the ETag that GET returns. A change with the older ETag still succeeds. */
     claim_job(f, id);
     (void)ask(f, "GET", path_of(id, ""), NULL);
     (void)snprintf(old, sizeof old, "%s", answer_header(f, "ETag"));

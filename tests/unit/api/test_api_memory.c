@@ -1,9 +1,13 @@
-/* Every allocation of every route fails, first alone and then with all later ones: allocations of the program, of cJSON
- * and of SQLite, in the thread of the request, the writer thread and the parser thread. The response is then a problem
- * that reports it, or correct; the database is unchanged or has the complete change; the repeated request succeeds;
- * nothing leaks (the sanitizer build checks that). The sweep of a route ends when a request meets no failure.
+/* Every allocation of every route fails, first alone and then together with all later ones. The allocations are
+ * those of the program, of cJSON and of SQLite, in the thread of the request, the writer thread and the parser
+ * thread. The following must hold:
+ * - The response is correct, or a problem document that reports the failure.
+ * - The database is unchanged or contains the complete change.
+ * - The repeated request succeeds.
+ * - Nothing leaks (the sanitizer build checks this).
  *
- * MOTIF_FAULT_STRIDE=1 tries every allocation. */
+ * The sweep of a route ends when a request ends before the allocation that would fail. MOTIF_FAULT_STRIDE=1 tries
+ * every allocation. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>
@@ -85,7 +89,7 @@ static const struct request_case reads[] = {
      {NULL},
      {NULL},
      false},
-    {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* a job uses it */
+    {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* refused, because a job uses this set */
     {"GET", "/v1/datasets", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept/preview", NULL, 200, NONE, {NULL}, {NULL}, true},
@@ -145,7 +149,7 @@ static bool equal(const struct stored *a, const struct stored *b)
 
 struct bench {
     struct api_fixture *f;
-    char job[STORAGE_ID], data[96]; /* a job with every kind of content; the folder of data sets */
+    char job[STORAGE_ID], data[96]; /* id of a job with every kind of content; folder of the data sets */
     struct sweep sweep;
     int made;
     sqlite3 *db;
@@ -219,7 +223,7 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
     }
 }
 
-/* Finishes the jobs of a case, so that the next case claims its own. */
+/* Finishes all jobs that a test case has submitted, so that the next case claims its own job. */
 static void clear(struct bench *b, const char *subject)
 {
     char id[STORAGE_ID];
@@ -230,7 +234,7 @@ static void clear(struct bench *b, const char *subject)
 
 /* ---- the sweeps ------------------------------------------------------------------------------------------------- */
 
-/* Deletes the set of the previous attempt. */
+/* Deletes the data set that the previous attempt has stored. */
 static void forget_sets(struct bench *b, const char *id)
 {
     char target[96];
@@ -270,8 +274,8 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
                      (int)changed.count[7]);
         }
         free(a.bytes);
-        if (!done || c->header[0] == NULL ||
-            strcmp(c->header[0], "Idempotency-Key") == 0) { /* the request may be repeated */
+        /* repeat the request when it has failed, or when repeating it cannot change anything */
+        if (!done || c->header[0] == NULL || strcmp(c->header[0], "Idempotency-Key") == 0) {
             a = sweep_ask(&b->sweep, c, id, -1, false);
             bool gone = done && (a.status == 404 || a.status == 409);
             if (a.status != c->status && a.status != 200 && !gone) {
@@ -302,7 +306,7 @@ static struct sweep_bytes keep_body(struct api_fixture *f, const char *name, con
 
 static const struct method *named[1];
 
-/* The method of the tests; its field label names a data set. */
+/* The method echo, but with the name of a data set in its field `label`. */
 static struct method echo_with_set(void)
 {
     static const char *const fields[] = {"label", NULL};
@@ -393,7 +397,8 @@ static void writes_survive_every_failed_allocation(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* Every fixed route is swept. Queries of models are in test_api_models, routes of trainers in test_api_trainers. */
+/* Asserts that the tables of this file contain a request for every route. The exceptions are in `elsewhere`:
+ * test_api_models sweeps getOnnx, and test_api_trainers the routes of trainers. */
 static void every_route_is_swept(void **state)
 {
     static const char *const elsewhere[] = {"getOnnx",

@@ -1,9 +1,12 @@
-/* Unusual requests to trained models, and what happens when memory is missing. First, requests that do not fit a model
- * are refused with the right fault. Then every allocation fails in turn, in comparisons, top activations, ONNX exports,
- * pathways and their recovery, and in inputs and answers as arrays. There are two trained models of sparling and one of
- * pathways. They are so small that each request opens its model again. The response is either correct or reports that
- * memory is missing. test_method_memory does the same for the methods below the api. MOTIF_FAULT_STRIDE=1 tests every
- * allocation. */
+/* Unusual requests to trained models, and requests while memory is missing. The models are two of sparling and one
+ * of pathways, so small that each request opens its model again.
+ *
+ * One test sends requests that do not fit a model; each must be refused with the right fault. Another test
+ * lets every allocation fail, one after the other, in comparisons, top activations, ONNX exports, pathways
+ * and their recovery, and in inputs and answers as arrays. The response must be correct or report that memory is
+ * missing.
+ *
+ * test_method_memory tests the methods below the api in the same way. MOTIF_FAULT_STRIDE=1 tests every allocation. */
 #include "tests/unit/api/api_sweep.h"
 
 #include "core/kernels/kernels.h"
@@ -50,7 +53,7 @@ static const struct config_setting pathways[] = {
         NULL                                                                                                           \
     }
 
-/* The "@" in a body is the id of another model than that of the target. */
+/* An "@" in the target stands for the id of one model, and an "@" in the body for the id of `other`. */
 static const struct {
     struct request_case c;
     enum subject other;
@@ -97,7 +100,7 @@ struct models {
     char job[SUBJECTS][STORAGE_ID];
 };
 
-/* A configuration as a client sends it. */
+/* Writes the body of a request that submits a job with these settings. */
 static void write_config(char *out, size_t room, const char *kind, const struct config_setting *settings, int seed)
 {
     int used = snprintf(out, room, "{\"kind\":\"%s\",\"config\":{\"seed\":%d", kind, seed);
@@ -159,7 +162,7 @@ static int setup(void **state)
     (void)snprintf(models.data, sizeof models.data, "/tmp/motifd-sets-XXXXXX");
     assert_non_null(mkdtemp(models.data));
     f->options.data = models.data;
-    f->options.model_cache_bytes = 1; /* closed with its last user */
+    f->options.model_cache_bytes = 1; /* so small that a model is closed as soon as no request uses it */
     assert_ok(run_env_open(&models.host, 1, NULL, err));
     f->options.kernels = models.host.env.kernels;
     assert_ok(api_create(&f->options, &f->api, err));
@@ -204,8 +207,8 @@ static void test_models(void **state)
 /* ---- odd requests --------------------------------------------------------------------------------------------------
  */
 
-/* In target and body, "@" is the id of the sparling job and "$" that of the pathways job. pointer: of the expected
- * fault; NULL: any. */
+/* In target and body, "@" stands for the id of the sparling job and "$" for that of the pathways job. `pointer` is
+ * the pointer of the expected fault; NULL: any. */
 struct odd {
     const char *method, *target, *header, *value, *body;
     int status;
@@ -230,7 +233,7 @@ struct odd {
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static const struct odd odds[] = {
-    /* changes of an intervention */
+    /* the edits of an intervention */
     {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("{}"), 422, "/inputs/0/edits"},
     CHANGE("7", ""),
     CHANGE("{\"channel\":1}", ""),
@@ -258,7 +261,7 @@ static const struct odd odds[] = {
     {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[],\"keep\":\"maximal\""), 200, NULL},
     {"POST", "/v1/jobs/@/interventions", "Accept", "image/png", EDIT("[]"), 406, NULL},
     {"POST", "/v1/jobs/$/interventions", NULL, NULL, EDIT("[]"), 404, NULL},
-    /* recovery */
+    /* recovery of pathways */
     RECOVER("\"model\":1", 422, "/model"),
     RECOVER("\"model\":{\"layers\":[],\"signal\":[1]}", 422, "/model"),
     RECOVER("\"model\":{\"layers\":3}", 422, "/model"),
@@ -309,7 +312,7 @@ static const struct odd odds[] = {
     RECOVER("\"job\":\"$\",\"layers\":[3],\"code\":[[0,0,1]],\"length\":64", 422, "/layers/0"),
     RECOVER("\"job\":\"$\",\"layers\":[\"layer.9\"],\"code\":[[0,0,1]],\"length\":64", 422, "/layers/0"),
     {"POST", "/v1/pathways/recover", NULL, NULL, "[", 400, NULL},
-    /* comparisons and surveys */
+    /* comparisons of models, top activations and motif counts */
     {"POST", "/v1/jobs/@/compare", NULL, NULL, "{\"with\":\"$\"}", 422, "/with"},
     {"POST", "/v1/jobs/@/compare", NULL, NULL, "{\"with\":3}", 422, "/with"},
     {"POST", "/v1/jobs/$/compare", NULL, NULL, "{\"with\":\"$\"}", 404, NULL},
@@ -356,7 +359,7 @@ static const struct odd odds[] = {
     {"GET", "/v1/datasets/none/preview", NULL, NULL, NULL, 404, NULL},
     {"DELETE", "/v1/datasets/none", NULL, NULL, NULL, 404, NULL},
     {"DELETE", "/v1/datasets/first", NULL, NULL, NULL, 204, NULL},
-    /* what reads */
+    /* routes that only read */
     {"GET", "/v1/audit?cursor=odd", NULL, NULL, NULL, 400, NULL},
     {"GET", "/v1/audit?limit=0", NULL, NULL, NULL, 400, NULL},
     {"GET", "/v1/events", "Last-Event-ID", "odd", NULL, 400, NULL},

@@ -1,6 +1,9 @@
-/* Unusual situations: methods that lack one function, methods whose functions fail, and queries that send requests
- * while they compute; changes of a job between two reads of it; weight files at their limits; headers and times with
- * extreme values. */
+/* Unusual situations:
+ * - methods that lack one function, and methods whose functions fail
+ * - queries that send requests while they compute
+ * - jobs that change between two reads of them
+ * - weight files at their limits
+ * - headers and times with extreme values */
 #include "tests/unit/api/api_fixture.h"
 
 #include <math.h>
@@ -20,7 +23,7 @@
 static struct api_fixture *fixture; /* the fixture of the running test, for methods that send requests */
 static struct {
     enum status open, query, resolve;
-    const char *pointer; /* of what resolve says */
+    const char *pointer; /* pointer of the fault that resolve() reports */
 } says;
 static int nested[4];
 static char asked_job[STORAGE_ID];
@@ -68,7 +71,7 @@ static enum status recover(const struct method_recovery *request, const struct s
     return STATUS_OK;
 }
 
-/* Sends requests to every route that computes while this query computes. */
+/* A query function that sends requests to every route that computes. */
 static enum status query_that_asks(const struct method_question *question, const struct sink *out, struct error *err)
 {
     char path[100], body[100];
@@ -137,7 +140,7 @@ static int setup(void **state)
     made[SHUT].kind = "shut";
     made[SHUT].open = NULL;
     made[BARE].kind = "bare";
-    made[BARE].query_count = CHANNEL; /* without the last query */
+    made[BARE].query_count = CHANNEL; /* the list of queries ends before the last one */
     made[ASKING].kind = "asking";
     rows[ASKING][PREDICT].answer = query_that_asks;
     made[PLAIN] = (struct method){.kind = "plain",
@@ -196,7 +199,7 @@ static void store(struct api_fixture *f, const char *kind, bool trained, char id
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
 
-/* Each method lacks the last function that a request needs. */
+/* Each method lacks a function that a request needs, and the request is refused. */
 static void parts_that_miss(void **state)
 {
     struct api_fixture *f = *state;
@@ -223,7 +226,8 @@ static void parts_that_miss(void **state)
     assert_non_null(strstr(text_at(f, "/detail"), untrained));
 }
 
-/* Only one query may compute here. While it does, every other query is refused; afterwards it is accepted. */
+/* Only one query may compute in this test. The query itself sends requests that compute too, and the api refuses
+ * them. */
 static void asked_while_it_answers(void **state)
 {
     struct api_fixture *f = *state;
@@ -237,7 +241,7 @@ static void asked_while_it_answers(void **state)
     assert_non_null(strstr(f->log, "SELECT secret"));
 }
 
-/* A fault of the file is reported as the client's fault (422), a failure of the daemon as the daemon's (503). */
+/* When a model does not open because of the file, the response is 422. When the daemon has failed, it is 503. */
 static void models_that_do_not_open(void **state)
 {
     static const struct {
@@ -265,7 +269,8 @@ static void models_that_do_not_open(void **state)
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 503);
     f->draining = false;
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1); /* none of the earlier files was imported */
+    /* only the first job exists: none of the files was imported */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 1);
     header(f, "Content-Type", "application/octet-stream");
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 201);
     free(weights);
@@ -288,7 +293,7 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 422);
     assert_fault(f, "/config", "as the test wants it");
     static const enum status ours[] = {STATUS_IO, STATUS_NO_MEMORY};
-    for (int i = 0; i < 2; i++) { /* a failure of the daemon, so the response is 503 and lists no fault of the job */
+    for (int i = 0; i < 2; i++) { /* a failure of the daemon: the response is 503 and lists no fault of the job */
         says.resolve = ours[i];
         assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 503);
     }
@@ -299,7 +304,8 @@ static void configurations(void **state)
                      422);
     assert_int_equal(cJSON_GetArraySize(at(f, "/errors")),
                      1); /* one fault per field, although the preset's value is too large as well */
-    submit_job(f, "{\"kind\":\"plain\",\"threads\":2}", id); /* without a field for them */
+    /* accepted, although this method has no field for the number of threads */
+    submit_job(f, "{\"kind\":\"plain\",\"threads\":2}", id);
     assert_int_equal(number_at(f, "/threads"), 2);
     submit_job(f, "{\"kind\":\"whole\",\"threads\":2,\"config\":{\"threads\":2}}", id);
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\",\"threads\":2,\"config\":{\"threads\":3}}"), 422);
@@ -308,7 +314,7 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"whole\",\"threads\":60}"), 200);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{"), 400);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "[]"), 422);
-    /* Rules that limit neither threads nor executors. */
+    /* With these rules the api limits neither the number of threads nor the executors. */
     struct api_job_rules rules = {.methods = methods, .method_count = METHODS};
     struct api_faults *faults = calloc(1, sizeof *faults);
     struct api_job_spec spec;
@@ -349,7 +355,7 @@ static void recoveries(void **state)
         size_t used = (size_t)sprintf(body, "%s", cases[i].first);
         for (int k = 0; k < cases[i].count; k++)
             used += (size_t)sprintf(body + used, "%s%s", k > 0 ? "," : "", cases[i].each);
-        if (cases[i].count == 0) { /* a long name */
+        if (cases[i].count == 0) { /* a name of SNAPSHOT_NAME letters, which is too long */
             memset(body + used, 'n', SNAPSHOT_NAME);
             used += SNAPSHOT_NAME;
         }
@@ -374,7 +380,7 @@ static void recoveries(void **state)
         assert_fault(f, pointers[i], "");
     }
     char id[STORAGE_ID];
-    store(f, "pathways", true, id); /* this job has a model, but a model without convolutions */
+    store(f, "pathways", true, id); /* the model of this job has no convolutions */
     (void)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]}", id);
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
     assert_fault(f, "/job", "no convolutions");
@@ -386,7 +392,8 @@ static void recoveries(void **state)
 /* ---- between two looks
  * ---------------------------------------------------------------------------------------------- */
 
-/* A request whose If-Match header is read between two reads of the job; the job changes at that moment. */
+/* The api reads a job twice while it handles a request with If-Match. Between both reads, the test changes the
+ * job. */
 struct between {
     struct api_fixture *f;
     const char *id;
@@ -440,9 +447,10 @@ static void changed_meanwhile(void **state)
     struct between b = {.f = f, .id = id};
     assert_int_equal(with_change(&b, "PATCH", "{\"priority\":3}"), 412);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
-    assert_int_equal(number_at(f, "/priority"), 7); /* of the other */
+    assert_int_equal(number_at(f, "/priority"), 7); /* the value of the change that came between both reads */
     b.deletes = true;
-    assert_int_equal(with_change(&b, "DELETE", NULL), 204); /* deleted: the request succeeds, whoever was faster */
+    /* a deletion succeeds also when the job was deleted between both reads */
+    assert_int_equal(with_change(&b, "DELETE", NULL), 204);
     assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 404);
 
     static const char *const none[] = {"\"1", "\"x\"", "\"\"", "x", "\"1-2\"", "\"999999\" , \"888888\""};
@@ -502,7 +510,7 @@ static void wide_inputs(void **state)
     cJSON *list = cJSON_Parse("[1]"), *many = cJSON_CreateArray();
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
-    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* two are no batch */
+    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* fails, because two arrays are no batch */
     inputs_close(inputs);
     inputs->items[0] = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 1};
     inputs->owned[0] = NULL;
@@ -579,7 +587,7 @@ static void headers_and_times(void **state)
     struct api_fixture *f = *state;
     struct api_response response = {.status = 200};
     response_header(&response, "X-Text", "a%cb%cc", 1, 0x7F);
-    /* control characters became spaces, so a value cannot start a new line */
+    /* spaces replace the control characters, so a value cannot start a new line of the head */
     assert_string_equal(api_response_header(&response, "x-text"), "a b c");
     response_header(&response, "x-text", "again");
     assert_int_equal(response.header_count, 1);
@@ -588,7 +596,7 @@ static void headers_and_times(void **state)
     for (size_t i = 0; i < API_HEADERS_MAX; i++)
         response_header(&response, many[i], "%zu", i);
     assert_int_equal(response.header_count, API_HEADERS_MAX);
-    assert_null(api_response_header(&response, "T")); /* there was no room */
+    assert_null(api_response_header(&response, "T")); /* the table of headers was full */
     api_response_close(&response);
     struct json_sink json;
     struct buf out;

@@ -88,7 +88,7 @@ static void use_method(struct api_fixture *f, const struct method *const *method
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }
 
-/* The model of a huge configuration is not allocated before its size is compared with the file. */
+/* The api compares the size of the file with the size that the configuration needs before it allocates a model. */
 static void small_file_of_a_huge_configuration_is_refused_unopened(void **state)
 {
     struct api_fixture *f = *state;
@@ -112,7 +112,7 @@ static void import_beyond_the_memory_of_a_job_is_refused(void **state)
     char id[STORAGE_ID];
     trained_job(f, id);
     struct file out = export_weights(f, id);
-    f->options.job_memory = 4095; /* the method estimates one byte more */
+    f->options.job_memory = 4095; /* one byte less than the method estimates */
     use_method(f, f->options.methods);
     int opened = atomic_load(&echo_opened);
     assert_int_equal(send(f, "/v1/imports", out.bytes, out.count), 422);
@@ -124,7 +124,7 @@ static void import_beyond_the_memory_of_a_job_is_refused(void **state)
     free(out.bytes);
 }
 
-/* The token that imports a model owns it, and the quota counts it. */
+/* A model that a token imports belongs to that token and counts towards its quota. */
 static void imports_count_towards_the_quota_of_their_token(void **state)
 {
     struct api_fixture *f = *state;
@@ -223,7 +223,8 @@ static void imports_beyond_the_limit_are_refused(void **state)
     free(out.bytes);
 }
 
-/* Sends a file with this table and this many bytes of data, and expects a fault at `pointer`. */
+/* Sends a file with the table `head` and `data` bytes of weights. Asserts that the api refuses it with a fault at
+ * `pointer` whose detail contains `word`. */
 static void refuse(struct api_fixture *f, const char *head, size_t data, const char *pointer, const char *word)
 {
     uint64_t length = strlen(head);
@@ -237,7 +238,7 @@ static void refuse(struct api_fixture *f, const char *head, size_t data, const c
     free(bytes);
 }
 
-/* A table with one tensor of F32. */
+/* Sends a file whose table has one tensor of type F32, and asserts that the api refuses it. */
 static void refuse_tensor(struct api_fixture *f, const char *name, const char *shape, const char *offsets, size_t bytes,
                           const char *pointer, const char *word)
 {
@@ -304,7 +305,7 @@ static void faulty_files_are_refused_where_they_are_wrong(void **state)
     refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
     refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
     refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
-    /* empty tensors share the offset of others */
+    /* empty tensors have the same offset as another tensor */
     refuse(f,
            "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],"
            "\"data_offsets\":[0,0]},"

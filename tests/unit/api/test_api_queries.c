@@ -99,7 +99,7 @@ static void test_checkpoints(void **state)
         assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), body), 200);
         assert_true(number_at(f, "/answers/0/weight") == cases[i].weight);
     }
-    assert_int_equal(atomic_load(&echo_opened), 2); /* each checkpoint once */
+    assert_int_equal(atomic_load(&echo_opened), 2); /* each checkpoint was opened once */
     static const char *const missing[] = {"3", "\"density:0.25\""};
     for (size_t i = 0; i < 2; i++) {
         (void)snprintf(body, sizeof body, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":%s}", missing[i]);
@@ -244,7 +244,7 @@ static void test_pictures(void **state)
         {"image/*", "/motifs", 200, "image/png"},
         {"text/html", "/motifs", 406, "application/problem+json"},
         {"application/json;q=0", "/motifs", 406, "application/problem+json"},
-        {"image/png", "/predict", 406, "application/problem+json"}, /* predict does not draw */
+        {"image/png", "/predict", 406, "application/problem+json"}, /* predict cannot return a picture */
         {"image/png, */*;q=0.5", "/predict", 200, "application/json"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -259,7 +259,7 @@ static void test_pictures(void **state)
     assert_fault(f, "/inputs", "must contain exactly one input when Accept requests a picture; got 2");
 }
 
-/* A model that cannot be opened: the client does not learn the reason, the log contains it, and the next request tries
+/* When a model cannot be opened, the log contains the reason and the response does not. The next request tries
  * again. */
 static void test_broken_model(void **state)
 {
@@ -331,7 +331,7 @@ static void test_many_ask_and_one_opens(void **state)
     assert_int_equal(answered + refused, 16);
     assert_true(answered >= 6);
     assert_int_equal(atomic_load(&echo_opened), 1);
-    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* nothing is left counted */
+    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries occupy no place any more */
 }
 
 static void test_cache(void **state)

@@ -1,4 +1,5 @@
-/* Random requests with a fixed seed: each gets a complete response, and none a 5xx. */
+/* Sends random requests from a fixed seed. Each must get a complete response, and the only status from 500 on is
+ * 503. */
 #include "tests/unit/api/api_fixture.h"
 
 #define OF_JOB 18
@@ -37,7 +38,7 @@ static void random_requests_get_complete_responses(void **state)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"};
     static const struct {
-        const char *method, *target; /* the first OF_JOB targets are appended to the path of a job */
+        const char *method, *target; /* the first OF_JOB targets follow the path of a job */
     } requests[] = {{"GET", "/metrics?name=loss&max_points=10"},
                     {"GET", "/checkpoints"},
                     {"GET", "/checkpoints/1"},
@@ -100,7 +101,7 @@ static void random_requests_get_complete_responses(void **state)
         const char *method = draw(10) == 0 ? PICK(methods) : requests[r].method;
         (void)snprintf(target, sizeof target, "%s", of_job ? path_of(id, requests[r].target) : requests[r].target);
         bool takes = strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
-        bool acts = r >= 12 && r <= 14; /* cancel, pause, resume take no body */
+        bool acts = r >= 12 && r <= 14; /* requests 12 to 14 are cancel, pause and resume, which have no body */
         (void)snprintf(body, sizeof body, "%s", (takes && !acts) || draw(10) == 0 ? PICK(bodies) : "");
         size_t pair = draw(sizeof pairs / sizeof pairs[0]);
         (void)snprintf(value, sizeof value, "%s", pairs[pair].value);
@@ -111,7 +112,7 @@ static void random_requests_get_complete_responses(void **state)
         f->scope = draw(3) == 0 ? (enum api_scope)draw(4) : API_SCOPE_ADMIN;
         int status = ask(f, method, target, body[0] != '\0' ? body : NULL);
         assert_in_range(status, 200, 599);
-        if (status >= 500 && status != 503) /* 503: the queue is full */
+        if (status >= 500 && status != 503) /* 503 is allowed, because the queue may be full */
             fail_msg("%d for %s %s: %s", status, target, body, f->body);
         if (status >= 400) {
             assert_string_equal(answer_header(f, "Content-Type"), "application/problem+json");

@@ -1,5 +1,5 @@
-/* Cases outside of the other tests: attestations of jobs that start from others, pages of the audit log, events of
- * every kind, labels and problems out of range, long names. */
+/* Cases that the other tests do not cover: attestations of jobs that start from another job's checkpoint, pages of
+ * the audit log, events of every kind, labels and problems that are out of range, and long names. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"
@@ -29,17 +29,19 @@ static void attestation_names_the_source_of_a_job(void **state)
     (void)snprintf(origin, sizeof origin, "%s", text_at(f, "/origin"));
     assert_int_equal(ask(f, "GET", path_of(source, "/attestation"), NULL), 200);
     assert_true(null_at(f, "/from"));
-    assert_string_not_equal(text_at(f, "/origin"), origin); /* the hash of the origin also covers the source job */
+    /* the hash of the origin covers the source job too, so it differs */
+    assert_string_not_equal(text_at(f, "/origin"), origin);
     (void)add_checkpoint(f, id, 20, 0.5, 2);
     finish_job(f, id, "{}");
     assert_int_equal(ask(f, "GET", path_of(id, "/bundle"), NULL), 200);
     size_t bytes = f->body_bytes;
     char *bundle = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
-    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201); /* its chain is valid */
+    /* accepted, because the chain of the bundle is valid */
+    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201);
     assert_int_equal(ask(f, "DELETE", path_of(source, ""), NULL), 204);
     assert_int_equal(ask(f, "GET", path_of(id, "/attestation"), NULL), 200);
-    /* the source job's checkpoint counts although that job was deleted */
+    /* the hash is the same after the source job was deleted */
     assert_string_equal(text_at(f, "/origin"), origin);
     free(bundle);
     static const char *const wrong[][2] = {
@@ -70,7 +72,7 @@ static void audit_log_is_read_page_by_page(void **state)
     }
     assert_int_equal(storage_flush(f->storage, &f->err), STATUS_OK);
     (void)snprintf(target, sizeof target, "/v1/audit?limit=2");
-    for (int seen = 5; seen > 0; seen -= 2) { /* newest first */
+    for (int seen = 5; seen > 0; seen -= 2) { /* the newest record comes first */
         assert_int_equal(ask(f, "GET", target, NULL), 200);
         for (int k = 0; k < 2 && seen - k > 0; k++) {
             char at_request[40], at_status[40], at_job[40], request[8];
@@ -87,7 +89,7 @@ static void audit_log_is_read_page_by_page(void **state)
     }
     assert_true(null_at(f, "/next_cursor"));
     assert_int_equal(ask(f, "GET", "/v1/audit?limit=5", NULL), 200);
-    assert_true(null_at(f, "/next_cursor")); /* the last page */
+    assert_true(null_at(f, "/next_cursor")); /* there is no further page */
 }
 
 /* ---- events -----------------------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ static void every_type_of_event_is_written(void **state)
             fail_msg("%s has no %s", out.data, events[i].expected);
         assert_true(strncmp(out.data, "id: 9\nevent: ", 13) == 0 && strcmp(out.data + out.size - 2, "\n\n") == 0);
         buf_close(&out);
-        buf_init(&out, 60); /* smaller than the event */
+        buf_init(&out, 60); /* a buffer that is smaller than the event */
         error_clear(&f->err);
         assert_int_equal(event_write(f->storage, &event, &arena, &out, &f->err), STATUS_LIMIT);
         buf_close(&out);
@@ -166,7 +168,7 @@ static void nearest_name_is_suggested(void **state)
     guess = (struct name_guess){.given = long_name};
     name_guess_offer(&guess, "density");
     assert_null(guess.best);
-    guess = (struct name_guess){.given = "check"}; /* a prefix of the candidate */
+    guess = (struct name_guess){.given = "check"}; /* the given name is the beginning of the candidate */
     name_guess_offer(&guess, "checkpoint_every");
     assert_string_equal(guess.best, "checkpoint_every");
     guess = (struct name_guess){.given = "de"};
@@ -196,7 +198,7 @@ static void wrong_configuration_gives_one_fault_per_field(void **state)
     assert_int_equal(api_config_parse(&echo_method, NULL, "{\"a\":", 5, "/config", &config, faults, &err),
                      STATUS_CORRUPT);
     assert_string_equal(faults->items[1].pointer, "/config/a");
-    /* A field whose own value is wrong gets one fault. */
+    /* A field with a wrong value gets one fault, although it also breaks a rule that concerns several fields. */
     memset(faults, 0, sizeof *faults);
     error_clear(&err);
     static const char text[] = "{\"density\":7,\"mode\":\"strict\"}";
@@ -206,7 +208,7 @@ static void wrong_configuration_gives_one_fault_per_field(void **state)
     free(faults);
 }
 
-/* Requests with one mistake each. */
+/* Each request has one mistake. */
 static void request_with_one_mistake_is_refused(void **state)
 {
     static const struct {

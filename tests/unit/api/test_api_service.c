@@ -1,5 +1,5 @@
-/* The service: admission, scopes, targets, health, metrics, kinds, OpenAPI. argv[1], if given, is a script that
- * validates the OpenAPI document and responses against it; it reads both from standard input. */
+/* The service: admission, scopes, targets, health, metrics, kinds and OpenAPI. argv[1] may name a script that
+ * validates the OpenAPI document, and responses against it. The script reads both from its standard input. */
 #include "api/documents/dashboard.h"
 #include "api/http/service.h"
 #include "tests/unit/api/api_fixture.h"
@@ -122,7 +122,7 @@ static void admission_refuses_before_the_body(void **state)
 {
     static const struct {
         const char *method, *target, *headers[7];
-        int status; /* 0: admitted */
+        int status; /* 0: the request is admitted */
         size_t limit;
     } cases[] = {
         {"POST", "/v1/jobs", {"Content-Type", "application/json", "Content-Length", "10", NULL}, 0, API_JSON_MAX},
@@ -187,7 +187,7 @@ static void admission_refuses_before_the_body(void **state)
         }
     }
     struct api_response response;
-    struct api_request request = {.scope = API_SCOPE_NONE}; /* nothing of it arrived */
+    struct api_request request = {.scope = API_SCOPE_NONE}; /* refused before anything of the request arrived */
     api_refuse(f->api, &request, 429, NULL, "Slow down.", 7, &response);
     assert_int_equal(response.status, 429);
     assert_string_equal(api_response_header(&response, "Retry-After"), "7");
@@ -256,7 +256,7 @@ static void page_has_a_strict_policy(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 200);
     assert_null(answer_header(f, "Content-Encoding"));
     if (dashboard_file_count == 0)
-        return; /* a build without Node */
+        return; /* the build has no dashboard, because Node was missing */
     assert_non_null(strstr(f->body, "<!doctype html>"));
     assert_null(strstr(answer_header(f, "Content-Security-Policy"), "unsafe"));
     (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));
@@ -300,7 +300,7 @@ static double sample(const struct api_fixture *f, const char *name)
     return strtod(found + strlen(line), NULL);
 }
 
-/* Runs a command with the last body on its standard input; its exit code. */
+/* Runs a command with the last body as its standard input. Returns its exit code. */
 static int pipe_body(struct api_fixture *f, const char *command)
 {
     FILE *pipe = popen(command, "w");
@@ -338,7 +338,7 @@ static void metrics_are_prometheus_text(void **state)
         assert_int_equal(pipe_body(f, "promtool check metrics"), 0);
 }
 
-/* Every $ref resolves. */
+/* Asserts that every $ref refers to an existing value. */
 static void check_references(struct api_fixture *f, const cJSON *value)
 {
     const cJSON *item;
@@ -382,7 +382,7 @@ static void openapi_lists_every_route(void **state)
     const cJSON *path;
     cJSON_ArrayForEach (path, at(f, "/paths"))
         operations -= cJSON_GetArraySize(path);
-    assert_int_equal(operations, 0); /* the document contains no operations besides those of the table */
+    assert_int_equal(operations, 0); /* the document contains exactly the operations of the route table */
     check_references(f, f->json);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/exclusiveMinimum") == 0);
     assert_true(number_at(f, "/components/schemas/Config_echo/properties/density/maximum") == 1);

@@ -1,6 +1,6 @@
-/* The routes of data sets: formats and names, uploads in pieces and in parallel, deletion while jobs use a set. Each
- * route also runs with every system call and allocation failing: the response reports it, no set is incomplete, and the
- * repeated request succeeds. */
+/* The routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a
+ * set. Each route also runs while each system call and each allocation fails. The response must report the
+ * failure, no set may be incomplete, and the repeated request must succeed. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <errno.h>
@@ -127,12 +127,13 @@ static void same_bytes_and_options_are_the_same_set(void **state)
     assert_int_equal(put(s, target, "text/csv", csv), 200);
     hex_of("something else", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
-    assert_int_equal(put(s, target, "text/csv", csv), 409); /* before the body is read */
+    /* refused before the body is read, because the announced hash differs from that of the stored set */
+    assert_int_equal(put(s, target, "text/csv", csv), 409);
     assert_problem(s->f, 409, "conflict");
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* Folders of the operator, and sets whose files were changed by hand. */
+/* Folders that the operator has created, and sets whose files were changed by hand. */
 static void folders_of_the_operator_are_kept(void **state)
 {
     static const char *const names[] = {"_x", "-x"};
@@ -155,7 +156,8 @@ static void folders_of_the_operator_are_kept(void **state)
     static const char *const changed[] = {"{}", "{\"sha256\":7,\"options\":{\"label\":1}}"};
     for (size_t i = 0; i < 2; i++) {
         write_file(s, "one/about.json", changed[i]);
-        assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409); /* its hash cannot be read */
+        /* about.json contains no hash that can be compared */
+        assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409);
     }
     write_file(s, "one/about.json", "{\"sha256\":");
     assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 500);
@@ -164,7 +166,7 @@ static void folders_of_the_operator_are_kept(void **state)
     (void)snprintf(path, sizeof path, "%s/two", s->root);
     assert_int_equal(mkdir(path, 0700), 0);
     (void)snprintf(path, sizeof path, "%s/two/about.json", s->root);
-    assert_int_equal(mkdir(path, 0700), 0); /* a folder instead of a file */
+    assert_int_equal(mkdir(path, 0700), 0); /* about.json is a folder instead of a file */
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 409);
     assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(s->f, "/datasets")), 0);
@@ -193,7 +195,8 @@ static struct api_request request_of(struct piece *p)
                                 .who = p->who};
 }
 
-/* Begins an upload: 0, or the status of the refusal. `offset` gets the value of Upload-Offset, or -1. */
+/* Begins an upload. Returns 0, or the status of the refusal. `offset` gets the value of the header Upload-Offset,
+ * or -1. */
 static int begin(struct sets *s, const char *target, const char *length, struct api_upload **upload, int *offset)
 {
     struct piece p = {target, length, s->f->who};
@@ -236,22 +239,23 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     remake(s);
     assert_int_equal(begin(s, "/v1/datasets/one?offset=x", NULL, &upload, &offset), 400);
     assert_int_equal(begin(s, "/v1/datasets/one", "1001", &upload, &offset), 413);
-    assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0); /* admitting it sees to that */
+    /* a malformed length counts as none here, because the admission of requests refuses it before */
+    assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0);
     assert_int_equal(begin(s, "/v1/datasets/two", "1000", &second, &offset), 429);
-    api_upload_close(s->f->api, upload); /* no byte arrived: no partial file stays */
+    api_upload_close(s->f->api, upload); /* no byte arrived, so no partial file remains */
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
     hex_of(csv, hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, "1000", &upload, &offset), 0);
     api_upload_add(upload, csv, 10);
-    api_upload_close(s->f->api, upload); /* the connection was lost */
+    api_upload_close(s->f->api, upload); /* closing the upload without its end simulates a lost connection */
     (void)snprintf(rest, sizeof rest, "/v1/uploads/%s", hex);
     assert_int_equal(ask(s->f, "GET", rest, NULL), 200);
     assert_int_equal(number_at(s->f, "/received"), 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=7", target);
-    assert_int_equal(begin(s, rest, "1000", &upload, &offset),
-                     413); /* the piece and the stored part together exceed the limit */
+    /* refused, because the stored part and this piece together exceed the limit */
+    assert_int_equal(begin(s, rest, "1000", &upload, &offset), 413);
     assert_int_equal(begin(s, rest, "21", &upload, &offset), 409);
     assert_int_equal(offset, 10);
     (void)snprintf(rest, sizeof rest, "%s&offset=10", target);
@@ -260,7 +264,7 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(end(s, rest, upload), 201);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
-    /* Restart from offset 0 although a part is stored; bytes that do not match the announced hash. */
+    /* A restart at offset 0 although a part is stored; then bytes that do not match the announced hash. */
     hex_of("other", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/two?sha256=%s", hex);
     for (int i = 0; i < 2; i++) {
@@ -286,9 +290,9 @@ static void parallel_uploads_of_one_set_store_it_once(void **state)
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
     assert_int_equal(begin(s, target, NULL, &second, &offset), 409);
-    assert_int_equal(offset, -1); /* another request writes it */
-    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"),
-                     201); /* another upload finished first */
+    assert_int_equal(offset, -1); /* no offset, because another request is writing this part */
+    /* a second upload with the same name, which ends before the first */
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"), 201);
     api_upload_add(upload, csv, strlen(csv));
     assert_int_equal(end(s, target, upload), 409);
     api_upload_close(s->f->api, NULL);
@@ -296,7 +300,8 @@ static void parallel_uploads_of_one_set_store_it_once(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* The quota is per token; anonymous callers have none. The limit of all sets together holds for everybody. */
+/* The quota applies to each token; requests without a token have none. The limit of all sets together applies to
+ * every request. */
 static void quota_is_per_token(void **state)
 {
     struct sets *s = *state;
@@ -325,7 +330,8 @@ static void limit_to(struct sets *s, int64_t bytes)
     s->f->who = "anna";
 }
 
-/* Parts of broken uploads count towards the quota of their token only, and are removed while the daemon runs. */
+/* A part that a broken upload left counts only towards the quota of its token. The daemon removes old parts while
+ * it runs. */
 static void parts_of_broken_uploads_count_until_they_are_swept(void **state)
 {
     struct sets *s = *state;
@@ -337,13 +343,13 @@ static void parts_of_broken_uploads_count_until_they_are_swept(void **state)
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, "40", &upload, &offset), 0);
     api_upload_add(upload, csv, strlen(csv));
-    api_upload_close(s->f->api, upload); /* the connection was lost */
+    api_upload_close(s->f->api, upload); /* closing the upload without its end simulates a lost connection */
     assert_int_equal(begin(s, "/v1/datasets/two", "40", &upload, &offset), 413);
     s->f->who = "bob";
     assert_int_equal(begin(s, "/v1/datasets/two", "40", &upload, &offset), 0);
     api_upload_close(s->f->api, upload);
     (void)snprintf(command, sizeof command, "/v1/uploads/%s", hex);
-    assert_int_equal(ask(s->f, "GET", command, NULL), 404); /* the part belongs to the other token */
+    assert_int_equal(ask(s->f, "GET", command, NULL), 404); /* not found, because the part belongs to the other token */
     s->f->who = "anna";
     assert_int_equal(ask(s->f, "GET", command, NULL), 200);
     (void)snprintf(command, sizeof command, "touch -d '2 days ago' %s/.uploads/*", s->root);
@@ -353,7 +359,7 @@ static void parts_of_broken_uploads_count_until_they_are_swept(void **state)
     api_upload_close(s->f->api, upload);
 }
 
-/* A part that an upload writes is not swept, however old its last byte is. */
+/* The sweep of old parts leaves a part that an upload is writing, even when its last byte is old. */
 static void part_in_use_is_not_swept(void **state)
 {
     struct sets *s = *state;
@@ -373,7 +379,8 @@ static void part_in_use_is_not_swept(void **state)
     assert_int_equal(end(s, target, upload), 201);
 }
 
-/* The values of this set need 24 bytes; its document, its labels and its preview need more than a hundred. */
+/* The values of this set need 24 bytes. Its document, its labels and its preview need more than a hundred, and
+ * count too. */
 static void every_file_of_a_set_counts(void **state)
 {
     struct sets *s = *state;
@@ -386,7 +393,8 @@ static void every_file_of_a_set_counts(void **state)
     limit_to(s, 100000);
     assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", csv), 201);
     assert_int_equal(dataset_bytes(s->root, "anna", &used, &s->f->err), STATUS_OK);
-    limit_to(s, used + (int64_t)strlen(csv)); /* the next one has as many bytes */
+    /* enough for the uploaded bytes of another set, but not for all its files */
+    limit_to(s, used + (int64_t)strlen(csv));
     assert_int_equal(put(s, "/v1/datasets/two?label=label", "text/csv", csv), 413);
     limit_to(s, 2 * used);
     assert_int_equal(put(s, "/v1/datasets/two?label=label", "text/csv", csv), 201);
@@ -401,14 +409,15 @@ static void uploads_at_once_share_one_limit(void **state)
     assert_int_equal(begin(s, "/v1/datasets/one", "40", &upload, &offset), 0);
     assert_int_equal(begin(s, "/v1/datasets/two", "40", &second, &offset), 413);
     assert_int_equal(begin(s, "/v1/datasets/two", "20", &second, &offset), 0);
-    assert_int_equal(begin(s, "/v1/datasets/three", NULL, &third, &offset), 413); /* nothing is left */
+    /* refused, because the two uploads have reserved the whole limit */
+    assert_int_equal(begin(s, "/v1/datasets/three", NULL, &third, &offset), 413);
     api_upload_close(s->f->api, upload);
     api_upload_close(s->f->api, second);
     assert_int_equal(begin(s, "/v1/datasets/two", "41", &upload, &offset), 0);
     api_upload_close(s->f->api, upload);
 }
 
-/* An upload that announces no length may use what is left, and not a byte more. */
+/* An upload that does not announce its length may use the rest of the limit, and no byte more. */
 static void upload_without_length_ends_at_the_limit(void **state)
 {
     struct sets *s = *state;
@@ -438,7 +447,7 @@ static void cancel(struct sets *s, const char *id)
     assert_int_equal(storage_job_request(s->f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &s->f->err), STATUS_OK);
 }
 
-/* The job that uses the set is not among the first thousand. */
+/* More than a thousand jobs exist, and the job that uses the set is not among the first thousand. */
 static void set_of_an_unfinished_job_is_not_deleted(void **state)
 {
     enum { MANY = 1001 };
@@ -462,7 +471,8 @@ static void set_of_an_unfinished_job_is_not_deleted(void **state)
     assert_int_equal(folder_entries(s->root, ""), 0);
 }
 
-/* Jobs of unknown kinds and of kinds without data sets use none. A configuration that cannot be read is an error. */
+/* Jobs of unknown kinds, and of kinds without data sets, use none. A configuration that the api cannot read is an
+ * error, and prevents the deletion. */
 static void unreadable_configuration_prevents_deletion(void **state)
 {
     struct sets *s = *state;
@@ -510,7 +520,7 @@ static const struct request_case cases[CASES] = {
     {"GET", "/v1/datasets/one/preview", NULL, 200, SHOW, {NULL}, {NULL}, true},
 };
 
-/* The set is stored; only the response failed. */
+/* Returns whether the set is completely stored, which is possible although the response reported a failure. */
 static bool whole(struct sets *s, const char *name)
 {
     char target[80];
@@ -518,7 +528,7 @@ static bool whole(struct sets *s, const char *name)
     return ask(s->f, "GET", target, NULL) == 200;
 }
 
-/* Exactly the sets one and two exist. */
+/* Deletes and stores sets so that exactly the sets one and two exist. */
 static void lay_out(struct sets *s)
 {
     (void)ask(s->f, "DELETE", "/v1/datasets/new", NULL);
@@ -539,7 +549,8 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
         lay_out(s);
         struct answer a = sweep_ask(&of, c, id, place, forever);
         failed = a.failed;
-        bool taken = fault->arm == arm_taken && a.status == 409; /* the fault pretends that the name exists */
+        /* this fault pretends that the name exists already, so 409 is a correct answer */
+        bool taken = fault->arm == arm_taken && a.status == 409;
         if (a.status != c->status && (!failed || (a.status < 500 && !taken)))
             complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, fault->name, sweep_mode(forever), place,
                      a.status, (int)a.count, a.bytes);
@@ -548,8 +559,9 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
                      place, (int)a.count, a.bytes);
         int there = 2 + (c->subject == PUT_NEW && (a.status == 201 || whole(s, "new"))) -
                     (c->subject == DELETE_SET && a.status == 204);
-        dataset_sweep(s->root); /* removes the files that were left when a folder could not be opened */
-        int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may be resumed */
+        dataset_sweep(s->root); /* removes the files that remained because a folder could not be opened */
+        /* a part may remain, because the client may resume its upload */
+        int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0;
         if (folder_entries(s->root, "") != there || folder_entries(s->root, "/.uploads") > parts ||
             open_descriptors() != before)
             complain("%s %s, %s %s %d: %d, and %d sets, %d parts, %d descriptors", c->method, c->target, fault->name,
@@ -580,7 +592,7 @@ static void repeated_request_recovers_from_every_fault(void **state)
         for (int forever = 0; forever < 2; forever++) {
             sweep(s, &cases[i], &calls[0], forever);
             sweep(s, &cases[i], &calls[1], forever);
-            sweep(s, &cases[i], &sweep_faults[1], forever); /* allocations of the program */
+            sweep(s, &cases[i], &sweep_faults[1], forever); /* allocations of the program and of cJSON */
         }
     assert_int_equal(complaints, 0);
 }

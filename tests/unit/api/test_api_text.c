@@ -1,4 +1,4 @@
-/* Parsers and writers: JSON, the JSON sink, request targets, headers, cursors. */
+/* Parsers and writers of the api: JSON, the JSON sink, request targets, headers and cursors. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void scan_accepts_json(void **state)
         assert_int_equal(json_parse(good[i], strlen(good[i]), &root, &err), STATUS_OK);
         cJSON_Delete(root);
     }
-    assert_int_equal(json_scan("12", 1, NULL), STATUS_OK); /* the length counts, not a NUL */
+    assert_int_equal(json_scan("12", 1, NULL), STATUS_OK); /* the scan stops at the given length, not at a NUL */
     assert_int_equal(json_scan("1\0", 2, NULL), STATUS_CORRUPT);
 }
 
@@ -140,7 +140,7 @@ static void scan_limits_depth_and_values(void **state)
     free(many);
     char deep[200000];
     memset(deep, '[', sizeof deep);
-    assert_int_equal(json_scan(deep, sizeof deep, NULL), STATUS_LIMIT); /* without exhausting the stack */
+    assert_int_equal(json_scan(deep, sizeof deep, NULL), STATUS_LIMIT); /* the scan must not exhaust the stack */
 }
 
 static void canonical(const char *text, const char *expected)
@@ -169,9 +169,10 @@ static void pointers_are_escaped_and_truncated_at_characters(void **state)
     char pointer[8] = "";
     json_pointer_add(pointer, sizeof pointer, "~/", 2);
     assert_string_equal(pointer, "/~0~1");
-    json_pointer_add(pointer, sizeof pointer, "\xc3\xa4", 2); /* no partial character */
+    /* two bytes that do not fit: no part of the character is added */
+    json_pointer_add(pointer, sizeof pointer, "\xc3\xa4", 2);
     assert_string_equal(pointer, "/~0~1/");
-    json_pointer_add(pointer, sizeof pointer, "x", 1); /* nothing when it is full */
+    json_pointer_add(pointer, sizeof pointer, "x", 1); /* the buffer is full: the name is left out */
     assert_string_equal(pointer, "/~0~1//");
     json_pointer_add(pointer, sizeof pointer, "x", 1);
     assert_string_equal(pointer, "/~0~1//");
@@ -190,7 +191,7 @@ static void pointers_are_escaped_and_truncated_at_characters(void **state)
     assert_null(json_first(NULL));
 }
 
-/* A wrong shape of a schema is an error when the document is built. */
+/* A notation of a schema that is wrong is an error when the OpenAPI document is built. */
 static void wrong_schema_notation_is_an_error(void **state)
 {
     static const struct {
@@ -264,7 +265,8 @@ static void ranges_are_clamped_or_ignored(void **state)
     }
 }
 
-/* The fast path for floats gives the digits of printf(), the fewest from 15 that read back. */
+/* The fast conversion of floats gives the same digits as printf(): the fewest digits, at least 15, that read back
+ * exactly. */
 static void floats_have_the_digits_of_printf(void **state)
 {
     enum { ROUNDS = 300000 };
@@ -376,26 +378,26 @@ static void sink_detects_misuse(void **state)
     assert_true(json_sink_done(&json));
     assert_string_equal(
         out.data, "{\"list\":[-9223372036854775808,{},null],\"yes\":true,\"none\":null,\"half\":0.5,\"raw\":[1]}");
-    sink_null(s, NULL); /* a second value */
+    sink_null(s, NULL); /* a second value after the end of the document */
     sink_number(s, NULL, 1);
     sink_text(s, NULL, "a");
     sink_begin_list(s, NULL);
     sink_end_list(s);
     assert_false(json_sink_done(&json));
-    assert_true(out.data[out.size - 1] == '}'); /* is not written */
+    assert_true(out.data[out.size - 1] == '}'); /* the sink did not write the second value */
     buf_clear(&out);
     json_sink_init(&json, &out);
-    sink_end_list(s); /* no open list */
+    sink_end_list(s); /* no list is open */
     assert_false(json_sink_done(&json));
     buf_clear(&out);
     json_sink_init(&json, &out);
-    sink_integer(s, "key", 1); /* no open object */
+    sink_integer(s, "key", 1); /* no object is open */
     assert_false(json_sink_done(&json));
 
     buf_clear(&out);
     json_sink_init(&json, &out);
     sink_begin_object(s, NULL);
-    sink_integer(s, NULL, 1); /* no key in an object */
+    sink_integer(s, NULL, 1); /* a member of an object needs a key */
     sink_end_object(s);
     assert_false(json_sink_done(&json));
     buf_clear(&out);
@@ -431,7 +433,8 @@ static void targets_are_decoded_strictly(void **state)
     assert_string_equal(out, "a b+\xc3\xa4");
     assert_int_equal(uri_decode("a+b", 3, true, out, sizeof out, NULL), STATUS_OK);
     assert_string_equal(out, "a b");
-    assert_int_equal(uri_decode("%41%4", 3, false, out, sizeof out, NULL), STATUS_OK); /* the length counts */
+    /* decoding stops at the given length */
+    assert_int_equal(uri_decode("%41%4", 3, false, out, sizeof out, NULL), STATUS_OK);
     assert_string_equal(out, "A");
     static const char *const bad[] = {"%",   "%4",     "%4g",       "%00",       "a%00",         "%0d%0a", "%7f",
                                       "%80", "%c0%80", "%e0%80%80", "%ed%a0%80", "%f5%80%80%80", "\x01",   "\xff"};
@@ -461,7 +464,7 @@ static void query_pairs_are_decoded(void **state)
     assert_int_equal(query_parse(many, &query, NULL), STATUS_LIMIT);
     static char longest[API_TARGET_MAX * 2];
     for (size_t name = 1; name < sizeof longest - 2; name = name < API_TARGET_MAX - 8 ? API_TARGET_MAX - 8 : name + 1) {
-        /* a name and a value that just fit into the buffer, or exceed it */
+        /* lengths of names and values just below and just above the size of the buffer */
         memset(longest, 'n', sizeof longest);
         longest[name] = '=';
         for (size_t bytes = name + 1; bytes < name + 3; bytes++) {

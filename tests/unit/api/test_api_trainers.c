@@ -1,5 +1,5 @@
-/* The routes of trainers: tokens, repeated messages, epochs, checkpoints in pieces. Each route
- * also runs with every allocation and every SQLite call failing, and is then repeated. */
+/* The routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. Each route also runs while
+ * each allocation and each SQLite call fails, and the request is then repeated. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <strings.h>
@@ -31,7 +31,7 @@ static int say(struct trainee *t, const char *method, const char *rest, const ch
     return ask(t->f, method, path_of(t->id, rest), body);
 }
 
-/* Inserts the epoch at %lld of `rest`. */
+/* Sends a message of the trainer. The "@" in `format` stands for the epoch. */
 static int tell(struct trainee *t, const char *method, const char *format, const char *body)
 {
     char rest[200];
@@ -128,19 +128,19 @@ static void only_the_token_of_the_lease_opens_the_routes(void **state)
                 header(t->f, "Authorization", wrong[i]);
             if (strcmp(words[w][0], "PUT") == 0)
                 header(t->f, "Content-Type", "application/octet-stream");
-            t->f->scope = API_SCOPE_ADMIN; /* a token with the scope admin does not open these routes either */
+            t->f->scope = API_SCOPE_ADMIN; /* these routes do not accept a token with the scope admin */
             (void)ask(t->f, words[w][0], path_of(t->id, words[w][1]), strcmp(words[w][0], "GET") == 0 ? NULL : "{}");
             assert_problem(t->f, 401, "unauthorised");
         }
     }
-    /* The token opens no other route, even when the daemon needs no tokens. */
+    /* The trainer's token opens no other route, even when the daemon requires no tokens. */
     const char *const others[][2] = {{"GET", ""}, {"POST", "/cancel"}, {"DELETE", ""}, {"GET", "/checkpoints"}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_int_equal(say(t, others[i][0], others[i][1], NULL), 401);
     register_trainer(t);
     assert_int_equal(storage_job_leave(t->f->storage, t->id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &t->f->err),
                      STATUS_OK);
-    assert_int_equal(say(t, "POST", "/run", NULL), 401); /* the run has ended */
+    assert_int_equal(say(t, "POST", "/run", NULL), 401); /* refused, because the run has ended */
     assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 401);
 }
 
@@ -188,8 +188,8 @@ static void repeated_messages_change_nothing(void **state)
     assert_int_equal(
         tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
     assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
-    assert_int_equal(points_of(t, "loss"), 4); /* a refused report stores nothing */
-    t->f->log[0] = '\0';                       /* a line without a level is dropped */
+    assert_int_equal(points_of(t, "loss"), 4); /* the refused report has stored no point */
+    t->f->log[0] = '\0';                       /* lines without a valid level and text are dropped */
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@",
                           "{\"sequence\":3,\"progress\":null,\"series\":{\"low\":[[5,\"-inf\"]]},"
                           "\"lines\":[[\"warn\",\"mind\"],[\"odd\",\"x\"],[7,\"x\"],[\"info\",7],[\"info\"]]}"),
@@ -208,8 +208,8 @@ static void repeated_messages_change_nothing(void **state)
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 200);
     assert_string_equal(text_at(t->f, "/requested_state"), "paused");
 
-    /* A second register with the same token locks the first trainer out and deletes the points after its last
-     * checkpoint. */
+    /* When a second trainer registers with the same token, messages of the first trainer are refused, and the points
+     * after its last checkpoint are deleted. */
     struct trainee before = *t;
     register_trainer(t);
     assert_true(t->epoch > before.epoch);
@@ -265,21 +265,23 @@ static void checkpoint_arrives_in_pieces(void **state)
     }
     announcement(meta, 50, "twelve bytes");
     announcement(other, 50, "other bytes!");
-    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404); /* nothing was announced */
+    /* refused, because the trainer has not announced a checkpoint */
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     assert_int_equal(number_at(t->f, "/received"), 6);
-    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"),
-                     200); /* suppose that this response did not arrive */
+    /* sends the first piece again, like a trainer that did not receive the response */
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     assert_int_equal(number_at(t->f, "/received"), 6);
-    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200); /* continues */
+    /* announces the same checkpoint again: the upload continues at byte 6 */
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
     assert_int_equal(number_at(t->f, "/received"), 6);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes and more"), 422);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     int seq = (int)number_at(t->f, "/seq");
     assert_true(seq > 0);
     assert_int_equal(stored_checkpoints(t), before + 1);
-    for (int i = 0; i < 2; i++) { /* announced again: it is stored */
+    for (int i = 0; i < 2; i++) { /* announcing a stored checkpoint returns its number */
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
         assert_int_equal(number_at(t->f, "/seq"), seq);
     }
@@ -289,9 +291,11 @@ static void checkpoint_arrives_in_pieces(void **state)
     assert_int_equal(t->f->body_bytes, 12);
     assert_memory_equal(t->f->body, "twelve bytes", 12);
     assert_int_equal(tell(t, "GET", "/run/checkpoints/99?epoch=@", NULL), 404);
-    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 404); /* the job has no source */
+    /* refused, because the job does not start from another job */
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 404);
 
-    /* Bytes that differ from the announced ones are not stored, nor is an upload that a dead trainer began. */
+    /* The daemon does not store bytes that differ from the announced ones, and does not continue an upload that an
+     * earlier trainer began. */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", other), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes?"), 422);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes!"), 404);
@@ -304,7 +308,8 @@ static void checkpoint_arrives_in_pieces(void **state)
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", bad[i]), 422);
     assert_int_equal(stored_checkpoints(t), before + 1);
     assert_int_equal(tell(t, "PUT", "/run/artifacts/a.txt?epoch=@&type=text/plain", "words"), 204);
-    assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404); /* no such route */
+    /* refused, because names of artifacts have no capital letters */
+    assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404);
 }
 
 /* ---- responses in unusual states ---------------------------------------------------------------------------
@@ -320,8 +325,8 @@ static void remake_store(struct trainee *t)
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }
 
-/* The daemon stopped, and at its next start the job took the requested state. The trainer elsewhere still runs: its
- * report returns that state, and it cannot register again. */
+/* A client requested a state, and then the daemon stopped. At its next start, the job took that state. The trainer
+ * on another machine still runs: its report returns the state, and it cannot register again. */
 static void report_returns_a_state_requested_before_a_restart(void **state)
 {
     static const enum job_event asked[] = {JOB_EVENT_PAUSE, JOB_EVENT_CANCEL};
@@ -392,7 +397,7 @@ static void earlier_epochs_are_refused(void **state)
     assert_int_equal(stored_checkpoints(t), 1);
     assert_int_equal(ask(t->f, "GET", path_of(t->id, "/artifacts/a.txt"), NULL), 404);
 
-    /* An upload does not continue in another epoch or after the end. */
+    /* An upload cannot continue in another epoch, or after the end of the run. */
     t->epoch--;
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "by"), 200);
@@ -407,7 +412,7 @@ static void earlier_epochs_are_refused(void **state)
     assert_int_equal(stored_checkpoints(t), 1);
 }
 
-/* Jobs that share a lock have separate uploads; of one job only the last announced counts. */
+/* Jobs that share a lock have separate uploads. Of several announcements of one job, only the last counts. */
 static void uploads_of_jobs_stay_apart(void **state)
 {
     struct trainee *t = *state, other = {.f = t->f};
@@ -419,7 +424,7 @@ static void uploads_of_jobs_stay_apart(void **state)
     register_trainer(t);
     register_trainer(&other);
     announcement(meta[0], 50, "twelve bytes");
-    announcement(meta[1], 50, "twelve notes"); /* at the same step */
+    announcement(meta[1], 50, "twelve notes"); /* other bytes at the same step */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
     assert_int_equal(tell(&other, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
@@ -428,7 +433,8 @@ static void uploads_of_jobs_stay_apart(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     assert_true(number_at(t->f, "/seq") > 0);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
-    assert_int_equal(number_at(t->f, "/seq"), 0); /* differs from the stored one */
+    /* not accepted as stored, because its bytes differ from those of the stored checkpoint */
+    assert_int_equal(number_at(t->f, "/seq"), 0);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     announcement(meta[0], 50, "twelve words");
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
@@ -437,7 +443,7 @@ static void uploads_of_jobs_stay_apart(void **state)
     assert_int_equal(stored_checkpoints(&other), 2);
 }
 
-/* Documents and log lines beyond their limits. */
+/* Documents and lines of the log that exceed their limits are refused. */
 static void documents_beyond_limits_are_refused(void **state)
 {
     enum { DOCUMENT = 8 << 20, LINES = 40 };
@@ -467,7 +473,7 @@ static void documents_beyond_limits_are_refused(void **state)
 /* ---- faults
  * -------------------------------------------------------------------------------------------------------- */
 
-/* Sends a request with a fault and reads the response while the fault lasts. '@' is the epoch. */
+/* Sends a request while an allocation or call fails, and reads the response meanwhile. "@" stands for the epoch. */
 static struct answer attempt(struct trainee *t, const char *method, const char *rest, const char *body,
                              const struct sweep_fault *fault, int place, bool forever)
 {
@@ -484,7 +490,7 @@ static struct answer attempt(struct trainee *t, const char *method, const char *
     return sweep_ask(&with, &c, epoch, place, forever);
 }
 
-/* '@' is a number that grows with each attempt. */
+/* Replaces each "@" in the body by the number of the attempt. */
 static const char *numbered(char out[400], const char *body, int number)
 {
     size_t used = 0;
@@ -503,8 +509,8 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Each attempt is a new message. Repeated after its fault it has the same effect as without one. Returns the number of
- * messages. */
+/* Sends a new message for each place of a fault, and repeats it without the fault if it failed. The repetition
+ * must succeed. Returns the number of messages. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;
@@ -537,7 +543,8 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
     return number - first;
 }
 
-/* After a failed piece the checkpoint is announced again: it is stored already, or starts over. */
+/* Uploads a checkpoint in pieces while calls fail. After a failed piece the trainer announces the checkpoint
+ * again; the daemon has already stored it, or the upload starts again. */
 static int sweep_pieces(struct trainee *t)
 {
     char meta[300];
@@ -586,7 +593,7 @@ static void repeated_message_recovers_from_every_fault(void **state)
     int told =
         sweep(t, "POST", "/run/reports?epoch=@",
               "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
-    /* stored in the background: a failure after the response appears in the log only */
+    /* the daemon stores points after the response, so a failure then appears only in the log */
     int64_t points = points_of(t, "loss");
     assert_true(points <= told && points >= told - atomic_load(&lost));
     sweep(t, "PUT", "/run/artifacts/a.txt?epoch=@", "words", 204);
@@ -595,10 +602,11 @@ static void repeated_message_recovers_from_every_fault(void **state)
     sweep(t, "POST", "/run/checkpoints?epoch=@", announced, 200);
     assert_int_equal(stored_checkpoints(t), 1);
     int last = 4999 + sweep_pieces(t);
-    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 200); /* the earlier checkpoint is not stored */
+    /* the last checkpoint of the sweep has replaced the earlier ones */
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 2);
     assert_int_equal(number_at(t->f, "/checkpoints/1/step"), last);
-    sweep(t, "POST", "/run?epoch=@", NULL, 400); /* an unknown parameter */
+    sweep(t, "POST", "/run?epoch=@", NULL, 400); /* refused, because this route has no parameter `epoch` */
     sweep(t, "POST", "/run", NULL, 200);
     register_trainer(t);
     sweep(t, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}", 204);

@@ -1,5 +1,5 @@
-/* The order in which queries compute: batches give way, no caller takes every place, and a stopped query leaves the
- * line. */
+/* The order in which queries compute: a batch lets other queries compute between its inputs, one caller cannot
+ * take every place, and a query that is stopped leaves the queue. */
 #include "api/queries/query_gate.h"
 
 #include <pthread.h>
@@ -46,13 +46,15 @@ static void no_caller_takes_every_place(void **state)
     (void)state;
     for (int i = 0; i < 8; i++) {
         own[i] = ticket_of("a", i < 5);
-        enum query_entry wanted = i == 4 ? QUERY_CALLER_FULL : QUERY_ENTERED; /* at most half are batches */
+        /* the fifth batch is refused, because the batches of one caller may take at most half of the places */
+        enum query_entry wanted = i == 4 ? QUERY_CALLER_FULL : QUERY_ENTERED;
         assert_int_equal(query_gate_enter(gate, &own[i]), wanted);
         if (i == 5)
             break;
     }
     assert_int_equal(query_gate_enter(gate, &other), QUERY_ENTERED);
-    assert_int_equal(query_gate_enter(gate, &third), QUERY_ENTERED); /* six batches would be the limit of all callers */
+    /* the sixth batch of all callers, which is the last that the gate accepts */
+    assert_int_equal(query_gate_enter(gate, &third), QUERY_ENTERED);
     struct query_ticket more = ticket_of("c", true), full = ticket_of("d", false);
     assert_int_equal(query_gate_enter(gate, &more), QUERY_FULL);
     assert_int_equal(query_gate_enter(gate, &last), QUERY_ENTERED);
@@ -95,7 +97,7 @@ static void a_batch_gives_way_between_its_inputs(void **state)
     (void)state;
     assert_int_equal(query_gate_enter(visitor.gate, &batch), QUERY_ENTERED);
     assert_int_equal(pthread_create(&visitor.thread, NULL, visit, &visitor), 0);
-    while (!atomic_load(&visitor.computed)) /* the visitor never computes unless the batch yields */
+    while (!atomic_load(&visitor.computed)) /* the other query computes only when the batch yields */
         assert_true(query_gate_yield(visitor.gate, &batch));
     assert_int_equal(pthread_join(visitor.thread, NULL), 0);
     query_gate_leave(visitor.gate, &batch);

@@ -1,4 +1,4 @@
-/* The parser of server-sent events: whole streams in pieces of every size. */
+/* The parser of server-sent events gets whole streams in pieces of every size. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 struct taken {
     char text[1024];
-    int left; /* events until take() returns false */
+    int left; /* number of events until take() returns false */
 };
 
 static bool take(void *context, const char *type, const char *data)
@@ -27,7 +27,7 @@ static const char stream_text[] =
     "retry: 1000\nid: 3\n\n: a comment\n\nid: 4\nevent: state\ndata: {\"a\":1}\n\n"
     "id: 5\r\nevent:progress\r\ndata: one\r\ndata:two\r\n\r\nid: 6\nevent: state\ndata: cut o";
 
-/* Pieces of every size give the same events; an incomplete event at the end is dropped. */
+/* The size of the pieces does not change the events. An incomplete event at the end is dropped. */
 static void events_do_not_depend_on_the_pieces(void **state)
 {
     for (size_t size = 1; size <= sizeof stream_text; size++) {
@@ -40,7 +40,7 @@ static void events_do_not_depend_on_the_pieces(void **state)
         }
         assert_string_equal(taken.text, "[|][state|{\"a\":1}][progress|one\ntwo]");
         assert_string_equal(stream.last, "5");
-        event_stream_begin(&stream, take, &taken); /* the id survives a new connection */
+        event_stream_begin(&stream, take, &taken); /* the id of the last event remains for the next connection */
         assert_string_equal(stream.last, "5");
         event_stream_end(&stream);
     }

@@ -236,8 +236,8 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
     assert_string_equal(text(), "    3\n"
-                                /* of two weak motifs, the stronger is drawn; a maximal motif is drawn instead of a
-                                 * stronger weak one */
+                                /* at each place the stronger of two weak motifs is drawn, but a maximal motif comes
+                                   before a stronger weak one */
                                 "74@  \n");
 }
 
@@ -251,7 +251,7 @@ static void a_coloured_map_uses_half_blocks(void **state)
     buf_clear(&buf);
     draw_motif_map(&buf, &image, &motif, 1, 80, true);
     assert_non_null(strstr(text(), "m1\033[0m"));
-    assert_int_equal(term_width(text()), 2); /* the letter of the motif and the end of the line */
+    assert_int_equal(term_width(text()), 2); /* two characters: the letter of the motif and the end of the line */
 }
 
 static void a_wide_map_is_shrunk_to_fit(void **state)
@@ -266,7 +266,7 @@ static void a_wide_map_is_shrunk_to_fit(void **state)
     draw_motif_map(&buf, &image, &motif, 1, 60, false);
     assert_int_equal(lines(text()), 25);
     assert_int_equal(strchr(text(), '\n') - text(), 50);
-    assert_ptr_equal(strchr(text(), '2'), text() + 51 * 25 - 2); /* the last cell of the last line */
+    assert_ptr_equal(strchr(text(), '2'), text() + 51 * 25 - 2); /* the motif is in the last column of the last line */
     free(grey);
 }
 
@@ -304,7 +304,7 @@ static void a_plot_copes_with_flat_missing_and_no_points(void **state)
     draw_plot(&buf, none, 2, 40, 8, true);
     assert_string_equal(text(), "no points\n");
     buf_clear(&buf);
-    draw_plot(&buf, flat, 1, 1, 1, false); /* smaller than the minimum: the picture is still complete */
+    draw_plot(&buf, flat, 1, 1, 1, false); /* the requested size is below the minimum, and the plot is still complete */
     assert_true(lines(text()) >= 6);
 }
 
@@ -377,7 +377,7 @@ static void progress_fits_the_terminal(void **state)
     progress_line(&buf, job, errors, 0, false);
     assert_string_equal(text(), "training   47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  "
                                 "FPE 3.1 FNE 0.4 CE 8.0 %");
-    /* A small error is not printed as 0. */
+    /* A small error must not be printed as 0. */
     cJSON *small = cJSON_Parse("{\"series\":{\"fpe\":[[2,0.0004]],\"fne\":[[2,0]],\"ce\":[[2,0.00000312]]}}");
     buf_clear(&buf);
     progress_line(&buf, job, small, 0, false);

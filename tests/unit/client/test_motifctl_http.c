@@ -1,7 +1,7 @@
-/* motifctl against a scripted server: lost answers, interrupted downloads, restarts, refusals. tests/wire covers the
- * answers of a real daemon; these tests cover what a real daemon does not do on request.
+/* motifctl against a server that follows a script: lost answers, interrupted downloads, restarts and refusals. A
+ * real daemon does not do these things on request; tests/wire tests motifctl with a real daemon.
  *
- * usage: test_motifctl_http MOTIFCTL */
+ *     usage: test_motifctl_http MOTIFCTL */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@
 
 static const char *motifctl;
 
-/* One exchange: the expected beginning of the request line, and the bytes of the answer ("" closes the connection). */
+/* One exchange: how the request line must begin, and the bytes of the answer ("" closes the connection). */
 struct step {
     const char *expect, *answer;
 };
@@ -61,14 +61,15 @@ static bool read_request(int fd, char *out, size_t bytes)
 }
 
 static char folder[64];
-static const char *awaited; /* file that must exist before the first connection ends; NULL: none */
+/* name of a file that must exist before the server closes the first connection; NULL: none */
+static const char *awaited;
 
 static void in_folder(const char *name, char *out, size_t bytes)
 {
     snprintf(out, bytes, "%s/%s", folder, name);
 }
 
-/* Waits for a file for up to 20 s. */
+/* Waits up to 20 s until a file exists. Returns false when it does not. */
 static bool appears(const char *name)
 {
     char path[128];
@@ -382,15 +383,16 @@ static void watching_survives_a_restart(void **state)
     assert_string_equal(header(script.requests[0], "If-None-Match"), "");
     assert_string_equal(header(script.requests[2], "Last-Event-ID"), "");
     assert_string_equal(header(script.requests[3], "If-None-Match"), "\"a\"");
-    assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7"); /* the event after it was incomplete */
+    /* continues after event 7, because the following event was incomplete */
+    assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7");
     assert_string_equal(header(script.requests[8], "If-None-Match"), "\"b\"");
-    assert_non_null(strstr(got.err, "75 %")); /* from the event */
+    assert_non_null(strstr(got.err, "75 %")); /* the percentage comes from the event */
     const char *away = strstr(got.err, "server cannot be reached"), *back = strstr(got.err, "server is back");
     assert_true(away && back && away < back);
-    assert_null(strstr(away + 1, "server cannot be reached")); /* printed once */
+    assert_null(strstr(away + 1, "server cannot be reached")); /* motifctl prints this message once */
     assert_non_null(strstr(got.out, "succeeded\n"));
     assert_non_null(strstr(got.out, "1.25 %"));
-    assert_null(strstr(got.err, "\033")); /* no terminal: no escape sequences */
+    assert_null(strstr(got.err, "\033")); /* no escape sequences, because the output is no terminal */
 }
 
 static void watching_gives_up_when_asked_to(void **state)
@@ -453,8 +455,8 @@ static void a_broken_download_goes_on_where_it_stopped(void **state)
     assert_false(file_exists("w.safetensors.part") || file_exists("w.safetensors.part.etag"));
 }
 
-/* The file that names the ETag exists before the part does. Otherwise a killed run would leave a part that no later run
- * can use. */
+/* motifctl writes the file with the ETag before it writes the partial file. Otherwise, after a kill, no later run
+ * could use the partial file. */
 static void a_part_is_known_while_it_grows(void **state)
 {
     awaited = "k.part.etag";
@@ -528,7 +530,8 @@ static int remove_folder(void **state)
         in_folder(names[i], path, sizeof(path));
         unlink(path);
     }
-    return rmdir(folder); /* fails, and the whole group with it, if the test left a file behind */
+    /* fails if the test left a file in the folder; cmocka then reports the whole group as failed */
+    return rmdir(folder);
 }
 
 int main(int argc, char **argv)
@@ -553,7 +556,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_checkpoint_leaves_no_file),
         cmocka_unit_test(motifs_are_drawn_and_saved),
     };
-    motifctl = argc == 2 ? realpath(argv[1], NULL) : NULL; /* the tests run in another folder */
+    /* an absolute path, because the tests run motifctl in another folder */
+    motifctl = argc == 2 ? realpath(argv[1], NULL) : NULL;
     if (!motifctl)
         return 2;
     return cmocka_run_group_tests_name("motifctl_http", tests, make_folder, remove_folder);

@@ -1,4 +1,4 @@
-/* motifd dataset audio with the real espeak-ng: a small set, and failures. */
+/* Runs the command `motifd dataset audio` with the real espeak-ng: it makes a small set, and reports failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void digits_are_recorded_in_different_voices_and_takes(void **state)
             double power = 0;
             assert_int_equal(audio_corpus_takes(corpus, speaker, digit, &takes), 2);
             assert_in_range(takes[0].length, 1000, 8000);
-            assert_int_not_equal(takes[0].length, takes[1].length); /* the takes differ in speed */
+            assert_int_not_equal(takes[0].length, takes[1].length); /* two recordings of one word differ in speed */
             for (int i = 0; i < takes[0].length; i++)
                 power += (double)takes[0].samples[i] * (double)takes[0].samples[i];
             assert_true(power / takes[0].length > 1e-4);
@@ -62,7 +62,8 @@ static void digits_are_recorded_in_different_voices_and_takes(void **state)
     assert_int_equal(access("sets/spoken-digits.partial", F_OK), -1);
 
     assert_int_equal(stat("sets/spoken-digits", &before), 0);
-    assert_int_equal(COMMAND("audio", "--data", "sets"), EXIT_OK); /* the second call finds the folder */
+    /* the second call finds the folder of the first and leaves it unchanged */
+    assert_int_equal(COMMAND("audio", "--data", "sets"), EXIT_OK);
     assert_int_equal(stat("sets/spoken-digits", &after), 0);
     assert_int_equal(before.st_mtime, after.st_mtime);
 }

@@ -1,5 +1,5 @@
-/* Both ends of the console: requests and answers, refused users, slow clients, files in the place of the socket;
- * missing descriptors, memory and threads. */
+/* Both ends of the console, in the daemon and in the command: requests and answers, users that are refused, slow
+ * clients, other files in the place of the socket, and missing descriptors, memory and threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,11 +37,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    return rmdir(folder); /* the test left no file */
+    return rmdir(folder); /* fails if the test left a file in the folder */
 }
 
-/* The words again, each with a blank behind; "large" is answered with more than an answer may be, "refuse N WORDS"
- * with that status. */
+/* Answers a request with its words, each followed by a space. The request "large" gets an answer beyond the limit,
+ * and "refuse N TEXT" fails with status N and that text. */
 static enum status answer(void *context, const char *const *words, size_t count, struct buf *out, struct error *err)
 {
     ++*(int *)context;
@@ -100,14 +100,14 @@ static void a_request_is_answered(void **state)
     struct buf out;
     bool open;
     buf_init(&out, 64);
-    assert_int_equal(console_ask(db, (const char *const[]){"large"}, 1, &open, &out, &err),
-                     STATUS_LIMIT); /* the request exceeds the daemon's limit */
+    /* the answer is longer than the daemon may send */
+    assert_int_equal(console_ask(db, (const char *const[]){"large"}, 1, &open, &out, &err), STATUS_LIMIT);
     assert_non_null(strstr(err.message, "the answer"));
     char long_word[60];
     memset(long_word, 'x', sizeof long_word - 1);
     long_word[sizeof long_word - 1] = '\0';
-    assert_int_equal(console_ask(db, (const char *const[]){long_word, long_word}, 2, &open, &out, &err),
-                     STATUS_LIMIT); /* the answer exceeds the client's limit */
+    /* the answer is longer than the client accepts */
+    assert_int_equal(console_ask(db, (const char *const[]){long_word, long_word}, 2, &open, &out, &err), STATUS_LIMIT);
     buf_close(&out);
     console_stop(console);
     assert_int_equal(access(at, F_OK), -1);
@@ -130,7 +130,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A client that sends nothing and one that sends too much get no answer; the next client is served. */
+/* A client that sends nothing and one that sends too much get no answer. The daemon then serves the next client. */
 static void slow_and_oversized_requests_are_dropped_and_the_next_is_served(void **state)
 {
     struct console *console = start();
@@ -144,8 +144,8 @@ static void slow_and_oversized_requests_are_dropped_and_the_next_is_served(void 
     int slow = knock();
     double begun = now();
     enum status status = STATUS_UNAVAILABLE;
-    while (status != STATUS_OK &&
-           now() - begun < 20) { /* a client that connects meanwhile may time out before the slow one does */
+    /* a client that connects in the meantime may reach its own deadline first */
+    while (status != STATUS_OK && now() - begun < 20) {
         struct error err = {0};
         struct buf out;
         bool open;
@@ -157,7 +157,7 @@ static void slow_and_oversized_requests_are_dropped_and_the_next_is_served(void 
     assert_true(status == STATUS_OK && now() - begun > 1);
     assert_int_equal(recv(slow, &byte, 1, 0), 0);
     close(slow);
-    assert_true(asked >= 1 && asked <= 3); /* the daemon handles a request even when its client has timed out */
+    assert_true(asked >= 1 && asked <= 3); /* a request counts as handled even when its client has stopped waiting */
     console_stop(console);
 }
 
@@ -181,13 +181,13 @@ static void without_a_daemon_the_client_reports_closed(void **state)
     assert_non_null(strstr(err.message, "too long"));
     assert_true(!open && out.size == 0);
     error_clear(&err);
-    assert_int_equal(console_ask("no-such.db", (const char *const[]){"x"}, 1, &open, &out, &err),
-                     STATUS_NOT_FOUND); /* besides our own socket */
+    /* no daemon has this database open, although a socket of another database exists */
+    assert_int_equal(console_ask("no-such.db", (const char *const[]){"x"}, 1, &open, &out, &err), STATUS_NOT_FOUND);
     assert_int_equal(console_ask("/no-such.db", (const char *const[]){"x"}, 1, &open, &out, NULL), STATUS_NOT_FOUND);
     buf_close(&out);
 }
 
-/* A socket that a killed daemon left is replaced. A file that cannot be replaced is reported. */
+/* The console replaces a socket that a killed daemon left. When it cannot replace a file, it reports that. */
 static void a_stale_socket_is_replaced_and_other_files_are_reported(void **state)
 {
     struct sockaddr_un old = {.sun_family = AF_UNIX};
@@ -207,8 +207,8 @@ static void a_stale_socket_is_replaced_and_other_files_are_reported(void **state
     assert_int_equal(rmdir(at), 0);
 }
 
-/* Another user gets the error that the daemon belongs to another user. Where the socket admits everybody, that user
- * gets no answer. */
+/* A client of another user gets the error that the daemon belongs to another user. If the socket's permissions
+ * admit every user, the daemon gives such a client no answer. */
 static void other_users_are_refused(void **state)
 {
     static const mode_t modes[] = {0600, 0666};
@@ -245,7 +245,7 @@ static void other_users_are_refused(void **state)
     console_stop(console);
 }
 
-/* With one more free descriptor in each round: the console starts, or reports the reason and leaks nothing. */
+/* Each round allows one more descriptor. The console must start, or report why it cannot start and leak nothing. */
 static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
 {
     const struct console_options options = {.db = db, .context = &asked, .answer = answer};
@@ -274,8 +274,8 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
     before = open_descriptors();
     lowest = dup(0);
     close(lowest);
-    for (int more = 0; more < 2;
-         more++) { /* a client without descriptors reports that, and not that no daemon has the database open */
+    /* without free descriptors, the client must report that, and not that no daemon has the database open */
+    for (int more = 0; more < 2; more++) {
         struct error err = {0};
         struct buf out;
         bool open;
@@ -291,7 +291,7 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
     console_stop(console);
 }
 
-/* Fails each allocation of the daemon's end, and each call that may fail. */
+/* Fails each allocation of the console in the daemon, and each other call that can fail. */
 static void failed_allocations_and_threads_are_reported(void **state)
 {
     const struct console_options options = {.db = db, .context = &asked, .answer = answer};

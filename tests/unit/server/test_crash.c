@@ -1,6 +1,6 @@
-/* The report of a crash: it is beside the database and contains the signal, the address, the job and the last lines of
- * the log. A normal end leaves none. Each test runs in a child, which exits where the signal would end it
- * (--wrap=raise). */
+/* Tests the report of a crash. It is a file beside the database that contains the signal, the address, the job and
+ * the last lines of the log. A normal end leaves no report. Each test runs in a child process. The child exits
+ * where the signal would end it, because the test program replaces raise() (linker option --wrap=raise). */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static bool read_report(void)
     return file != NULL;
 }
 
-/* Runs `act` in a child that called crash_prepare(); returns how the child ended and fills the report. */
+/* Runs `act` in a child process that has called crash_prepare(), and reads the report. Returns the exit code of
+ * the child. */
 static int in_child(void (*act)(void))
 {
     struct error err = {0};
@@ -82,7 +83,7 @@ static void read_nowhere(void)
 static void abort_in_a_job(void)
 {
     char line[64];
-    for (int i = 0; i < 400; i++) { /* more lines than the ring keeps */
+    for (int i = 0; i < 400; i++) { /* more lines of the log than the process remembers */
         int size = snprintf(line, sizeof line, "line %03d of the log\n", i);
         crash_note(line, (unsigned long)size);
     }
@@ -163,7 +164,7 @@ static void a_name_that_is_too_long_is_refused(void **state)
     assert_int_equal(crash_prepare(far, "", &err), STATUS_LIMIT);
 }
 
-/* Without a place for the report the process runs, and still dies of the signal. */
+/* When the report cannot be created, the process runs without it, and a crash signal still ends it. */
 static void without_a_place_for_the_report_the_process_still_dies_of_the_signal(void **state)
 {
     struct error err = {0};

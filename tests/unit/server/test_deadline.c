@@ -1,4 +1,5 @@
-/* The process ends in time although its threads go on, and at once at a second signal. */
+/* At a shutdown the process ends at its deadline even when its threads do not end. A second signal ends it at
+ * once. */
 #include "server/process/deadline.h"
 
 #include <setjmp.h>
@@ -16,8 +17,8 @@
 
 #define STOPPED 7 /* exit code of a child whose deadline was stopped */
 
-/* Returns the exit code of a child that starts the deadline, then gets `number` (0: no signal), stops the deadline if
- * `stop`, and otherwise never ends by itself. */
+/* Starts a child that calls deadline_start() and then never ends by itself. Sends it the signal `number` (0:
+ * none). With `stop`, the child stops the deadline. Returns the exit code of the child. */
 static int end_of(int64_t ms, int number, bool stop)
 {
     int status = 0;
