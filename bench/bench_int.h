@@ -15,7 +15,7 @@ void bench_use_clock(bool processor_time);
 double bench_now(void);
 
 struct bench_timing {
-    double best, median; /* seconds per call */
+    double best, median; /* time of a call in seconds */
     int calls;
 };
 

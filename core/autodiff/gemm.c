@@ -9,8 +9,8 @@
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 
 struct gemm_grid {
-    int rows, cols;   /* size of a block */
-    int down, across; /* number of blocks */
+    int rows, cols;   /* rows and columns of a block */
+    int down, across; /* number of blocks in each direction */
 };
 
 struct gemm_task {

@@ -60,7 +60,7 @@ struct tensor *op_join_channels(struct exec *e, struct tensor *const *parts, int
  * of (seed, stream, step, position). */
 struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *norm, double deviation);
 
-/* Element by element, on rows or maps. Halo and padding of a map stay zero. */
+/* ReLU and the sigmoid function of each element, on rows or maps. The halo and the padding of a map stay zero. */
 struct tensor *op_relu(struct exec *e, struct tensor *x);
 struct tensor *op_sigmoid(struct exec *e, struct tensor *x);
 
@@ -176,7 +176,7 @@ struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const st
 struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor);
 /* Softmax over the columns of each row. */
 struct tensor *op_softmax_rows(struct exec *e, struct tensor *x);
-/* A weight [rows][cols] as a tensor of rows. */
+/* Returns a weight [rows][cols] as a tensor of rows. */
 struct tensor *op_weight_rows(struct exec *e, struct weight *w);
 
 /* Masks latent variables for each feature: row i * count + f of the result is w_j * z_i, element by element, with
@@ -212,7 +212,7 @@ struct tree_heads {
     int nodes;
     const int *parent; /* [nodes] parents come before their children; node 0 is the root */
     const int *edge;   /* [nodes] row of `changes` for the edge to the parent; -1: the node equals its parent */
-    const real *share; /* [nodes] */
+    const real *share; /* [nodes] factor of the edge's change */
 };
 /* Computes the heads of all nodes. weights: [nodes][cols], written. changes: [edges][cols]; NULL if there are none. */
 void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,

@@ -65,7 +65,7 @@ struct list {
 
 static int merge(struct list *lists, int count, int cols, int width, struct span *to)
 {
-    int made = 0, last = -1; /* end of the latest span */
+    int made = 0, last = -1; /* made: number of spans so far; last: end of the latest span */
     for (;;) {
         struct list *next = NULL;
         for (int i = 0; i < count; i++)

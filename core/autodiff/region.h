@@ -14,7 +14,7 @@
 #include "core/autodiff/tape_int.h"
 
 struct span {
-    int from, to; /* columns [from, to) */
+    int from, to; /* the columns [from, to) */
 };
 struct box {
     int image, row, col, rows, cols;
@@ -25,9 +25,9 @@ enum { BOX_ROWS = 32 }; /* maximum height of a box, so that threads can share th
 struct region {
     int images, height, width;
     int spans, boxes;
-    struct span *span; /* row by row, left to right; neighbours do not touch */
+    struct span *span; /* ordered by row and then by column; neighbours do not touch */
     int *first;        /* [images * height + 1] index of the first span of each row of each image */
-    struct box *box;   /* disjoint; ordered by image and first row */
+    struct box *box;   /* disjoint boxes, ordered by image and first row */
     int64_t positions;
     struct region *wider; /* cache of region_grow(): this region grown by one position; NULL until needed */
 };

@@ -75,7 +75,7 @@ struct exec_profile {
     bool processor_time; /* processor time of all threads together, instead of wall time */
 };
 
-struct tape; /* the nodes of the step, and spare gradient buffers */
+struct tape; /* contains the nodes of the step, and spare gradient buffers */
 
 /* Whether backward passes compute only the active positions behind a threshold: never, always, or where a cost model
  * predicts that it is faster. The model uses the positions only, so results do not depend on clocks or threads. */
@@ -95,7 +95,7 @@ struct exec {
     /* the gradient of batch-norm statistics goes to one image only, so that the gradients of the other images stay
      * sparse (ops.h) */
     bool hold;
-    /* Set by exec_begin(): */
+    /* exec_begin() sets the members from here to `tape`: */
     bool training;    /* true: record nodes, apply dropout, use batch statistics, move thresholds */
     uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
     uint32_t streams; /* number of random streams that this step has used; the next operation gets this number */
@@ -105,7 +105,7 @@ struct exec {
     } share;
     struct error error; /* the first failure of the step */
     struct tape *tape;
-    struct exec_profile *profile; /* borrowed; NULL: no clock is read */
+    struct exec_profile *profile; /* owned by the caller; NULL: no clock is read */
 };
 
 /* Initialises an exec. The caller keeps the ownership of all arguments, which must outlive the exec. Allocates nothing.

@@ -83,7 +83,7 @@ real *weight_open(struct weight *w, bool zero, bool *add);
 struct norm_sums {
     struct norm_call call; /* all members are set except strips, rows and sums */
     const struct tensor *x;
-    double *sums;        /* [chunks][2][padded channels], or NULL */
+    double *sums;        /* [chunks][2][padded channels] the sums, or NULL */
     int chunks, writers; /* writers: number of operations that have written the gradient so far */
 };
 
@@ -96,7 +96,7 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 /* Cuts the images of a map into strips of rows, at least about `least` strips in all. */
 struct map_split {
     int strips, rows; /* rows of a strip; the last strip of an image may have fewer */
-    int chunks;       /* images * strips */
+    int chunks;       /* number of chunks: images * strips */
 };
 struct map_split map_split(const struct map_shape *shape, int least);
 struct map_piece {
@@ -116,7 +116,7 @@ static inline int row_split_count(const struct row_split *split, int rows, int c
     return left < split->rows ? left : split->rows;
 }
 
-/* Cuts a flat range into pieces. */
+/* Cuts an array of elements into pieces of FLAT_CHUNK. */
 enum { FLAT_CHUNK = 32768 };
 static inline int flat_chunks(size_t count)
 {
@@ -162,7 +162,7 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 /* A matrix product, and the functions applied to each block of the result while it is in cache. */
 struct gemm_job {
     struct gemm_call call;
-    const real *bias;    /* [n] or NULL */
+    const real *bias;    /* [n] added to each row, or NULL */
     bool relu;           /* apply ReLU; requires a bias */
     double dropout;      /* probability of zeroing; 0: no dropout */
     struct random_at at; /* position of the first random number; element (r, j) of the result uses index r * (n rounded

@@ -17,7 +17,7 @@ struct arena {
     size_t limit_bytes; /* maximum total size of all blocks; 0: no limit */
     size_t held_bytes;  /* total size of all blocks */
     size_t peak_bytes;  /* maximum of used_bytes so far */
-    size_t used_bytes;  /* allocated now */
+    size_t used_bytes;  /* bytes that are allocated now */
 };
 
 struct arena_mark {

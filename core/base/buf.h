@@ -21,7 +21,7 @@ struct buf {
 /* limit: maximum size in bytes. buf_close() frees the contents; the buffer may be used again. */
 void buf_init(struct buf *buf, size_t limit);
 void buf_close(struct buf *buf);
-/* Append bytes, a string, or formatted text. */
+/* Append `count` bytes, a string, or formatted text. */
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -34,12 +34,12 @@ enum field_level { LEVEL_BASIC, LEVEL_ADVANCED, LEVEL_RESEARCH, FIELD_LEVELS };
 struct config_field {
     const char *name;
     enum field_type type;
-    size_t offset;              /* in the struct, in bytes */
+    size_t offset;              /* offset of the field in the struct, in bytes */
     const char *preset;         /* default value, as text: "0.75", "per-channel", "true" */
-    double min, max;            /* range of a number */
+    double min, max;            /* range of allowed numbers */
     bool min_open, max_open;    /* whether the range excludes min, and max */
-    const char *const *choices; /* FIELD_CHOICE: NULL-terminated names */
-    const char *unit;           /* "samples", "px", ... or "" */
+    const char *const *choices; /* for FIELD_CHOICE: the names, ended by NULL */
+    const char *unit;           /* unit of the value, such as "samples" or "px"; "" if it has none */
     const char *meaning;        /* one sentence: what happens when the value grows */
     enum field_group group;
     enum field_level level;

@@ -6,7 +6,7 @@
 #include <sodium/crypto_hash_sha256.h>
 
 #define HASH_BYTES 32
-#define HASH_TEXT 65 /* lower-case hex with its NUL */
+#define HASH_TEXT 65 /* bytes of a digest as lower-case hex, with its NUL */
 
 struct hash {
     crypto_hash_sha256_state state;

@@ -25,7 +25,7 @@ struct options {
     const char *positional[OPTIONS_MAX];
     size_t positional_count;
     struct {
-        const char *name, *value; /* value "" for an option that takes none */
+        const char *name, *value; /* value: "" if the option takes none */
     } options[OPTIONS_MAX];
     size_t option_count;
 };
@@ -45,7 +45,7 @@ struct option_reader {
     int argc;
     char **argv;
     int at;           /* index of the next argument; starts at 0 */
-    bool options_end; /* "--" was read */
+    bool options_end; /* whether "--" was read */
 };
 
 struct option_item {

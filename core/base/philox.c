@@ -143,7 +143,7 @@ void philox_fill_normal(const struct philox *from, uint64_t first, double *out, 
 {
     uint32_t space[4 * LANES];
     while (count > 0) {
-        uint64_t start = first & ~(uint64_t)3; /* whole pairs */
+        uint64_t start = first & ~(uint64_t)3; /* begin at a block, so that both words of a pair are computed */
         lanes(from, start / 4, space);
         size_t skipped = (size_t)(first - start), ready = 4 * LANES - skipped;
         ready = ready < count ? ready : count;

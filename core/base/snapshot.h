@@ -56,7 +56,7 @@ void snapshot_destroy(struct snapshot *snapshot);
  * Errors: STATUS_INTERNAL for an entry that breaks these rules, STATUS_LIMIT, STATUS_NO_MEMORY. */
 enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
                          int rank, const uint64_t *dim, void *at, struct error *err);
-/* Add a single number as a state entry. */
+/* Each adds a single number as a state entry. */
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
 enum status snapshot_add_u64(struct snapshot *snapshot, const char *name, uint64_t *at, struct error *err);
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
@@ -70,7 +70,7 @@ struct snapshot_number {
 enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
                                  struct error *err);
 
-/* snapshot_bytes(): length of the whole stream. snapshot_write() writes it front to back. */
+/* snapshot_bytes() returns the length of the whole stream. snapshot_write() writes the stream from front to back. */
 uint64_t snapshot_bytes(const struct snapshot *snapshot);
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
 

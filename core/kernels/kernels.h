@@ -75,7 +75,7 @@ struct planar_call {
     int channels, out_blocks, rows, width;
     const real *in;
     ptrdiff_t in_plane, in_row;
-    struct map_strip out; /* forward: written; gradient: dout, read */
+    struct map_strip out; /* the forward kernel writes it; the gradient kernel reads dout from it */
     const real *weights, *bias;
     double *moments;
     real *dweights, *dbias;
@@ -105,7 +105,7 @@ struct norm_call {
     struct map_strip x, dy, dx, add;
     const real *scale, *shift, *mean, *inv_std;
     const real *a, *b, *c;
-    double *sums; /* [2][16 blocks] */
+    double *sums; /* [2][16 blocks] sums of dy' and of dy' * xhat */
 };
 
 /* Sparse layer: y = max(0, x - threshold). active: [16 blocks], the counts of y > 0 are added to it; or NULL. The
@@ -131,9 +131,9 @@ enum { KTH_SCRATCH_BYTES = 1 << 22 };
 struct above_call {
     int rows, width, room;
     struct map_strip x;
-    const real *bound; /* [16] */
-    real *list;        /* [16][room] */
-    int *count;        /* [16] */
+    const real *bound; /* [16] bound of each channel */
+    real *list;        /* [16][room] values of each channel */
+    int *count;        /* [16] number of values of each channel */
 };
 
 /* ---- maps: max pooling ------------------------------------------------------------------------- */
@@ -288,9 +288,9 @@ struct banded_term {
 struct banded_call {
     const real *table;
     const struct banded_term *terms;
-    int begin[BANDED_PATTERNS], end[BANDED_PATTERNS]; /* terms of each pattern */
+    int begin[BANDED_PATTERNS], end[BANDED_PATTERNS]; /* terms [begin, end) belong to the pattern */
     ptrdiff_t shift;
-    real *out; /* [BANDED_ROWS][BANDED_WIDTH] */
+    real *out; /* [BANDED_ROWS][BANDED_WIDTH] the sums */
 };
 
 /* Rows of a ReLU layer that is linear in two numbers s of each row, and a linear head v for the row's feature:
@@ -305,7 +305,7 @@ struct arc_call {
     int count, width; /* count: number of rows; width: length of p, bias and each head */
     const struct arc_row *rows;
     const real *p[2], *bias, *heads;      /* heads: [features][width] */
-    real *values;                         /* [count] */
+    real *values;                         /* [count] results of the rows */
     real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2]; dheads may be NULL */
 };
 
@@ -323,7 +323,7 @@ struct adam_call {
 /* ---- the table --------------------------------------------------------------------------------- */
 
 struct kernels {
-    const char *name; /* "ref", "avx2", "avx512" */
+    const char *name; /* "ref", "avx2" or "avx512" */
 
     void (*conv_forward)(const struct conv_call *call);
     void (*conv_gradient)(const struct conv_gradient_call *call);
@@ -337,7 +337,7 @@ struct kernels {
     void (*norm_backward)(const struct norm_call *call);
     /* sums[c] += sum of x over the strip. */
     void (*map_sums)(int blocks, int rows, int width, struct map_strip x, double *sums);
-    void (*map_add)(int blocks, int rows, int width, struct map_strip x, struct map_strip y); /* y += x */
+    void (*map_add)(int blocks, int rows, int width, struct map_strip x, struct map_strip y); /* Adds map x to map y. */
     void (*map_threshold)(const struct threshold_call *call);
     void (*map_mask)(int blocks, int rows, int width, struct map_strip y, struct map_strip dy, struct map_strip dx);
 
@@ -372,7 +372,7 @@ struct kernels {
     void (*add)(size_t count, const real *x, real *y);               /* y += x */
     void (*scale)(size_t count, real factor, real *x);               /* x *= factor */
     void (*axpy)(size_t count, real factor, const real *x, real *y); /* y += factor x */
-    real (*dot)(size_t count, const real *x, const real *y);         /* sum of x y */
+    real (*dot)(size_t count, const real *x, const real *y);         /* Returns the sum of x[i] y[i]. */
     void (*arc_forward)(const struct arc_call *call);
     void (*arc_backward)(const struct arc_call *call);
     void (*banded_sum)(const struct banded_call *call);

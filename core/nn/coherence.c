@@ -60,7 +60,7 @@ void filter_gram(const struct filter_bank *b, const real *w, real *gram)
                 }
 }
 
-/* 1 / |w_f|; 0 for a zero filter. */
+/* Returns 1 / |w_f|, or 0 for a zero filter. */
 static double inverse_norm(const struct filter_bank *b, const real *gram, int f)
 {
     double square = (double)gram[gram_at(b, f, b->height - 1, b->width - 1, f)];

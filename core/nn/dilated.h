@@ -23,7 +23,7 @@ struct dilated {
 };
 /* The number of units for a context; 0 if the context is not one of the four. */
 int dilated_units(int context);
-/* The taps and the dilation of unit i. */
+/* Writes the number of taps and the dilation of unit i. */
 void dilated_unit(int i, int *taps, int *dilation);
 /* Declares the arrays NAME.first, NAME.skip, NAME.units.I, NAME.skips.I and NAME.out. */
 void dilated_build(struct dilated *net, struct params *params, const char *name, const struct dilated_config *config);

@@ -24,7 +24,7 @@ struct param {
 };
 
 struct params {
-    struct param **arrays; /* in order of declaration */
+    struct param **arrays; /* the arrays in order of declaration */
     size_t count, capacity, trained;
     real *values, *grads;
     /* sizes of the blocks with padding; trained_reals: number of trained reals without padding */

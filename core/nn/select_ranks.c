@@ -39,7 +39,7 @@ struct histogram_task {
     bool together;
     int shift, bits;        /* the current digit: `bits` bits, of which the lowest is bit `shift` */
     const uint64_t *prefix; /* [groups] the digits found so far */
-    int32_t *counts;        /* [workers][groups][BUCKETS] */
+    int32_t *counts;        /* [workers][groups][BUCKETS] histograms */
     int groups;
 };
 

@@ -54,7 +54,7 @@ struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struc
  * quantile. The channel's density is first `times` (>= 1) that of the others; the factor falls to 1 geometrically over
  * `updates` updates. Only for SPARSE_PER_CHANNEL without `accumulate`. */
 void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64_t updates);
-const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without threshold */
+const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without a threshold */
 /* [channels] The number of active positions in the last sparse_forward() of training, in modes with a threshold. */
 const int64_t *sparse_active(const struct sparse *sparse);
 /* Adds the values collected since the last update and the factors of reinitialised channels as SNAPSHOT_STATE entries

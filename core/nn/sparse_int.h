@@ -11,7 +11,7 @@ struct sparse {
     char name[SNAPSHOT_NAME];
     struct weight *threshold;
     int groups;      /* number of independent thresholds: channels, or 1 */
-    int64_t *active; /* [channels] */
+    int64_t *active; /* [channels] positions above the threshold */
     /* [padded channels] the quantile of a batch is expected to be above it; infinity in the padding channels */
     real *bound;
     /* [channels] density of a channel divided by the common density: 1, or more after a reinitialisation */
@@ -39,7 +39,7 @@ struct quantile_task {
     const struct kernels *kernels;
     struct kth_set set;
     struct rank rank;
-    real *quantile; /* [padded channels], or [1] */
+    real *quantile; /* [padded channels] or [1] the result */
     char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
     int64_t batch;  /* number of values of one group in this batch, over all ranks */
     bool update;    /* the thresholds move after this batch */

@@ -129,7 +129,7 @@ struct top_task {
     const struct kernels *kernels;
     const struct tensor *z;
     int room, *count; /* count: [images][padded] number of values above the bound; at most `room` of them are stored */
-    real *list;       /* [images][padded][room] */
+    real *list;       /* [images][padded][room] the values */
 };
 
 static void top_task(void *context, int chunk, int worker)

@@ -17,7 +17,7 @@ static struct layer_name layer_name(const char *stack, int layer, bool identical
     return n;
 }
 
-/* A stack during its declaration. */
+/* The arguments that the functions below share while they declare the arrays of a stack. */
 struct stack {
     struct params *params;
     const char *name;

@@ -61,10 +61,10 @@ struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct t
  * exec_begin(exec, false, ..); all memory is in the step arena. */
 struct decode_cache {
     struct decoder *decoder;
-    int batch, keys, capacity, length; /* length: positions decoded so far */
+    int batch, keys, capacity, length; /* length: number of positions decoded so far */
     const int *memory_lengths;
-    struct tensor *cross_kv[TRANSFORMER_LAYERS]; /* [batch * keys][2 width] */
-    real *self_kv[TRANSFORMER_LAYERS];           /* [batch][capacity][2 width] */
+    struct tensor *cross_kv[TRANSFORMER_LAYERS]; /* [batch * keys][2 width] keys and values of the memory */
+    real *self_kv[TRANSFORMER_LAYERS];           /* [batch][capacity][2 width] keys and values of decoded positions */
 };
 /* Begins decoding: computes the cross-attention keys and values of `memory`. capacity: maximum number of positions.
  * False after a failure (exec.error). */

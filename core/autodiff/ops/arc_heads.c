@@ -36,11 +36,11 @@ struct arc_node {
 
 /* The scratch memory and partial gradients of one task. */
 struct arc_scratch {
-    uint64_t *keys, *spare;      /* [units] */
-    float *places;               /* [units] */
-    int *arcs;                   /* [most] */
+    uint64_t *keys, *spare;      /* [units] sort keys */
+    float *places;               /* [units] sorted switching points */
+    int *arcs;                   /* [most] arc of each row */
     real *p[2], *values, *pulls; /* p: [width]; values: [most]; pulls: [most][2] */
-    real *sums[2];               /* [width] */
+    real *sums[2];               /* [width] sums of gradients */
     /* partial gradients */
     real *dcolumns, *dbias, *dfirst, *dz; /* [units][width], [width], [latents][units], [samples][latents] */
 };

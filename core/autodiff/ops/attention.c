@@ -28,7 +28,7 @@ struct attention_task {
     const struct kernels *kernels;
     const struct attention_node *node;
     bool training;
-    real *out; /* [batch * queries][cols] */
+    real *out; /* [batch * queries][cols] the result */
     const real *dout;
     real *dq, *dk, *dv;
     ptrdiff_t ld_dq, ld_dkv;

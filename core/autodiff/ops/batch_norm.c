@@ -19,7 +19,7 @@ struct norm_node {
     bool relu;
     bool batch; /* normalised with the statistics of the batch, not with the running ones */
     int only;   /* index of the image that gets the gradient of the statistics, or NORM_ALL or NORM_ELSEWHERE */
-    real *mean, *inv_std, *scale, *shift; /* [padded] each */
+    real *mean, *inv_std, *scale, *shift; /* each [padded] */
     struct norm_sums sums;                /* sums of the backward pass, if another operation computes them */
 };
 
@@ -33,7 +33,7 @@ struct norm_task {
     real *y, *dx;
     bool add;
     double *sums; /* [chunks][2][padded] partial sums; in the forward pass, the moments */
-    int only;     /* as in norm_node */
+    int only;     /* index of the image that gets the gradient of the statistics, as in norm_node */
 };
 
 static double *task_sums(const struct norm_task *task, int chunk)

@@ -25,7 +25,7 @@ struct lstm_task {
     int blocks;
     real *out;
     const real *dout;
-    real *dgates[2]; /* [rows][4 hidden] */
+    real *dgates[2]; /* [rows][4 hidden] gradients of the gates */
     real *scratch;   /* [2 * blocks][2][LSTM_BLOCK][hidden] */
 };
 

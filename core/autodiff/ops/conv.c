@@ -19,7 +19,7 @@ struct conv_task {
     struct conv_call call;
     const struct tensor *x, *add;
     struct tensor *out;
-    double *moments; /* [chunks][2][padded] */
+    double *moments; /* [chunks][2][padded] moments of the result */
 };
 
 /* The strip that a convolution of x reads: x itself, or the input of a deferred batch norm. */
@@ -60,7 +60,7 @@ struct conv_back {
     size_t partial, packed;
     int strip;
     struct norm_sums *norm; /* the batch norm that made x and needs sums over dx; or NULL */
-    double *norm_room;      /* [workers][2][padded] */
+    double *norm_room;      /* [workers][2][padded] scratch for sums over one strip */
 };
 
 /* Adds the sums over a strip of dx, which was just written, to the chunk's sums. */

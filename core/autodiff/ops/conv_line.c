@@ -70,7 +70,7 @@ struct line_task {
     struct conv_call call;
     const struct tensor *add;
     struct tensor *out;
-    double *moments; /* [images][2][padded] */
+    double *moments; /* [images][2][padded] moments of the result */
 };
 
 static void forward_task(void *context, int image, int worker)

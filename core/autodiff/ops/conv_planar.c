@@ -16,7 +16,7 @@ struct planar_task {
     const real *planes;
     struct tensor *out;
     double *moments;
-    real *partials;              /* backward: [chunks][padded][in + 1] */
+    real *partials;              /* backward: [chunks][padded][in + 1] gradients of the weights and the bias */
     const struct region *region; /* backward: the region of the gradient, or NULL */
     struct region_cut cut;
 };

@@ -12,17 +12,17 @@ struct embed_node {
     struct weight *w, *b;
     int ph, pw;
     real *packed;
-    uint16_t *arg; /* [tokens][features] */
+    uint16_t *arg; /* [tokens][features] position of each maximum in its window */
     bool *active;  /* [tokens] windows with an active position; NULL: not listed */
 };
 
 struct embed_job {
     const struct kernels *kernels;
     const struct embed_node *node;
-    struct map_split split; /* of the token grid */
+    struct map_split split; /* pieces of the token grid */
     struct map_shape grid;
     int features;
-    bool part; /* backward: active positions only */
+    bool part; /* backward: the gradient is needed at active positions only */
     real *tokens;
     const real *dtokens;
     real *dx, *partials; /* partials: [chunks][features][padded + 1] weight gradients; NULL in the forward pass */

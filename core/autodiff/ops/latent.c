@@ -16,7 +16,7 @@ struct latent_task {
     uint64_t first;
     real *dmean, *dlog;
     bool add_mean, add_log;
-    double *sums; /* [chunks] */
+    double *sums; /* [chunks] partial sums */
     real seed;
 };
 

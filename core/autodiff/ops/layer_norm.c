@@ -24,7 +24,7 @@ struct layer_task {
     const real *dout;
     real *dx, *dy;
     bool add;
-    real *partials; /* [chunks][2][cols] */
+    real *partials; /* [chunks][2][cols] gradients of gain and bias */
 };
 
 static void layer_forward_task(void *context, int chunk, int worker)

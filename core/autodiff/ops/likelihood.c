@@ -18,7 +18,7 @@ struct likelihood_task {
     const struct kernels *kernels;
     const struct likelihood_node *n;
     struct row_split split;
-    double *sums; /* [rows] */
+    double *sums; /* [rows] sum over each row */
     real *dy, *dlog;
     bool add;
     real seed;

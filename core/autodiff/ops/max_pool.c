@@ -10,7 +10,7 @@ struct max_pool_node {
     struct tensor *x;
     struct map_shape pooled;
     int ph, pw;
-    uint16_t *arg; /* [images][blocks][rows][cols][16] */
+    uint16_t *arg; /* [images][blocks][rows][cols][16] position of each maximum in its window */
     bool *active;  /* [images][rows][cols] windows with an active position; NULL: not listed */
 };
 
@@ -20,7 +20,7 @@ struct pool_job {
     const real *x, *rows_in;
     real *pooled; /* the result, or in the backward pass its gradient, as a map */
     real *rows, *dx;
-    bool part; /* backward: active positions only */
+    bool part; /* backward: the gradient is needed at active positions only */
 };
 
 static struct max_pool_call max_pool_image(const struct pool_job *job, int image)

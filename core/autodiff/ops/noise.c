@@ -21,7 +21,7 @@ struct noise_task {
     const real *x, *dy;
     real *y;
     double mean, scale, deviation;
-    double *sums;     /* [images * channels][2] */
+    double *sums;     /* [images * channels][2] sums over each plane */
     double shares[2]; /* in the backward pass: the means of dy and of dy xhat */
     uint64_t before;  /* number of planes that belong to the samples of lower ranks */
     struct philox from;

@@ -17,8 +17,8 @@ struct point_task {
     const real *x, *dy;
     real *y;
     const real *threshold, *scale;
-    int64_t *active; /* [chunks][padded] */
-    size_t count;    /* elements of a flat task */
+    int64_t *active; /* [chunks][padded] number of active elements */
+    size_t count;    /* number of elements of a flat task */
 };
 
 static void threshold_task(void *context, int chunk, int worker)

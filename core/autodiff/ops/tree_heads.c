@@ -10,7 +10,7 @@ struct heads_node {
     const int32_t *at;
     struct weight *base, *changes;
     const struct tree_heads *heads;
-    real *weights; /* [nodes][cols] */
+    real *weights; /* [nodes][cols] heads of all nodes */
 };
 
 void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,

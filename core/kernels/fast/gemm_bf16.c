@@ -111,7 +111,7 @@ INLINE vf odds(vf a, vf b)
 }
 #endif
 
-enum { UPPER = -65536 }; /* 0xffff0000 */
+enum { UPPER = -65536 }; /* the mask 0xffff0000 */
 
 /* Rounds floats to nearest even in their upper halves; a NaN stays a NaN. */
 INLINE vi rounded(vf v)

@@ -7,7 +7,7 @@ void FAST(multiply)(size_t count, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_mul(LOAD(y + i), LOAD(x + i)));
 }
 
-/* Two levels on four rows: distances 1 and 2. */
+/* Computes two levels on four rows: the pairs at distance 1, then those at distance 2. */
 #define FOUR(a, b, c, d)                                                                                               \
     do {                                                                                                               \
         vf ab = v_add(a, b), a_b = v_sub(a, b), cd = v_add(c, d), c_d = v_sub(c, d);                                   \
@@ -96,7 +96,7 @@ static void long_row(int n, float *x)
         v_store(x + i + 3 * V, d);
     }
     for (int h = 4 * V; 2 * h <= n; h *= 4) {
-        if (4 * h > n) { /* one level is left */
+        if (4 * h > n) { /* one level remains */
             two_rows(h, x, x + h);
             return;
         }

@@ -13,9 +13,9 @@
 
 enum {
     L = MAP_LANES,
-    SAMPLE = 2048,     /* sampled pixels per channel */
+    SAMPLE = 2048,     /* number of sampled pixels per channel */
     CAPACITY = 49152,  /* maximum number of collected values per channel */
-    SMALL = 4 * SAMPLE /* for fewer values the histogram is as fast */
+    SMALL = 4 * SAMPLE /* with fewer values the reference kernel's histograms are as fast */
 };
 
 /* The state of the search: one quantile for each of 16 lanes, or with `together` one for all lanes. */

@@ -23,13 +23,13 @@
 enum {
     MR = V_TILE(V_WIDE ? 14 : 6), /* rows of a tile */
     NR = 2 * V,                   /* columns of a tile */
-    DEPTH = 256,                  /* lanes of the inner dimension in a panel */
+    DEPTH = 256,                  /* maximum lanes of the inner dimension in a panel */
     ROWS = 18 * MR,               /* rows of A in a block: 256 KiB with AVX-512, fits the second-level cache */
     COLUMNS = 512,                /* columns of B in a block: 512 KiB */
     PANEL_BYTES = (ROWS + V + COLUMNS + NR) * DEPTH * 4
 };
 
-/* Transposes a square of V registers. */
+/* Transposes a square of V registers in place. */
 #if V_WIDE
 INLINE void transpose(vf r[16])
 {

@@ -40,9 +40,9 @@
 #if V_WIDE
 
 enum { V = 16 };
-typedef __m512 vf;    /* V floats */
-typedef __m512i vi;   /* V 32-bit integers */
-typedef __mmask16 vm; /* V truth values */
+typedef __m512 vf;    /* a register of V floats */
+typedef __m512i vi;   /* a register of V 32-bit integers */
+typedef __mmask16 vm; /* V truth values, one for each lane */
 
 INLINE vf v_load(const float *p)
 {
@@ -103,15 +103,15 @@ INLINE vf v_min(vf a, vf b)
 INLINE vf v_fma(vf a, vf b, vf c)
 {
     return _mm512_fmadd_ps(a, b, c);
-} /* a b + c */
+} /* computes a b + c */
 INLINE vf v_fnma(vf a, vf b, vf c)
 {
     return _mm512_fnmadd_ps(a, b, c);
-} /* c - a b */
+} /* computes c - a b */
 INLINE vf v_round(vf a)
 {
     return _mm512_roundscale_ps(a, 8);
-} /* to nearest even */
+} /* rounds to the nearest integer; ties go to the even one */
 INLINE vm v_gt(vf a, vf b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
@@ -135,7 +135,7 @@ INLINE vf v_select(vm m, vf yes, vf no)
 INLINE vf v_keep(vm m, vf v)
 {
     return _mm512_maskz_mov_ps(m, v);
-} /* v where m is set, else 0 */
+} /* returns v where m is set, else 0 */
 INLINE unsigned v_bits(vm m)
 {
     return m;
@@ -156,7 +156,7 @@ INLINE vf v_copysign(vf magnitude, vf sign)
 INLINE vf v_scale2(vf a, vf n)
 {
     return _mm512_scalef_ps(a, n);
-} /* a 2^n, n integral */
+} /* computes a 2^n for integral n */
 INLINE vi vi_all(int x)
 {
     return _mm512_set1_epi32(x);
@@ -199,7 +199,7 @@ INLINE float v_most(vf v)
     return _mm512_reduce_max_ps(v);
 }
 
-/* acc[0..V) += v in double. */
+/* Adds the lanes of v to acc[0..V), in double. */
 INLINE void v_add_double(double *acc, vf v)
 {
     __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));

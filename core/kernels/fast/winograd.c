@@ -23,7 +23,7 @@ enum {
     TILE = L * L,
     SPOTS = 16, /* positions in a transformed tile */
     MOST = WINOGRAD_TILES,
-    GROUP = WINOGRAD_BLOCKS, /* channel blocks of one side */
+    GROUP = WINOGRAD_BLOCKS, /* maximum number of input blocks, and of output blocks, in a group */
     ROW = 28                 /* number of tiles of the gradient that are transformed together */
 };
 
@@ -196,7 +196,7 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
     }
 }
 
-/* dweights[9][16][16] += G' sums G of one pair of blocks, sums: [16][16 in][16 out]. */
+/* Adds G' sums G to dweights[9][16][16], for one pair of blocks. sums: [16][16 in][16 out]. */
 static void untransform_weights(const float *sums, float *dweights)
 {
     vf half = v_all(0.5f);
@@ -221,7 +221,7 @@ static void untransform_weights(const float *sums, float *dweights)
 
 struct gradient_scratch {
     _Alignas(64) float sums[GROUP * GROUP * SPOTS * TILE]; /* [out block][in block][16][16 in][16 out] */
-    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][16][tiles][16] */
+    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][16][tiles][16] transformed inputs */
     _Alignas(64) float douts[GROUP * SPOTS * ROW * L];
 };
 

@@ -76,7 +76,7 @@ INLINE void dout_line(const vf y[4], vf out[6])
 
 /* The inputs of a group of tiles: one register column of six rows, at the column left of the first tile. */
 struct inlet {
-    const float *row[SIDE]; /* NULL: outside the strip */
+    const float *row[SIDE]; /* NULL: the row is outside the strip */
     int first, end;         /* columns inside the strip: [first, end) */
     ptrdiff_t ahead;        /* distance in reals to the tile row below, which is prefetched */
     const float *scale, *shift;
@@ -275,7 +275,7 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
     }
 }
 
-/* dweights[9][16][16] += G' sums G of one pair of blocks, sums: [36][16 in][16 out]. */
+/* Adds G' sums G to dweights[9][16][16], for one pair of blocks. sums: [36][16 in][16 out]. */
 static void untransform_weights(const float *sums, float *dweights)
 {
     for (int at = 0; at < TILE; at += V) {
@@ -299,8 +299,8 @@ static void untransform_weights(const float *sums, float *dweights)
 
 struct gradient_scratch {
     _Alignas(64) float sums[GROUP * GROUP * SPOTS * TILE]; /* [out block][in block][36][16 in][16 out] */
-    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][36][tiles][16] */
-    _Alignas(64) float douts[SPOTS * ROW * L];             /* one block at a time */
+    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][36][tiles][16] transformed inputs */
+    _Alignas(64) float douts[SPOTS * ROW * L];             /* transformed gradients of one output block at a time */
 };
 
 /* Adds the products of `tiles` tiles, the first at (y, x), for every pair of one of the `outs` output blocks from ob on

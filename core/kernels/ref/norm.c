@@ -55,7 +55,7 @@ void ref_map_affine(const struct affine_call *c)
     }
 }
 
-/* dy if ReLU passed the value, else 0. */
+/* Returns dy if ReLU passed the value, else 0. */
 static real gated(const struct norm_call *c, int channel, real x, real dy)
 {
     return c->relu && !(x * c->scale[channel] + c->shift[channel] > 0) ? 0 : dy;
