@@ -77,9 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #else
     const struct collection_format *format = formats[(size_t)(data[0] - '0') % count];
 #endif
-    limits.numbers = strcmp(format->name, "tar") == 0
-                         ? 1 << 8
-                         : 1 << 16; /* a tar may contain recordings, and resampling takes 40 µs for each number */
+    /* a tar may contain recordings, and resampling takes 40 µs for each number */
+    limits.numbers = strcmp(format->name, "tar") == 0 ? 1 << 8 : 1 << 16;
     enum status status = collection_read(format, &from, &options, &limits, &c, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || err.message[0] != '\0'));
     FUZZ_CHECK(status == STATUS_OK || (c.values == NULL && c.count == 0));

@@ -124,9 +124,8 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
-        FUZZ_CHECK(
-            some_way == 1 ||
-            !ended); /* after the FIN the server must answer or close in time, otherwise the loop would never end */
+        /* After the FIN the server must answer or close in time, otherwise the loop would never end. */
+        FUZZ_CHECK(some_way == 1 || !ended);
         /* Send the FIN by itself. If it came with the last bytes, only the next event would show it. */
         if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);

@@ -19,8 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(file >= 0 && write(file, data, size) == (ssize_t)size);
     enum status status = collection_map(file, &c, &err);
     FUZZ_CHECK(status == err.code);
-    for (int64_t i = 0; status == STATUS_OK && i < c.count;
-         i++) { /* reads every sample, so that a sanitizer detects accesses outside the data */
+    /* The loop reads every sample, so that a sanitizer detects accesses outside the data. */
+    for (int64_t i = 0; status == STATUS_OK && i < c.count; i++) {
         const int32_t *label;
         int length = collection_labels(&c, i, &label);
         for (int j = 0; j < length; j++)

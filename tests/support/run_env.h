@@ -63,8 +63,8 @@ struct run_env_plan {
 /* The results of a run. Equal runs give equal bytes. */
 struct run_env_witness {
     char weights[65]; /* from run_env_weights_hash() */
-    unsigned char state[HASH_BYTES],
-        series[HASH_BYTES];            /* SHA-256 of the last checkpoint, and of all metrics and artifacts */
+    /* SHA-256 of the last checkpoint, and of all metrics and artifacts */
+    unsigned char state[HASH_BYTES], series[HASH_BYTES];
     int64_t metrics, artifacts, bytes; /* number of metrics, number of artifacts, bytes of the last checkpoint */
 };
 enum status run_env_run(const struct run_env_plan *plan, struct run_env_witness *witness, int *steps,

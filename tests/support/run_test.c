@@ -40,8 +40,8 @@ int run_test_through(const struct run_test *test, const struct config_setting *s
 void run_test_bits(const struct run_test *test, const struct config_setting *const *settings, size_t count,
                    int64_t least_artifacts)
 {
-    static const int others[][2] = {
-        {3, 0}, {2, 1}, {1, 7}}; /* number of threads; number of steps between pauses, 0: no pauses */
+    /* number of threads, and number of steps between pauses (0: no pauses) */
+    static const int others[][2] = {{3, 0}, {2, 1}, {1, 7}};
     const struct run_test without_look = {test->method, test->data, NULL};
     for (size_t i = 0; i < count; i++) {
         struct run_env_witness one, other;

@@ -58,7 +58,7 @@ void audio_corpus_destroy(struct audio_corpus *c)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Index of a name, which is added if it is new; -1: no memory, or more than `most` names. */
+/* Index of a name, which is added if it is new; -1: there is no memory, or there would be more than `most` names. */
 static int intern(struct names *names, const char *name, int most)
 {
     /* consecutive files often share a name, so the search begins with the last one */
@@ -161,8 +161,8 @@ static int by_place(const void *a, const void *b)
     return x->class != y->class ? x->class - y->class : strcmp(x->file, y->file);
 }
 
-/* Sorts the names, and then moves the name at sorted index i to index to[i] (to NULL: i). Writes the new index of each
- * name to place[old]. */
+/* Sorts the names, and then moves the name at sorted index i to index to[i]; if `to` is NULL, it stays at i. Writes the
+ * new index of each name to place[old index]. */
 static enum status settle(struct names *names, const int *to, int *place, struct error *err)
 {
     struct names old = *names;

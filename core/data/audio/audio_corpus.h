@@ -28,7 +28,7 @@
 struct audio_clip {
     char file[AUDIO_NAME]; /* without folder and suffix: "6_12_27" */
     int class, speaker;
-    int length;     /* samples */
+    int length;     /* number of samples */
     float *samples; /* [length] */
 };
 
@@ -55,12 +55,13 @@ int audio_corpus_rate(const struct audio_corpus *corpus);
 int audio_corpus_classes(const struct audio_corpus *corpus);
 const char *audio_corpus_class(const struct audio_corpus *corpus, int class);
 int audio_corpus_speakers(const struct audio_corpus *corpus);
-int audio_corpus_training_speakers(const struct audio_corpus *corpus); /* speakers 0 to this - 1 train */
+/* training uses the speakers 0 to this number - 1 */
+int audio_corpus_training_speakers(const struct audio_corpus *corpus);
 const char *audio_corpus_speaker(const struct audio_corpus *corpus, int speaker);
 int audio_corpus_clips(const struct audio_corpus *corpus);
-int audio_corpus_longest(const struct audio_corpus *corpus); /* samples of the longest recording */
-double audio_corpus_mean(const struct audio_corpus *corpus); /* mean samples of a recording */
-/* The recordings of one class by one speaker: returns their number, *clips is the first of them. */
+int audio_corpus_longest(const struct audio_corpus *corpus); /* number of samples of the longest recording */
+double audio_corpus_mean(const struct audio_corpus *corpus); /* mean number of samples of a recording */
+/* The recordings of one class by one speaker. Returns their number; *clips receives the first of them. */
 int audio_corpus_takes(const struct audio_corpus *corpus, int speaker, int class, const struct audio_clip **clips);
 /* SHA-256 of all names and samples, which identifies the data. */
 void audio_corpus_hash(const struct audio_corpus *corpus, unsigned char digest[HASH_BYTES]);

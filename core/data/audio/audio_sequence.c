@@ -1,5 +1,6 @@
-/* Draws clips of spoken words. The order of draws defines the data set: the number of words, the words, then speaker
- * and take of each, then starts until no two words overlap, then one uniform number a sample for the noise. */
+/* Draws clips of spoken words. The order of draws defines the data set: the number of words; the words; speaker and
+ * take of each word; starts, again and again until no two words overlap; one uniform number for the noise of each
+ * sample of the clip. */
 #include "core/data/audio/audio_sequence.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ static double quantile(double p)
 
 static void add_noise(struct mt19937 *rng, double scale, float *audio, int count)
 {
-    static const double low = 0.15865525393145707, inside = 0.6826894921370859; /* normal: P(z < -1), P(|z| < 1) */
+    /* normal distribution of z: P(z < -1) and P(|z| < 1) */
+    static const double low = 0.15865525393145707, inside = 0.6826894921370859;
     double drawn[512];
     for (int done = 0; done < count;) {
         int part = count - done < 512 ? count - done : 512;

@@ -22,7 +22,7 @@ enum audio_part { AUDIO_TRAINING_SPEAKERS, AUDIO_NEW_SPEAKERS };
 struct audio_sequence {
     const struct audio_corpus *corpus; /* sealed, borrowed */
     enum audio_part part;              /* the speakers whose recordings are used */
-    int samples;                       /* length of a clip */
+    int samples;                       /* length of a clip in samples */
     int min_symbols, max_symbols;      /* number of words in a clip, drawn uniformly; 0 words give noise only */
     double noise;                      /* scale of a normal distribution that is truncated at +- one scale */
 };
@@ -30,8 +30,8 @@ struct audio_sequence {
 struct audio_truth {
     int count;
     int label[AUDIO_SYMBOLS_MAX];
-    int start[AUDIO_SYMBOLS_MAX], length[AUDIO_SYMBOLS_MAX]; /* samples */
-    const struct audio_clip *clip[AUDIO_SYMBOLS_MAX];        /* of the corpus */
+    int start[AUDIO_SYMBOLS_MAX], length[AUDIO_SYMBOLS_MAX]; /* in samples */
+    const struct audio_clip *clip[AUDIO_SYMBOLS_MAX];        /* recordings of the corpus */
 };
 
 /* The paper's values: 15 seconds at 8000 Hz, 5 to 10 words, noise 2^-10. */

@@ -1,6 +1,6 @@
-/* Computes mel spectrograms. Two neighbouring frames share one complex transform, one as its real and one as its
- * imaginary part: with Z = FFT(a + ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. A frame changes
- * the other only by rounding errors. */
+/* Computes mel spectrograms. One complex transform computes two neighbouring frames a and b, which are its real and its
+ * imaginary part: with Z = FFT(a + ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. So a frame can
+ * change the result of the other frame, but only by rounding errors. */
 #include "core/data/audio/audio_spectrum.h"
 
 #include <kiss_fft.h>
@@ -13,7 +13,7 @@
 #define LEAST 1e-10F
 
 struct filter {
-    int first, count; /* bins of the filter */
+    int first, count; /* first frequency bin and number of bins of the filter */
     const float *weight;
 };
 

@@ -1,6 +1,6 @@
 /* Draws DigitCircle pictures. The order of draws defines the data set: pre-noise, radius, centre, count, symbols,
- * angles, two shifts for each digit, post-noise. Noise of share 0 is drawn too, so a picture without noise has its
- * digits at the same places as the noisy one. */
+ * angles, two shifts for each digit, post-noise. A noise whose share is 0 is drawn too, so a picture without noise has
+ * its digits at the same places as the picture with noise. */
 #include "core/data/digitcircle/digitcircle.h"
 
 #include <math.h>

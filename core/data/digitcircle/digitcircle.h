@@ -14,7 +14,7 @@
 #include "core/data/box.h"
 
 #define DIGITCIRCLE_CLASSES 10 /* digits 0 to 9 */
-#define DIGITCIRCLE_STAMP 12   /* rows of every digit's stamp, and the largest side of any */
+#define DIGITCIRCLE_STAMP 12   /* rows of every digit's stamp, and the largest number of columns of a stamp */
 #define DIGITCIRCLE_SINGLE 32  /* side of a picture of a single digit */
 #define DIGITCIRCLE_MAX_IMAGE 4096
 
@@ -25,7 +25,7 @@ struct digitcircle {
     int shift;                    /* most rows and columns by which a digit is shifted away from the circle */
     int margin;                   /* the circle stays shift + margin away from the border; 0: DIGITCIRCLE_STAMP */
     int min_radius;               /* least radius of the circle */
-    /* upper limit, exclusive; 0: image_size/2 - shift - margin, the largest value that fits */
+    /* upper limit of the radius, exclusive; 0: image_size/2 - shift - margin, the largest value that fits */
     int max_radius;
     /* share of pixels flipped before the digits are placed, in units of the mean ink share of all ten stamps */
     double pre_noise;
@@ -41,7 +41,7 @@ struct digitcircle_truth {
 
 /* The paper's configuration. */
 struct digitcircle digitcircle_paper(void);
-/* Draws the same digits at the same places without noise, for theoretical densities. */
+/* The same domain without noise: it draws the same digits at the same places. Used for theoretical densities. */
 struct digitcircle digitcircle_without_noise(struct digitcircle domain);
 
 /* Checks a domain. Calls `fault` (which may be NULL) for every fault, with the name of the struct's field, and returns

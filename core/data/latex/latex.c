@@ -1,5 +1,5 @@
-/* Draws formulas as poppler's rasteriser does: a character begins at a quarter of a pixel along the line and at a whole
- * pixel across it, and darkens the pixels below by its coverage. */
+/* Draws formulas as poppler's rasteriser does. A character begins at a multiple of a quarter pixel along the line and
+ * at a whole pixel across it. It darkens each pixel in proportion to the part of the pixel that it covers. */
 #include "core/data/latex/latex.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 static const double BORDER = 3; /* points around the formula's box */
 static const float WHITE = 255;
-static const float INK = 0.1F * 255; /* least coverage that counts as ink of a box */
+static const float INK = 0.1F * 255; /* smallest coverage that counts as ink when a box is computed */
 
 struct latex latex_paper(void)
 {

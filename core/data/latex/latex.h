@@ -19,9 +19,9 @@
 
 struct latex {
     int rows, cols;             /* size of the picture; the page is centred in it and cropped where it is larger */
-    double dpi;                 /* pixels an inch */
+    double dpi;                 /* pixels per inch */
     int min_tokens, max_tokens; /* length of a formula, drawn uniformly; 0 gives an empty picture */
-    int symbols;                /* number of symbols that are used, from the beginning of the list 0-9 x y z a b c */
+    int symbols;                /* number of symbols in use: the first ones of the list 0-9 x y z a b c */
     double noise;               /* share of all pixels that become black */
     int margin;                 /* boxes are larger than the ink by this many pixels on every side */
 };
@@ -31,8 +31,9 @@ struct latex_truth {
     int length;
     int tokens[LATEX_MAX_TOKENS]; /* values of enum latex_token, without START and END */
     int count;
-    struct box boxes[LATEX_MAX_TOKENS]; /* in the order of the tokens; symbol: enum latex_class. A pixel is ink if
-                                           more than a tenth of it is covered; a character without ink has no box */
+    /* Boxes in the order of the tokens; a box's symbol is an enum latex_class. A pixel is ink if more than a tenth of
+     * it is covered. A character without ink has no box. */
+    struct box boxes[LATEX_MAX_TOKENS];
 };
 
 /* The paper's configuration. */

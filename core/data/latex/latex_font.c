@@ -1,8 +1,8 @@
 /* Draws the characters of Latin Modern with FreeType.
  *
- * Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the math font,
- * which contains the 7 and 5 point designs of letters as alternates (.st and .sts) that are meant to be shown at 70 and
- * 50 %. The second variant of its brackets is the extensible font's of 12 pt, but is 0.02 em further out.
+ * Upright characters come from the roman fonts of 10, 7 and 5 points. Letters and big brackets come from the math font.
+ * It contains the 7 and 5 point designs of letters as alternates (.st and .sts), which are meant to be shown at 70 and
+ * 50 %. Its second size of bracket equals TeX's extensible bracket of 12 pt, except that it is 0.02 em further out.
  *
  * Outlines are loaded without hinting in font units and scaled by a matrix, so sizes need not be whole pixels. */
 #include "core/data/latex/latex_font.h"
@@ -69,7 +69,7 @@ static enum status open_faces(const char *folder, struct faces *faces, struct er
 struct glyph {
     FT_Face face;
     FT_UInt index;
-    double em;   /* size of its em square in points */
+    double em;   /* size of the font's em square in points */
     double move; /* shift to the right in points */
 };
 
@@ -139,7 +139,7 @@ static enum status draw_glyph(struct latex_font *font, const struct faces *faces
                          "Latin Modern has no glyph %s; reinstall Debian's package fonts-lmodern",
                          latex_class_name(symbol));
     FT_Outline *outline = &glyph.face->glyph->outline;
-    double scale = 64 * font->dpi / 72.27; /* from points to 1/64 pixel */
+    double scale = 64 * font->dpi / 72.27; /* factor from points to units of 1/64 pixel */
     FT_Fixed em = (FT_Fixed)lround(65536 * scale * glyph.em / glyph.face->units_per_EM);
     FT_Matrix matrix = {.xx = em, .yy = em};
     FT_Outline_Transform(outline, &matrix);

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/data/latex/latex_layout.h"
 
-enum { LATEX_FRACTIONS = 4 }; /* a character begins at quarters of a pixel along its line */
+enum { LATEX_FRACTIONS = 4 }; /* positions of a character along its line: multiples of a quarter pixel */
 
 /* coverage: [rows][cols], 0 to 255. Its upper left pixel is `up` rows above the pixel under the baseline and `left`
  * columns right of the pixel of the origin. */

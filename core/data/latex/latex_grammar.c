@@ -1,5 +1,6 @@
-/* Samples formulas depth first from left to right with one uniform number for each choice and none for a token: the
- * order of draws defines the data set. expr and term recur at their right end only, so they are loops. */
+/* Samples formulas depth first from left to right. Each choice of the grammar draws one uniform number, a token draws
+ * none; this order of draws defines the data set. The rules expr and term recur at their right end only, so they are
+ * loops. */
 #include "core/data/latex/latex_grammar.h"
 
 #include <stdbool.h>
@@ -40,7 +41,7 @@ static int token_of(const char *name)
 struct sampler {
     struct mt19937 *rng;
     int *tokens;
-    /* count includes the tokens beyond `room`, because the random numbers for them must be drawn too */
+    /* count includes the tokens beyond `room`: the sampler must draw the random numbers for them too */
     int symbols, room, count;
 };
 

@@ -1,4 +1,5 @@
-/* Formulas of LaTeX-OCR (SPARLING, section 5.1): tokens, a sampler of the grammar, and the text of formulas.
+/* Formulas of LaTeX-OCR (SPARLING, section 5.1): tokens, a sampler of the grammar, and the text of formulas. A number
+ * in square brackets is the weight of an alternative; without one, alternatives are equally likely.
  *
  *     start  expr [1] | FRAC( start FRACMID start FRAC) [1/4]
  *     expr   term [1] | term + expr [1/4]
@@ -27,7 +28,7 @@ enum latex_token {
     LATEX_START,
     LATEX_END,
     LATEX_PLUS,
-    LATEX_DIGIT, /* 0; the other nine follow */
+    LATEX_DIGIT, /* the digit 0; the other nine follow */
     LATEX_FRAC_OPEN = LATEX_DIGIT + 10,
     LATEX_FRAC_CLOSE,
     LATEX_FRAC_MIDDLE,
@@ -37,7 +38,7 @@ enum latex_token {
     LATEX_SUB_CLOSE,
     LATEX_SUP_OPEN,
     LATEX_SUP_CLOSE,
-    LATEX_LETTER, /* a; then b c x y z */
+    LATEX_LETTER, /* the letter a; then b c x y z */
     LATEX_VOCABULARY = LATEX_LETTER + 6
 };
 

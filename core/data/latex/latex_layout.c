@@ -16,7 +16,7 @@ struct setting {
 
 struct hbox {
     double width, height, depth;
-    int first, last; /* range of its marks */
+    int first, last; /* the box contains the marks first to last - 1 */
 };
 
 struct setter {
@@ -28,7 +28,7 @@ struct setter {
 
 static const double points[LATEX_SIZES] = {10, 7, 5};
 static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFALL = 5, DELIMITER_FACTOR = 0.901;
-/* unit of spaces, in the 10 pt symbol font; a binary operator has 4/18 of it on each side */
+/* the unit of spaces (1 em of the 10 pt symbol font); a binary operator has 4/18 of it on each side */
 static const double QUAD = 1.000003;
 static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, at every size */
 
@@ -216,7 +216,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
     struct hbox box = mark(s, symbol, size, bracket_width[size], 0, 0);
     struct latex_mark *drawn = &s->out->marks[box.first];
     drawn->big = big;
-    drawn->y = axis - AXIS * em; /* glyphs of both kinds are centred on their own axis */
+    drawn->y = axis - AXIS * em; /* the glyphs of text and of the big bracket are centred on their own axis */
     box.width = big ? BIG_WIDTH : box.width;
     box.height = half + axis;
     box.depth = half - axis;

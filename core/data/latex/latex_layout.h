@@ -14,9 +14,9 @@ enum latex_class {
     LATEX_CLASS_OPEN,  /* ( */
     LATEX_CLASS_CLOSE, /* ) */
     LATEX_CLASS_PLUS,
-    LATEX_CLASS_DIGIT, /* 0; the other nine follow */
+    LATEX_CLASS_DIGIT, /* the digit 0; the other nine follow */
     LATEX_CLASS_BAR = LATEX_CLASS_DIGIT + 10,
-    LATEX_CLASS_LETTER, /* a; then b c x y z */
+    LATEX_CLASS_LETTER, /* the letter a; then b c x y z */
     LATEX_CLASSES = LATEX_CLASS_LETTER + 6
 };
 
@@ -28,8 +28,8 @@ struct latex_mark {
     int symbol;           /* enum latex_class */
     int size;             /* 0 text (10 pt), 1 script (7 pt), 2 scriptscript (5 pt) */
     bool big;             /* a bracket of 12 pt from the extensible font; size is then 0 */
-    double x, y;          /* origin on the baseline; of a bar: its lower left corner */
-    double width, height; /* of a bar only */
+    double x, y;          /* the origin of a character, on the baseline; the lower left corner of a bar */
+    double width, height; /* only of a bar */
 };
 
 /* Marks in the order of their tokens; a bar precedes its numerator. */

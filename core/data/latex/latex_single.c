@@ -18,10 +18,10 @@ struct latex_crops {
     struct crop *crop; /* sorted by class */
     int count, room;
     int first[LATEX_SINGLE_CLASSES + 1];         /* index of each class's first crop */
-    int present[LATEX_SINGLE_CLASSES], presents; /* classes that have crops; their number */
+    int present[LATEX_SINGLE_CLASSES], presents; /* the classes that have crops, and the number of these classes */
 };
 
-/* A hash table with open addressing; entries are numbers of crops, -1 where free. */
+/* A hash table with open addressing. An entry is the index of a crop; -1: the entry is free. */
 struct table {
     int *slot;
     int slots; /* a power of two, at least twice the number of crops */

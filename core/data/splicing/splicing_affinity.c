@@ -58,7 +58,7 @@ struct reading {
     struct plain_lines lines;
     const char *name;
     struct affinity_protein protein;
-    int columns[AFFINITY_MATRICES]; /* of each matrix */
+    int columns[AFFINITY_MATRICES]; /* number of columns of each matrix */
     int left;                       /* rows that the current matrix still needs */
     double most;                    /* largest A0 of the file */
 };
@@ -302,7 +302,8 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The quantile as numpy computes it: the value at fraction * (n - 1) of the sorted values, linearly interpolated. */
+/* The quantile as numpy computes it: the value at index fraction * (n - 1) of the sorted values, linearly interpolated.
+ */
 static double quantile(double *values, size_t n, double fraction)
 {
     qsort(values, n, sizeof *values, ascending);

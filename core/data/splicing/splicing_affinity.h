@@ -21,7 +21,7 @@ enum { AFFINITY_FILE_BYTES = 1 << 20 };
 
 struct affinity_matrix {
     double weight; /* A0 divided by the largest A0 of the protein */
-    /* [column][base] affinities; the best base of a column has about 1 */
+    /* [column][base] affinities; the best base of a column has an affinity of about 1 */
     double entry[AFFINITY_COLUMNS][SPLICING_BASES];
 };
 struct affinity_protein {
@@ -53,8 +53,8 @@ enum status affinity_add_text(struct affinity_set *set, const char *name, const 
 enum status affinity_add_folder(struct affinity_set *set, const char *folder, struct error *err);
 
 /* Adds a protein from `count` consensus words of equal length with weights 1, 0.6, 0.36, ... An upper-case letter is
- * specific: its base has 1, the base's partner (A-G, C-T) 0.1, the others 0.02. A lower-case letter is soft: 1, 0.6 and
- * 0.1. */
+ * specific: its base has the affinity 1, the base's partner (A-G, C-T) 0.1, the others 0.02. A lower-case letter is
+ * soft: the affinities are 1, 0.6 and 0.1. */
 enum status affinity_add_words(struct affinity_set *set, const char *name, const char *const *words, int count,
                                double threshold, struct error *err);
 

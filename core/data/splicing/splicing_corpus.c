@@ -20,13 +20,13 @@ _Static_assert((int)SPLICEAI_BASES == (int)SPLICING_BASES && (int)SPLICEAI_BASES
 
 struct splicing_corpus {
     struct genes genes;
-    struct genes_windows windows[2]; /* training, test */
-    struct splicing_h5 *h5[2];       /* training, test; NULL: the corpus is `genes` */
+    struct genes_windows windows[2]; /* windows of the training set and of the test set */
+    struct splicing_h5 *h5[2];       /* file of the training set and of the test set; NULL: the corpus is `genes` */
 };
 
 static const char *const h5_names[2] = {"dataset_train_all.h5", "dataset_test_0.h5"};
 
-/* Names of the files in a folder; "" where there is none. */
+/* Names of the files in a folder; "" if the folder has no such file. */
 struct listing {
     char fasta[256], gff[256];
     int fastas, gffs, h5s;

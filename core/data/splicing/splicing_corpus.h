@@ -1,6 +1,8 @@
-/* Windows of real sequences with their splice sites, from a folder that contains either one FASTA file (*.fa) and one
- * GFF3 file (*.gff3), whose loci are split into a training and a test set (splicing_genes.h), or SpliceAI's
- * dataset_train_all.h5 and dataset_test_0.h5 (spliceai_h5.h). Read-only once open; any number of threads. */
+/* Windows of real sequences with their splice sites. They come from a folder that contains one of these pairs of files:
+ * - one FASTA file (*.fa) and one GFF3 file (*.gff3); splicing_genes.h splits their loci into a training and a test set
+ * - SpliceAI's dataset_train_all.h5 and dataset_test_0.h5 (spliceai_h5.h)
+ *
+ * Read-only once open; any number of threads. */
 #ifndef MOTIF_CORE_DATA_SPLICING_SPLICING_CORPUS_H
 #define MOTIF_CORE_DATA_SPLICING_SPLICING_CORPUS_H
 
@@ -12,9 +14,9 @@
 struct splicing_corpus;
 
 /* Opens a folder; the caller closes the corpus. `source`: only GFF3 features of this source count; NULL: all do.
- * length, flank: of the windows, in bases. STATUS_NOT_FOUND: the folder has neither pair of files. STATUS_INVALID:
- * several FASTA or GFF3 files, faults in them, or an HDF5 file whose windows have another length or flank.
- * STATUS_LIMIT: one of the sets has no window. Messages name files, never the folder. */
+ * length, flank: number of labelled bases of a window, and of bases on either side. STATUS_NOT_FOUND: the folder has
+ * neither pair of files. STATUS_INVALID: several FASTA or GFF3 files, faults in them, or an HDF5 file whose windows
+ * have another length or flank. STATUS_LIMIT: one of the sets has no window. Messages name files, never the folder. */
 enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
                                  struct splicing_corpus **corpus, struct error *err);
 void splicing_corpus_close(struct splicing_corpus *corpus); /* NULL is allowed */

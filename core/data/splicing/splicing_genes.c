@@ -34,7 +34,7 @@ void genes_close(struct genes *genes)
     *genes = (struct genes){0};
 }
 
-/* from, to: of the intron in its locus, from 0, inclusive. */
+/* Marks one intron. from, to: its first and last position in the locus, from 0. */
 static enum status mark_intron(struct reader *r, int locus, int64_t from, int64_t to, struct error *err)
 {
     uint8_t *classes = r->genes->classes + r->fasta.record[locus].first;
@@ -110,7 +110,7 @@ static enum status introns_between(struct reader *r, struct error *err)
         const struct exon *before = &r->exon[i - 1], *after = &r->exon[i];
         if (!one_transcript(before, after) || before->to + 1 >= after->from)
             continue;
-        r->gff.lines.number = after->line; /* for the message */
+        r->gff.lines.number = after->line; /* the message names this line */
         status = mark_intron(r, after->locus, before->to + 1, after->from - 1, err);
     }
     return status;

@@ -1,6 +1,6 @@
-/* Draws samples. First all bases; then for each planted motif its model, its position, a matrix with probability
- * proportional to its weight, and a base for each column with probability proportional to its entry. The word is drawn
- * again until it binds. */
+/* Draws samples. First it draws all bases. Then it draws for each planted motif: the model, the position, a matrix with
+ * probability proportional to its weight, and a base for each column with probability proportional to the base's entry.
+ * The word is drawn again until it binds. */
 #include "core/data/splicing/splicing_planted.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static const struct small_model small[SMALL] = {
 /* The splice site is the G of AG and the G of GT. */
 static const char *const core_names[2] = {"3P", "5P"};
 static const char *const core_words[2][2] = {{"tCTTTCAGg", "tTCTTCAGa"}, {"cAGGTAAGt", "aAGGTGAGt"}};
-static const int core_sites[2] = {3, -1}; /* position relative to the middle of the word, which is column 4 of 9 */
+/* position of the site relative to the middle of the word, which is column 4 of the columns 0 to 8 */
+static const int core_sites[2] = {3, -1};
 
 static enum status add_cores(struct splicing_planted *domain, double threshold, struct error *err)
 {
@@ -45,8 +46,8 @@ static enum status add_cores(struct splicing_planted *domain, double threshold, 
 }
 
 static const double SMALL_THRESHOLD =
-    /* The largest affinity is 5. The first word exceeds the threshold without its soft bases, the second word only with
-     * one of them. */
+    /* The largest affinity is 5. The first word of a model exceeds the threshold without its soft bases, the second
+     * word only with one of them. */
     1.7;
 
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err)
@@ -167,7 +168,7 @@ struct reader {
     int hits;
 };
 
-/* Sum of the effects of the proteins that are bound around hit `i`, a core. */
+/* Sum of the effects of the proteins that are bound near hit `i`, which is a core. */
 static int effects(const struct reader *r, int i, bool donor)
 {
     const struct splicing_planted *d = r->domain;

@@ -2,10 +2,10 @@
  * sites from them.
  *
  * Two models are the cores that every site needs: 5P (GT at the beginning of an intron) and 3P (AG at its end). The
- * others are proteins. A protein has an effect of +1, 0 or -1 on donors and on acceptors, one when it is bound upstream
- * and one when it is bound downstream. A core is a site if the sum of the effects of all proteins bound within `reach`
- * of it is above 0. So the same protein may enhance a site from the exon and silence it from the intron, as SR proteins
- * and hnRNPs do.
+ * other models are proteins. A protein has four effects of +1, 0 or -1: on donors and on acceptors, each when the
+ * protein is bound upstream and when it is bound downstream. A core is a site if the sum of the effects of all proteins
+ * bound within `reach` of it is above 0. So the same protein may enhance a site from the exon and silence it from the
+ * intron, as SR proteins and hnRNPs do.
  *
  * Labels and motifs are computed from the finished sequence, because planted words may overwrite each other and random
  * bases sometimes bind. They are therefore functions of the sequence, the same in every set.
@@ -24,28 +24,27 @@ struct splicing_effect {
 };
 
 struct splicing_planted {
-    int length; /* bases of a sequence */
+    int length; /* length of a sequence in bases */
     /* bases at either end that have no labels and no boxes, and that affinity_calibrate() ignores */
     int flank;
-    double spacing; /* mean number of bases for each planted motif */
+    double spacing; /* mean distance of planted motifs in bases: a sequence has one for each `spacing` bases */
     /* reach of an effect: maximum number of bases between the middles of protein and core */
     int reach;
     struct affinity_set motifs;     /* proteins, then 3P, then 5P */
     struct splicing_effect *effect; /* [proteins] */
-    int cores;                      /* 2; 0: proteins only */
+    int cores;                      /* number of cores: 2, or 0 if the domain has proteins only */
     /* for the cores 3P and 5P: number of bases from the middle of the core to the site */
     int core_site[2];
 };
 
-/* Creates a domain with small built-in models, `proteins` in [2, 8]. The caller may change its sizes and calls
- * splicing_planted_close(). */
+/* Creates a domain with `proteins` of the small built-in models, in [2, 8]. The caller may change the domain's sizes
+ * and calls splicing_planted_close(). */
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err);
-/* Creates a domain with the first `proteins` models of a folder of RBNS files, calibrated to bind at a share of
- * `background` of random bases. A fixed seed draws the effects. STATUS_NOT_FOUND: the folder has fewer models. */
+/* Creates a domain with the first `proteins` models of a folder of RBNS files. Each binds at a share of `background` of
+ * random bases. A fixed seed draws the effects. STATUS_NOT_FOUND: the folder has fewer models. */
 enum status splicing_planted_folder(struct splicing_planted *domain, const char *folder, int proteins,
                                     double background, struct error *err);
-/* Removes the cores. The domain then serves only for the boxes of
- * splicing_planted_read(). */
+/* Removes the cores. The domain then serves only for the boxes of splicing_planted_read(). */
 void splicing_planted_proteins_only(struct splicing_planted *domain);
 void splicing_planted_close(struct splicing_planted *domain);
 

@@ -33,14 +33,14 @@ static const char *const stop_words[] = {
 struct word {
     char letters[WORD_BYTES];
     int64_t count, documents;
-    int last;   /* last document that contains it */
+    int last;   /* last document that contains the word */
     int stands; /* index of the word under which it is counted: its singular, or itself */
     int column;
 };
 
 struct corpus {
     struct word *words;
-    int *table, table_size; /* open addressing: indices of words, NOTHING where free */
+    int *table, table_size; /* hash table with open addressing: indices of words; NOTHING: the entry is free */
     int word_count, word_room;
     int *tokens; /* the words of all documents, document after document */
     size_t token_count, token_room;
@@ -340,7 +340,7 @@ static char *put_utf8(char *to, int code)
     } else if (code < 0x800) {
         *to++ = (char)(0xc0 | code >> 6);
         *to++ = (char)(0x80 | (code & 0x3f));
-    } else { /* surrogates need not be joined: only ASCII letters are counted, which are never in pairs */
+    } else { /* Surrogates are not joined: only the letters a to z are counted, and these are never surrogates. */
         *to++ = (char)(0xe0 | code >> 12);
         *to++ = (char)(0x80 | (code >> 6 & 0x3f));
         *to++ = (char)(0x80 | (code & 0x3f));
@@ -410,7 +410,7 @@ int64_t abstracts_json_text(const char *line, const char *key, char *out)
 
 static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
 {
-    struct delimited d; /* A CSV reader whose separator never occurs, so that each line is one field. */
+    struct delimited d; /* A reader of lines: its separator never occurs, so each line is one field. */
     bool more = true;
     char *text = NULL;
     size_t room = 0;

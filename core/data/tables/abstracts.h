@@ -15,8 +15,8 @@
 #include "core/data/tables/features.h"
 
 struct abstracts_filter {
-    double most, least; /* shares of the documents: 0.9, 0.0007 */
-    int words;          /* most words that stay: 500 */
+    double most, least; /* largest and smallest share of the documents: 0.9, 0.0007 */
+    int words;          /* largest number of words that stay: 500 */
 };
 #define ABSTRACTS_FILTER ((struct abstracts_filter){0.9, 0.0007, 500})
 
@@ -25,8 +25,8 @@ struct abstracts_filter {
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
                            struct error *err);
 
-/* The possible singulars of a lower-case word by the rules, whether they occur in the data or not: at most two, "" if
- * fewer. */
+/* The possible singulars of a lower-case word by the rules, whether they occur in the data or not. There are at most
+ * two; the rest are "". */
 enum { WORD_BYTES = 48 };
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES]);
 /* Unescapes the text under `key` in a JSON object on one line and writes UTF-8 to `out`, which must have room for as

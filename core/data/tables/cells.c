@@ -20,7 +20,7 @@ static enum status no_memory(struct error *err)
 /* A table as the file contains it: `lines` rows of `width` numbers, and the texts beside them. */
 struct raw {
     float *x;
-    char **names;  /* [lines] genes, or classes of cells; entries may be NULL */
+    char **names;  /* [lines] names of genes, or classes of cells; entries may be NULL */
     char **header; /* [width] */
     int lines, room, width;
 };
@@ -52,7 +52,7 @@ static enum status grow(struct raw *r, struct error *err)
     return STATUS_OK;
 }
 
-/* Reads lines of numbers; column `name` (NOTHING: none) is text, column `drop` is skipped. */
+/* Reads lines of numbers. Column `name` is text (NOTHING: no column is), column `drop` is skipped. */
 static enum status read_lines(struct delimited *d, struct raw *r, int name, int drop, struct error *err)
 {
     bool more = true;
@@ -184,7 +184,7 @@ static enum status take(struct raw *r, bool classes, struct features **features,
     return status;
 }
 
-/* Loads one file. `genes`: whether its lines may be genes. */
+/* Loads one file. `genes`: whether the lines of the file may be genes. */
 static enum status load(const char *folder, const char *name, bool genes, struct features **features, struct error *err)
 {
     static const char *const classes[] = {"cell_type", "class", "label"};
@@ -220,8 +220,8 @@ static enum status load(const char *folder, const char *name, bool genes, struct
 /* ---- the published file ------------------------------------------------------------------------------- */
 
 /* The published table begins with ten lines about the cells; the second field of each is the name of the line. After an
- * empty line there is one line for each gene: its name, its cluster, and a count for each cell. So in every line the
- * first two fields belong to no cell. */
+ * empty line there is one line for each gene: its name, its cluster, and a count for each cell. So the first two fields
+ * of every line belong to no cell. */
 enum { ABOUT_LINES = 10, BESIDE = 2 };
 
 static enum status keep_header(struct delimited *d, struct raw *r, struct error *err)

@@ -10,22 +10,22 @@ struct features {
     int rows, columns;
     float *x;      /* [rows][columns] */
     char **names;  /* [columns] names of the features; NULL: they have none */
-    char **titles; /* [rows] names of the rows, each may be NULL; NULL: no row has one */
+    char **titles; /* [rows] names of the rows, each may be NULL; NULL: no row has a name */
 
-    /* Only of generated data: the factors behind each row, and which factors each feature depends on. Else 0 and NULL.
-     */
+    /* Only generated data have these: the factors behind each row, and which factors each feature depends on. Other
+     * tables have 0 and NULL. */
     int factors;
     float *truth;           /* [rows][factors] */
     unsigned char *support; /* [columns][factors] */
 
-    /* Only where the rows have classes. Else 0 and NULL. */
+    /* Only tables whose rows have classes have these. Other tables have 0 and NULL. */
     int classes;
     int *label;         /* [rows], in [0, classes) */
     char **class_names; /* [classes] */
 };
 
-/* Creates a zeroed table; with factors > 0 also truth and support. The caller destroys it, with all that it points to.
- */
+/* Creates a table of zeros; with factors > 0 also truth and support. The caller calls features_destroy(), which frees
+ * all that the table points to. */
 enum status features_create(int rows, int columns, int factors, struct features **features, struct error *err);
 void features_destroy(struct features *features); /* NULL is allowed */
 

@@ -62,7 +62,8 @@ enum status genes_quantile_normalise(float *x, int rows, int columns, struct err
 
 /* ---- measures ----------------------------------------------------------------------------------------- */
 
-/* Columns centred and scaled to norm 1, [columns][rows]; a constant column is all 0. The caller frees it. */
+/* Copies the columns, centred and scaled to norm 1, as [columns][rows]; a constant column becomes all 0. The caller
+ * frees the copy. */
 static float *standardised(const struct features *f)
 {
     int n = f->rows;

@@ -43,8 +43,8 @@ struct work {
     const struct lda_setup *setup;
     const struct features *counts;
     const double *weights; /* exp E log beta, [words][topics] */
-    double *gamma;         /* [documents][topics] */
-    double *sums;          /* [parts][words][topics]; NULL: not needed */
+    double *gamma;         /* [documents][topics] parameters of the documents' mixtures */
+    double *sums;          /* [parts][words][topics] sums of the parts; NULL: not needed */
 };
 
 /* Fits one document of `count` different words. word: their indices; size: their counts. On return `e` contains exp(E

@@ -9,10 +9,12 @@
 #include "core/data/tables/features.h"
 
 struct lda_setup {
-    /* passes: maximum passes over all documents; inner: maximum updates of a document in a pass */
+    /* number of topics, maximum number of passes over all documents, maximum number of updates of a document per pass
+     */
     int topics, passes, inner;
-    double document, word; /* concentrations of the Dirichlet priors of documents and of topics */
-    double tolerance;      /* tolerance: the updates of a document end when its mean change is smaller */
+    /* concentrations of the Dirichlet priors: of the topics of a document, of the words of a topic */
+    double document, word;
+    double tolerance; /* updates of a document end when its mean change is smaller than this */
     uint64_t seed;
 };
 #define LDA_DEFAULT ((struct lda_setup){20, 10, 100, 1.0 / 20, 1.0 / 20, 1e-3, 1})

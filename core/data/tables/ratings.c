@@ -16,7 +16,8 @@ struct pair {
 };
 
 struct movie {
-    int count, first, column; /* first: number of the movie by order of appearance */
+    /* number of positive ratings; number of the movie by order of appearance; column in the table */
+    int count, first, column;
 };
 
 struct loader {
@@ -24,7 +25,7 @@ struct loader {
     struct pair *pairs;
     size_t count, room;
     int *users;           /* [user_ids] number of positive ratings of the user; later the user's row, or -1 */
-    struct movie *movies; /* [movie_ids] */
+    struct movie *movies; /* [movie_ids], indexed by the movie's id */
     int user_ids, movie_ids, rows, columns;
 };
 

@@ -130,7 +130,8 @@ static void psi_raw(const struct psi *p, const double *x, double *z)
     }
 }
 
-/* Scales every latent variable to variance 1: exactly for the linear map, over a fixed sample for the other. */
+/* Scales every latent variable to variance 1: exactly for the linear map, over a fixed sample of inputs for the tanh
+ * map. */
 static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z)
 {
     double *squares = p->mean;

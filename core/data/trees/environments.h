@@ -11,11 +11,11 @@ struct environments {
     int rows, features, latent; /* number of latent variables; 0: z and the weights are unknown */
     float *x;                   /* [rows][features] */
     float *y;                   /* [rows] */
-    int *node;                  /* [rows] */
+    int *node;                  /* [rows] node of each row */
     float *z;                   /* [rows][latent] */
     double *weights, *changes;  /* [nodes][latent] weights of each node, and their changes on the edge to its parent */
     char **names;               /* [features]; NULL: no names */
-    int labels;                 /* 1: y was read from a file and is 0 or 1 everywhere */
+    int labels;                 /* 1: y was read from a file and every value is 0 or 1 */
 };
 void environments_free(struct environments *table); /* NULL is allowed */
 
@@ -23,10 +23,10 @@ void environments_free(struct environments *table); /* NULL is allowed */
 struct environments_outcome {
     uint64_t seed;
     int latent;
-    /* number of coordinates that change on an edge; drawn without replacement, each change by N(0, 1) */
+    /* number of coordinates that change on an edge, drawn without replacement; each change is drawn from N(0, 1) */
     int changes;
-    double density; /* above 0: the probability with which each coordinate changes, instead of `changes` */
-    double noise;   /* standard deviation */
+    double density; /* if above 0, each coordinate changes with this probability, and `changes` is ignored */
+    double noise;   /* standard deviation of the noise */
 };
 
 /* psi is linear with rows of norm 1, or a layer of 32 tanh units between two matrices of normal numbers. */
@@ -39,23 +39,24 @@ enum status environments_simulate(const struct tree *tree, const struct environm
                                   enum environments_psi psi, int features, const int *nodes, int node_count,
                                   int per_node, uint32_t set, struct environments **environments, struct error *err);
 
-/* Reads a data set's folder: tree_edges.tsv or tree.nwk, and one of
- *
- * - two tables: samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line a
- *   feature, whose header begins with an empty field and then names the ids in the same order;
- * - one table: samples.tsv or counts.tsv with one column a feature;
+/* Reads a data set's folder. The folder contains tree_edges.tsv or tree.nwk with one of the first two forms of data, or
+ * an upload alone:
+ * - two tables: samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line
+ *   for each feature, whose header begins with an empty field and then names the ids in the same order;
+ * - one table: samples.tsv or counts.tsv with one column for each feature;
  * - an upload: set.pack. Its groups are the environments; names of groups that contain '/' are paths from the root.
  *
  * A row belongs to the node that a text column names. If several columns name nodes, the column that names the most
- * different nodes counts (of two levels, the lower). Rows that name no node are left out. A column called y, outcome,
- * label or resistant is the outcome; in an upload also the label, if it is a number or one of two names. Without an
- * outcome, or with `plant`, latent variables and an outcome are planted: z_k is the tanh of the mean of the k-th of
- * `latent` disjoint groups of features, which are drawn at random.
+ * different nodes counts: of two levels of the tree, the lower one. Rows that name no node are left out.
+ *
+ * A column called y, outcome, label or resistant is the outcome. In an upload, the label is the outcome too, if it is a
+ * number or one of two names. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is
+ * the tanh of the mean of the features of a group. There are `latent` groups, disjoint and drawn at random.
  *
  * Features become log(1 + x) if they are counts (all are whole numbers, some above 30). The `features` of the largest
  * variance stay and are standardised. */
 struct environments_reading {
-    int features; /* most features that stay */
+    int features; /* largest number of features that stay */
     bool plant;
     struct environments_outcome outcome;
 };

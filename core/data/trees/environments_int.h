@@ -7,7 +7,7 @@
 #include "core/data/trees/environments.h"
 
 enum status environments_no_memory(struct error *err);
-/* Creates a zeroed table; `nodes`: of the tree. The caller frees *environments. */
+/* Creates a table of zeros. nodes: number of nodes of the tree. The caller frees *environments. */
 enum status environments_table(int rows, int features, int latent, int nodes, struct environments **environments,
                                struct error *err);
 /* Draws the weights and changes of all nodes. */
@@ -22,7 +22,7 @@ enum status environments_finish(const struct tree *tree, const struct environmen
  * *environments may be set; the caller releases them. */
 enum status environments_uploaded(const char *folder, const struct environments_reading *reading, struct tree **tree,
                                   struct environments **environments, struct error *err);
-/* The outcome of latent variables z: [latent] at a node. */
+/* Computes the outcome of the latent variables z: [latent] at a node. */
 float environments_outcome_at(const struct environments *e, int node, const float *z, double noise);
 
 #endif

@@ -15,7 +15,7 @@ struct sheet {
     char **header; /* [columns] */
     bool *is_text; /* [columns] */
     float *x;      /* [rows][columns], 0 where a column is text */
-    char **text;   /* [rows][columns], NULL where a column is numbers */
+    char **text;   /* [rows][columns], NULL where a column contains numbers */
 };
 
 static void sheet_close(struct sheet *s)
@@ -105,7 +105,8 @@ static enum status sheet_read(const char *folder, const char *name, struct sheet
     return status;
 }
 
-/* Reads the first of two files, or the second if the first does not exist; *found: its name, NULL if neither exists. */
+/* Reads the first of two files, or the second if the first does not exist. *found: the name of the file that was read;
+ * NULL: neither exists. */
 static enum status read_either(const char *folder, const char *first, const char *second, struct sheet *s,
                                const char **found, struct error *err)
 {
@@ -178,8 +179,8 @@ static int outcome_column(const struct sheet *s)
  * lines of the matrix, and its columns are the rows of `table`. */
 struct layout {
     const struct sheet *table, *matrix; /* matrix: NULL without one */
-    const int *node;                    /* [table->rows] the row's node; -1: the row is left out */
-    int outcome;                        /* column of `table`; -1: none */
+    const int *node;                    /* [table->rows] node of each row; -1: the row is left out */
+    int outcome;                        /* index of the outcome's column in `table`; -1: there is none */
 };
 
 static bool is_feature(const struct layout *l, int line)

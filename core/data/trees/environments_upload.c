@@ -35,7 +35,8 @@ static bool list_has(const struct edge_list *l, const char *child, size_t bytes)
     return false;
 }
 
-/* Adds the first `bytes` of a path as a child of the part before its last '/', or of the root. */
+/* Adds an edge: its child is the first `bytes` of a path, its parent the part of the child before its last '/', or the
+ * root if there is no '/'. */
 static enum status list_add(struct edge_list *l, const char *path, size_t bytes, struct error *err)
 {
     size_t above = bytes;

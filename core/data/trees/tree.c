@@ -162,7 +162,7 @@ static enum status rename_node(struct tree *t, int node, const char *name, struc
     return STATUS_OK;
 }
 
-/* `at` is the current node: its children or its label come next in the text. */
+/* Parses the text from left to right. `at` is the current node: the text that follows is its children or its label. */
 enum status tree_newick(const char *text, struct tree **tree, struct error *err)
 {
     char name[NAME_BYTES];
@@ -214,7 +214,8 @@ static int look_up(const struct entry *sorted, int count, const char *name)
     return found ? found->at : -1;
 }
 
-/* Adds nodes breadth first: appends the children of each node from `from` on. */
+/* Adds the child of each edge whose parent is in the tree, and repeats this until a pass adds no node. parent_edge: for
+ * each edge the edge above it; -1: its parent is the root. order: the order in which a pass visits the edges. */
 static enum status grow(struct tree *t, const char *const *children, const int *parent_edge, const int *order,
                         int count, int *node_of_edge, struct error *err)
 {
@@ -277,7 +278,7 @@ enum status tree_edges(const char *const *parents, const char *const *children, 
 /* ---- files -------------------------------------------------------------------------------------------- */
 
 struct pairs {
-    char **names; /* [2 count]: parent and child */
+    char **names; /* [2 count] names of the parent and the child of each edge */
     int count, room;
 };
 

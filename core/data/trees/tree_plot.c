@@ -40,7 +40,7 @@ static void place(const struct tree *t, struct laid_out *l)
     }
 }
 
-/* Places nodes depth first: leaves get consecutive rows, inner nodes the middle of their children. */
+/* Places nodes depth first: leaves get consecutive rows, an inner node gets the middle of its children's rows. */
 static void place_rows(const struct tree *t, struct laid_out *l, int node)
 {
     double low = INFINITY, high = -INFINITY;
@@ -66,7 +66,7 @@ static void scale(const struct tree_plot *p, struct laid_out *l)
     for (int v = 0; v < p->tree->nodes; v++)
         l->x[v] = LEFT + step * l->x[v];
     l->width = LEFT + step * l->depth + NAMES;
-    l->width = l->width < 690 ? 690 : l->width; /* at least as wide as the note below the tree */
+    l->width = l->width < 690 ? 690 : l->width; /* wide enough for a note below the tree */
     l->bottom = TOP + ROW * l->leaves + MARGIN;
     l->height = l->bottom + LEGEND_ROW * (p->legend_count > 0) + NOTE_ROW * lines + MARGIN;
 }

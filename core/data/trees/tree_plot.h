@@ -11,7 +11,7 @@ struct tree_mark {
     int node;    /* the mark is on the edge above this node */
     int colour;  /* index of chart_colour() */
     double size; /* size of a change; the area of the mark grows with it */
-    bool open;   /* a ring instead of a disc */
+    bool open;   /* true: the mark is a ring; false: a disc */
 };
 
 struct tree_plot {

@@ -17,7 +17,8 @@ static void names_close(struct collection_names *names, bool own)
 
 void collection_close(struct collection *c)
 {
-    bool own = c->mapping == NULL; /* not mapped: every array is allocated; mapped: only the arrays of names are */
+    /* a mapped file contains all arrays except those of names; without a mapping every array is allocated */
+    bool own = c->mapping == NULL;
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);
     names_close(&c->groups, own);

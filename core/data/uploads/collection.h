@@ -34,50 +34,52 @@ struct collection_names {
 struct collection {
     enum collection_kind kind;
     enum collection_target target;
-    int64_t count; /* samples */
+    int64_t count; /* number of samples */
     int channels, rows, cols;
     int longest;    /* length of the longest label, in tokens */
     float *values;  /* sample i begins at start[i] * channels * rows */
     int64_t *start; /* [count + 1] first column of each sample */
     int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
-    int64_t *label_start;                                /* [count + 1] */
-    struct collection_names vocabulary, columns, groups; /* columns: names of a table's features; groups: see group */
-    int32_t *group;                                      /* [count] index into `groups`, for splits; NULL: no groups */
+    int64_t *label_start; /* [count + 1] */
+    /* columns: names of a table's features; groups: the names that `group` refers to */
+    struct collection_names vocabulary, columns, groups;
+    int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
     /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
     int64_t boxes, *box_start;
-    int32_t (*box)[5]; /* [boxes] symbol, row0, row1, col0, col1 */
+    int32_t (*box)[5]; /* [boxes] each box is symbol, row0, row1, col0, col1 */
     /* private */
     void *mapping;
     size_t mapped;
 };
 void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
-/* Columns of a sample; its values [channels][rows][length]; the number of its labels, of which *label is the first. */
+/* Return the number of columns of a sample; its values [channels][rows][length]; and the number of its labels, where
+ * *label receives the first. */
 int64_t collection_length(const struct collection *c, int64_t sample);
 const float *collection_sample(const struct collection *c, int64_t sample);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
 
 /* Upper limits of what a file may contain. */
 struct collection_limits {
-    int64_t numbers; /* values of all samples together */
+    int64_t numbers; /* number of values of all samples together */
     int64_t samples, labels, members;
 };
 #define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 27, 1 << 22, 1 << 26, 1 << 20})
 
-/* What the user states beside the file. Texts are borrowed; "" leaves the choice to the format's rules. */
+/* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
-    const char *label, *group; /* names of a table's columns */
+    const char *label, *group; /* names of a table's columns that contain labels and groups */
     bool channels_first; /* arrays of four dimensions are [n][channels][rows][cols], not [n][rows][cols][channels] */
 };
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {
-    const char *name; /* "npz" */
+    const char *name; /* name of the format, such as "npz" */
     const char *media_type;
     enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };
-extern const char *const collection_format_names[]; /* of all formats; NULL-terminated */
+extern const char *const collection_format_names[]; /* names of all formats; NULL-terminated */
 extern const char *const collection_media_types[];  /* media types that an upload may have; NULL-terminated */
 /* The format that a file's ending ("tsv") stands for ("csv"); the list ends with ending == NULL. */
 struct collection_ending {

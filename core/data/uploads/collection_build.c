@@ -268,7 +268,7 @@ static int compare_number(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : compare_text(a, b);
 }
 
-/* Sorts names so that their numbers do not depend on the order of samples. (*to)[old] is the new number. */
+/* Sorts names, so that the index of a name does not depend on the order of samples. (*to)[old] is the new index. */
 static enum status order_names(struct name_list *list, struct collection_names *out, int32_t **to, struct error *err)
 {
     int count = list->names.count;

@@ -1,6 +1,9 @@
-/* Reads tables. Every column is a feature except: one of labels (called label, labels, class or target, or named by the
- * upload), one of groups for splits (group or split), and a first column of row names (without a name, or called id,
- * name or sample), which is ignored. Features are numbers in every row. */
+/* Reads tables. Every column is a feature, except:
+ * - a column of labels: called label, labels, class or target, or named by the upload;
+ * - a column of groups for splits: called group or split, or named by the upload;
+ * - a first column of row names, which is ignored: it has no name or is called id, name or sample.
+ *
+ * Features are numbers in every row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include "core/formats/csv.h"
 
 struct roles {
-    int label, group, id; /* columns; -1: there is none */
+    int label, group, id; /* indices of columns; -1: there is no such column */
 };
 
 static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,

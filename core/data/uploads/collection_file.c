@@ -1,6 +1,7 @@
 /* The stored form: a snapshot (core/base/snapshot.h) that contains every array as it is in memory, at offsets that are
- * multiples of 64, so that it can be mapped; names follow each other, each with its NUL. collection_write() wrote the
- * file, but reading checks it like untrusted bytes, because a damaged file must not cause accesses outside it. */
+ * multiples of 64, so that the file can be mapped into memory. Names follow each other, each with its NUL. Although
+ * collection_write() wrote the file, the reader checks it like untrusted bytes, because a damaged file must not cause
+ * accesses outside the mapping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* The list of upload formats, and the function that reads any of them. Every format includes collection.c's functions,
- * and this list refers to every format; a file of its own avoids a cycle. */
+/* The list of upload formats, and the function that reads any of them. Every format's file calls functions of
+ * collection.c, and this list refers to every format. So the list is in a file of its own; in collection.c it would
+ * make a cycle. */
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"

@@ -21,8 +21,9 @@ int32_t name_list_find(const struct name_list *list, const char *name, size_t by
 struct builder {
     struct collection *c;
     struct collection_limits limits;
-    int64_t samples_room, values_room, labels_room, boxes_room, values, labels; /* capacities; used */
-    int64_t at; /* labels and groups are added to the sample at - 1 */
+    /* the first four are capacities; `values` and `labels` are the numbers in use */
+    int64_t samples_room, values_room, labels_room, boxes_room, values, labels;
+    int64_t at; /* index + 1 of the sample to which labels and groups are added */
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
@@ -31,8 +32,8 @@ void builder_init(struct builder *b, struct collection *c, const struct collecti
 void builder_close(struct builder *b); /* releases the builder; the collection stays with the caller */
 /* Adds a sample of `columns` columns; the caller writes its values to *values: [channels][rows][columns]. */
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
-/* Selects the sample that the next labels and groups are added to. Call it for every sample in ascending order, or
- * never: without a call it is the last sample added. */
+/* Selects the sample to which the next labels and groups are added. Call it for every sample in ascending order, or
+ * never: without a call, labels and groups are added to the last sample. */
 void builder_turn_to(struct builder *b, int64_t sample);
 /* Appends one token to the present sample's label, by name or as an index into the vocabulary. */
 enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);

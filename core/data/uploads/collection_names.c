@@ -1,5 +1,5 @@
-/* Names, media types and file endings of the upload formats, which the routes, the OpenAPI document and the list of
- * data sets give to clients. */
+/* Names, media types and file endings of the upload formats. The routes, the OpenAPI document and the list of data sets
+ * show them to clients. */
 #include "core/data/uploads/collection.h"
 
 const char *const collection_format_names[] = {"npz", "npy", "csv", "tar", "fasta", NULL};

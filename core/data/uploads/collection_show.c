@@ -7,7 +7,7 @@
 
 #include "core/formats/audio_wave.h"
 
-enum { LISTED = 4096 }; /* most names that a list shows */
+enum { LISTED = 4096 }; /* largest number of names that a list shows */
 
 struct moments {
     double min, max, sum, squares, count;
@@ -205,7 +205,8 @@ static enum status preview_images(const struct collection *c, struct picture **o
     return status;
 }
 
-/* Draws one row of a sample: each column of pixels is a line from the smallest to the largest value there. */
+/* Draws one row of a sample as a curve: each pixel column is a line from the smallest to the largest value at that
+ * place. */
 static void draw_curve(struct picture *p, int row, const float *values, int64_t length, int height)
 {
     struct moments m = sample_moments(values, length);

@@ -21,14 +21,14 @@ enum { SIDE = 4096 };
 #define MEMBER_BYTES ((size_t)64 << 20)
 
 struct text {
-    char *bytes; /* NULL until the archive's member of this name was read */
+    char *bytes; /* NULL until the reader has met this member of the archive */
     size_t size;
     char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
 struct tar {
     struct builder b;
-    struct name_list names; /* names of the samples, in their order */
+    struct name_list names; /* names of the samples, in the order of the samples */
     struct text labels, boxes, fasta, gff;
     struct audio_resampler *resampler;
     int resampler_rate;

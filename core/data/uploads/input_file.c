@@ -1,6 +1,6 @@
-/* Reads the files that clients send as inputs of a query (input_file.h); one function for each media type.
+/* Reads the files that clients send as inputs of a query (input_file.h), with one function for each media type.
  *
- * The api decodes no format itself, so that a new one is a row of the table below. */
+ * The api decodes no format itself, so a new format is one more row of the table below. */
 #include "core/data/uploads/input_file.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static enum status read_array(const struct input_file_sink *to, const void *byte
     return to->add(to->context, array.rank, array.dim, array.values, err);
 }
 
-/* Mono at AUDIO_RATE, in one dimension. */
+/* Reads a recording as mono samples at AUDIO_RATE, in one dimension. */
 static enum status read_wave(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
     struct audio_resampler *resampler = NULL;
@@ -55,7 +55,7 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
     return to->add(to->context, 1, (const int64_t[]){wave.count}, wave.samples, err);
 }
 
-/* Bases as four planes of one row; each record is one input. */
+/* Adds one record as four one-hot planes (A, C, G, T) of one row. */
 static enum status add_record(const struct input_file_sink *to, const uint8_t *bases, int64_t length, struct error *err)
 {
     if (length < 1 || length > (int64_t)INPUT_FILE_NUMBERS / SPLICING_BASES)

@@ -1,6 +1,6 @@
 /* Files that clients send as inputs of a query: pictures, recordings, arrays and sequences become float arrays.
  *
- * The bytes are foreign. Pure functions; any thread. */
+ * The bytes are untrusted. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
 #define MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
 
@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-#define INPUT_FILE_NUMBERS (4u << 20) /* most numbers of one array */
+#define INPUT_FILE_NUMBERS (4u << 20) /* largest number of values of one array */
 
 /* Receives the arrays of a file one by one. */
 struct input_file_sink {
@@ -22,10 +22,10 @@ struct input_file_sink {
 /* Media types that input_file_read() takes; ends with NULL. */
 extern const char *const input_file_types[];
 
-/* Reads a file of one of these types: a picture as [rows][cols] in 0..1, a recording as [samples] at 16 kHz, an array
- * as it is, each record of a sequence file as [4][1][length]. STATUS_INVALID, STATUS_CORRUPT or
- * STATUS_LIMIT when the bytes are no such file, when the file is empty or has too many numbers; STATUS_NOT_FOUND when
- * the type is unknown. */
+/* Reads a file of one of these types: a picture as [rows][cols] in [0, 1], a recording as [samples] at AUDIO_RATE, an
+ * array in its own shape, each record of a sequence file as [4][1][length]. STATUS_INVALID, STATUS_CORRUPT or
+ * STATUS_LIMIT: the bytes are no such file, or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is
+ * unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err);
 
