@@ -356,7 +356,8 @@ struct method {
     size_t (*convolutions)(const struct method_model *model, struct method_convolution *out, size_t room);
 };
 
-/* defaults.c: each calls the member of the same name, or does what the comment there names as default. */
+/* Defined in defaults.c. Each function calls the member of the same name; if that is NULL, it does what the member's
+ * comment names as default. */
 enum status method_resolve(const struct method *method, void *config, const char *data, struct error *err);
 void method_check(const struct method *method, const void *config, const struct method_faults *faults);
 enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,

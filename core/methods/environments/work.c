@@ -70,8 +70,8 @@ static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int coun
     return STATUS_OK;
 }
 
-/* Chooses which of `nodes` (those with data) are held out: first nodes that share no parent, then others, up to the
- * configured number. At least two nodes stay. */
+/* Chooses which of `nodes` (those with data) are held out: first nodes that share no parent, then further nodes, up to
+ * the configured number. At least two nodes stay. */
 static enum status choose_unseen(struct method_run *run, int *nodes, int count, struct error *err)
 {
     int most = (int)run->own.unseen < count - 2 ? (int)run->own.unseen : count - 2;

@@ -67,7 +67,7 @@ void latent_skip(struct latent_model *model);
 
 /* Runs the encoder. x: [rows][features]. `odds` of the result is NULL except for VSC. */
 struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
-/* `first`: number of the first row within its batch. */
+/* Draws the latent variables of rows. `first`: number of the first row within its batch. */
 struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);
 /* Expected values of the latent variables, for evaluation. */
 struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);

@@ -179,7 +179,7 @@ static void singular_vectors(const struct nmf *n, double *gram, double *q, doubl
     }
 }
 
-/* Each singular pair (u, s v) gives one column of either matrix: the positive parts of u and v or their negative parts,
+/* Each singular pair (u, s v) gives one column of each matrix: the positive parts of u and v or their negative parts,
  * whichever have the larger norms. */
 static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
 {

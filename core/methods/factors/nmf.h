@@ -34,8 +34,8 @@ struct nmf {
     double first, last; /* distance from the optimum at the first and at the last iteration */
 };
 
-/* Creates a factorisation of rows `rows` of `features`, started by NNDSVD. NULL rows: zeros, to be read from a
- * snapshot. */
+/* Creates a factorisation of rows `rows` of `features`, started by NNDSVD. If rows is NULL, the matrices are zero until
+ * a snapshot is read into them. */
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
                        const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err);
 void nmf_destroy(struct nmf *nmf); /* NULL is fine */

@@ -14,7 +14,7 @@ struct method_model {
     struct factors_config config;
     struct factors_case c;
     struct prior prior;
-    struct latent_model *latent; /* the model is of one of two kinds; the pointer of the other kind is NULL */
+    struct latent_model *latent; /* either `latent` or `nmf` is the model; the other pointer is NULL */
     struct nmf *nmf;
     int features;
     float *mask; /* NULL except for the sparse VAE */

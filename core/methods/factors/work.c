@@ -48,7 +48,7 @@ static enum status split_shifted(struct method_run *run, struct error *err)
                : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
 }
 
-/* The rows of the test fold are the test set, the others train. */
+/* Splits the rows: those of the test fold are the test set, all other rows are for training. */
 static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
 {
     int n = run->features->rows, train = 0, test = 0;

@@ -67,7 +67,7 @@ struct pathways_case {
     int layers;
     struct dictionary_shape shape[PATHWAYS_DEPTH];
     int nonzeros[PATHWAYS_DEPTH]; /* number of non-zeros in a sparse filter; 0: the filters are dense */
-    uint32_t stream;              /* number of the random filters; equal streams and shapes give equal dictionaries */
+    uint32_t stream; /* number that selects the random filters; equal streams and shapes give equal dictionaries */
     int signs, support;
     double noise, ratio; /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
     struct decode_rule rule;

@@ -14,7 +14,8 @@ double point_stripe(const struct curve_point *p)
     return p->codes > 0 ? p->stripe[0] / p->codes : NAN;
 }
 
-/* Codes are the independent units; with one draw each, this is the binomial error. */
+/* Standard error of the recovered share. Codes are independent of each other, the draws of one code are not. With one
+ * draw for each code, this is the binomial error. */
 double point_error(const struct curve_point *p)
 {
     if (p->codes < 2)

@@ -1,4 +1,6 @@
-/* Products are sums of stamps: a block of [block_h][block_w * channels] numbers is added to a map of
+/* Creates circulant-banded dictionaries and multiplies with them (dictionary.h).
+ *
+ * Products are sums of stamps: a block of [block_h][block_w * channels] numbers is added to a map of
  * [height][width * channels] at a position, with wrap-around at both edges. A stamp is at most two pieces for each row.
  * The pieces are long, so the kernel table's axpy runs at full speed. */
 #include "core/methods/pathways/dictionary.h"
@@ -78,8 +80,8 @@ static void planes(const struct dictionary_shape *s, const float *from, float *t
                 to[(f * inputs + c) * window + i] = from[(f * window + i) * inputs + c];
 }
 
-/* A spike of filter f at the origin has, with filter g shifted by d, the inner product in the bank's table at d. Where
- * the circle is shorter than two extents, shifts that coincide are added up. */
+/* Fills the Gram table from the bank's table, which contains the inner products of a filter f at the origin with each
+ * filter g at each shift. Where the circle is shorter than two extents, shifts that coincide are added up. */
 static void fold_gram(struct dictionary *d, const struct filter_bank *bank, const float *table)
 {
     int rows = 2 * bank->height - 1, columns = 2 * bank->width - 1;
@@ -256,7 +258,8 @@ struct stamp {
     void (*axpy)(size_t count, real factor, const real *x, real *y);
 };
 
-/* (y, x): where the block's first entry falls, any integers. */
+/* Adds `factor` times a block to the map. (y, x): position of the block's first entry; any integers, because both axes
+ * wrap around. */
 static void stamp(const struct stamp *s, int y, int x, float factor, const float *block, float *map)
 {
     size_t channels = (size_t)s->channels, row = (size_t)s->block_w * channels;

@@ -130,7 +130,7 @@ static int length_of(const struct pathways_case *p)
     return p->family == PATHWAYS_HADAMARD ? p->shape[0].inputs : p->shape[0].extent_w;
 }
 
-/* The signs of a dictionary's cases, in the order of groups. */
+/* The ways to draw signs and supports for one dictionary, in the order of groups. */
 enum { WAYS = 4 };
 static const struct {
     int signs, support;

@@ -517,7 +517,8 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
 
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
-/* Finds the column outside that the code could raise most, and the one inside that it could lower most. */
+/* Finds two columns that signs can change most: the one outside the support whose entry they can raise most, and the
+ * one inside whose entry they can lower most. */
 static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
 {
     const struct spikes *x = &w->t->truth[0];
@@ -540,7 +541,8 @@ static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *i
         }
 }
 
-/* Counts three attacks: raise the one, lower the other, and both. Recovery must survive all three. */
+/* Tries three choices of signs against the targets of choose_targets(): raise the one outside, lower the one inside,
+ * and both. Counts a recovery if it survives all three. */
 static void count_adversarial(const struct drawing *w, struct trial_outcome *out)
 {
     struct trial_space *t = w->t;

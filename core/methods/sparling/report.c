@@ -1,6 +1,7 @@
-/* Publishes metrics and reads the clock and the list of checkpoints, for training, evaluation and phases. These
- * functions have a file of their own below the others of a run, so that training code need not call the code that
- * drives it. */
+/* Publishes metrics and reads the clock and the list of checkpoints, for training, evaluation and phases.
+ *
+ * These functions have a file of their own, so that training code can call them without a dependency on the code that
+ * drives the run. */
 #include <time.h>
 
 #include "core/methods/sparling/run.h"

@@ -13,7 +13,7 @@ enum { LISTED_FEATURES = 65536, LISTED_FALSE = 64 };
 struct method_model {
     const struct kernels *kernels;
     struct superposition_case c;
-    struct autoencoder *trained; /* the model is of one of two kinds; only that one is open */
+    struct autoencoder *trained; /* the model is either `trained` or `rug`; only that one is open */
     struct rug rug;
     double scale, offset;
     int64_t seed;

@@ -13,7 +13,7 @@
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
-static const double CHUNK = 1.5; /* as in domain_audio.c */
+static const double CHUNK = 1.5; /* `chunk` of audio_spectrum_create(), as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
                    SHOWN_TO = 3.5F; /* range of pictures: from noise to loud speech */
 
@@ -23,8 +23,8 @@ static const struct config_field fields[] = {DATASET_FIELDS};
 struct domain_state {
     struct collection c;
     struct domain_shape shape;
-    struct audio_spectrum *spectrum; /* of recordings, else NULL */
-    int samples;                     /* of a recording, padding included */
+    struct audio_spectrum *spectrum; /* for recordings; else NULL */
+    int samples;                     /* number of samples of a recording, padding included */
     float zero, unit;                /* the network reads (value - zero) / unit */
     float low, high;                 /* values of white and black in pictures */
     int64_t *part[PARTS_OF_SET],
@@ -107,7 +107,7 @@ static double mean_label(const struct collection *c)
     return fmax(tokens / (double)c->count, 0.1);
 }
 
-/* The schedule of digitcircle-quick, from ten motifs for each token to one. */
+/* Sets the schedule of the preset digitcircle-quick: the density falls from about ten motifs for each token to one. */
 static void fit(struct sparling_config *config, double mean)
 {
     enum { STAGES = 8 };

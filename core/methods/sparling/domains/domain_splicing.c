@@ -14,7 +14,7 @@ enum { EXAMPLE_SEED = -5 };
 struct domain_state {
     struct splicing_planted planted; /* with real genes: only the models and sizes */
     struct splicing_corpus *corpus;  /* NULL: planted sequences */
-    int64_t seed, *order[2];         /* orders of the training set: for the run's seed, for seed -1 */
+    int64_t seed, *order[2];         /* order: of the training set for the run's seed, and for seed -1 */
     int64_t curriculum;
     int boxes;
 };
@@ -182,7 +182,8 @@ static void add_models(const struct affinity_set *set, struct hash *hash)
     }
 }
 
-/* Adds the number of windows and an even selection of them. A file may have gigabytes, so not all are read. */
+/* Adds the number of windows and an even selection of windows to the hash. A file may have gigabytes, so the hash does
+ * not cover all windows. */
 static enum status add_windows(const struct splicing_corpus *corpus, bool test, size_t whole, struct hash *hash,
                                struct error *err)
 {

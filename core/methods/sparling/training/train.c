@@ -77,8 +77,8 @@ static enum status report(struct method_run *run, const struct tensor *motifs, d
 }
 
 /* At a low density few positions carry a gradient, except for the gradient that passes through the statistics of the
- * batch norms. Below hold_below one sample of the batch carries that part for all, and the backward pass can be sparse.
- */
+ * batch norms. Below the density hold_below, one sample of the batch carries that gradient for all samples, and the
+ * backward pass can be sparse. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
