@@ -1,8 +1,8 @@
 /* Times a SPARLING training step with DigitCircle's shapes (forward, backward, Adam, thresholds, with dropout), its
  * operations, and evaluation. Data generation and validation are not timed.
  *
- *   small   g 16 wide, h 64 wide, 2 + 2 layers, 4 heads, feed-forward 256
- *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
+ *   small   motif network g 16 wide, head h 64 wide with 2 + 2 layers, 4 heads, feed-forward 256
+ *   paper   the published network: g 64 wide, h 512 wide with 6 + 6 layers, 8 heads, feed-forward 2048
  *
  * Pictures have 100 x 100 pixels, a tenth of them ink; labels have 7 tokens. The thresholds move all the way to the
  * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, the gradient

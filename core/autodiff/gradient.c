@@ -1,8 +1,8 @@
-/* The gradient buffers of tensors and weights: who writes, who adds, and which buffers are free again.
+/* The gradient buffers of tensors and weights: decides whether an operation writes or adds, and reuses free buffers.
  *
  * The first writer of a gradient writes it, later writers add to it. A gradient that is zero outside a region
- * (region.h) is defined inside that region only; an operation that needs the whole map has the rest filled with zeros
- * first. Buffers that are no longer read go into a list of spares, so a backward pass needs few of them. */
+ * (region.h) is defined inside that region only; before an operation that needs the whole map runs, the rest is filled
+ * with zeros. Buffers that are no longer read go into a list of spares, so a backward pass needs few of them. */
 #include <string.h>
 
 #include "core/autodiff/region.h"

@@ -95,9 +95,12 @@ struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct ac
 struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, bool relu,
                          double dropout);
 
-/* Positional encoding: adds row (t / divisor) % period of `table` ([>= period][cols]) to row t of x, then dropout. For
- * a token grid [images][gh][gw], the row's position has divisor gw and period gh, the column's position divisor 1 and
- * period gw, and both together divisor 1 and period gh * gw. `table` may be trained or constant (grad NULL). */
+/* Positional encoding: adds row (t / divisor) % period of `table` ([>= period][cols]) to row t of x, then applies
+ * dropout. `table` may be trained or constant (grad NULL). For a token grid [images][gh][gw]:
+ *
+ * - the position of the grid's row has divisor gw and period gh;
+ * - the position of the column has divisor 1 and period gw;
+ * - the position in row and column together has divisor 1 and period gh * gw. */
 struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *table, int divisor, int period,
                            double dropout);
 
@@ -246,7 +249,8 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
  * of a map do not count. */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_mean(struct exec *e, struct tensor *x);
-/* A loss that the caller has computed: its value, and its gradient by x [x->count], borrowed until backward. */
+/* A loss that the caller has computed: `value`, and its gradient with respect to x [x->count], borrowed until backward.
+ */
 struct tensor *op_known(struct exec *e, struct tensor *x, double value, const real *gradient);
 /* The penalty of KL sparsity: rate ln(rate / mean) + (1 - rate) ln((1 - rate) / (1 - mean)), the distance of the mean
  * of activations in (0, 1) from the target rate. mean: [1][1]. */

@@ -28,8 +28,9 @@
 /* ---- maps: convolution ------------------------------------------------------------------------- */
 
 /* Batch norm and ReLU applied to the input of a 3x3 convolution: a pixel of the image has the value max(0, in * scale +
- * shift), the halo 0. Columns -1 and `width` of the strip are halo. `above` and `below`: rows -1 and `rows` belong to
- * the image. scale NULL: the input is used unchanged. At most CONV_NORM_BLOCKS blocks of inputs and of outputs. */
+ * shift), a pixel of the halo the value 0. Columns -1 and `width` of the strip are halo. Row -1 belongs to the image if
+ * `above` is set, and row `rows` if `below` is set; else they are halo. scale NULL: the input is used unchanged. At
+ * most CONV_NORM_BLOCKS blocks of inputs and of outputs. */
 enum { CONV_NORM_BLOCKS = 4 };
 struct conv_norm {
     const real *scale, *shift; /* [16 in_blocks] */

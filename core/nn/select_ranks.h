@@ -1,8 +1,8 @@
 /* Exact order statistics of values that are distributed over ranks.
  *
- * select_ranks() finds the result digit by digit, each with a histogram that is summed over ranks. All ranks make the
- * same calls with the same k and get the same result. Memory comes from the step arena. Errors: STATUS_NO_MEMORY and
- * those of comm.h. */
+ * select_ranks() finds the result digit by digit. For each digit, a histogram is summed over all ranks. All ranks make
+ * the same calls with the same k and get the same result. Memory comes from the step arena. Errors: STATUS_NO_MEMORY
+ * and those of comm.h. */
 #ifndef MOTIF_CORE_NN_SELECT_RANKS_H
 #define MOTIF_CORE_NN_SELECT_RANKS_H
 

@@ -218,8 +218,8 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
     return found;
 }
 
-/* Way 2. `top`: the quantile's rank from the top. Returns false, and sets no error, if the bounds leave too few values.
- */
+/* Finds the quantiles by way 2. `top`: the quantile's rank from the top. Returns false, and sets no error, if the
+ * bounds leave too few values. */
 static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
                             int64_t top)
 {

@@ -51,7 +51,7 @@ static void shift_task(void *context, int chunk, int worker)
     task->kernels->map_affine(&call);
 }
 
-/* Sets dy to 0 where y <= 0, over the whole buffer: halo and padding of y are zero. */
+/* Sets dy to 0 where y <= 0, over the whole buffer. Halo and padding of y are zero, so dy becomes 0 there too. */
 static void mask_task(void *context, int chunk, int worker)
 {
     const struct point_task *task = context;
