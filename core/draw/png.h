@@ -1,5 +1,5 @@
-/* PNG files in memory, written and read. The bytes read may be hostile: sizes are checked before anything is allocated,
- * and libpng's errors become STATUS_CORRUPT. Functions keep no state; any thread. */
+/* PNG files in memory, written and read. The bytes to read are untrusted: sizes are checked before anything is
+ * allocated, and libpng's errors become STATUS_CORRUPT. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_DRAW_PNG_H
 #define MOTIF_CORE_DRAW_PNG_H
 

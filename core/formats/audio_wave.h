@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 
 #define AUDIO_RATE 8000              /* samples a second of all recordings that models are trained on */
-#define AUDIO_WAVE_FRAMES (16 << 20) /* longest recording that is read */
+#define AUDIO_WAVE_FRAMES (16 << 20) /* largest number of frames of a recording that is read */
 #define AUDIO_WAVE_RATES 384000      /* highest sample rate that is read */
 
 struct audio_wave {

@@ -1,8 +1,9 @@
-/* SpliceAI's data files (dataset_train_all.h5, dataset_test_0.h5): HDF5 with data sets X0, X1, ... of shape [n][length
- * + 2 flank][4], one-hot A, C, G, T and all zero where the base is unknown, and Y0, Y1, ... of shape [1][n][length][3],
- * one-hot null, acceptor, donor. Windows are numbered over all data sets in the order of the data sets' numbers.
+/* SpliceAI's data files (dataset_train_all.h5, dataset_test_0.h5). They are HDF5 files with two series of data sets:
+ * - X0, X1, ... of shape [n][length + 2 flank][4]: one-hot A, C, G, T, and all zero where the base is unknown
+ * - Y0, Y1, ... of shape [1][n][length][3]: one-hot null, acceptor, donor
  *
- * Bases and classes are returned as indices of their one-hot axes. Only one window is in memory at a time.
+ * Windows are numbered over all data sets in the order of the data sets' numbers. Bases and classes are returned as
+ * indices of their one-hot axes. Only one window is in memory at a time.
  *
  * Without the build option -Dhdf5=enabled every function that can fail returns STATUS_UNAVAILABLE. libhdf5 has global
  * state, so a lock serialises all calls; any number of threads may use one file. */

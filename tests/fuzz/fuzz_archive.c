@@ -1,5 +1,5 @@
 /* Archives. The first byte selects zip or tar, and whether the source fails half way. Every accepted name must be
- * harmless, and no more may be unpacked than allowed. */
+ * relative and must not lead out of the folder, and the reader must not unpack more than allowed. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

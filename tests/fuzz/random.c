@@ -130,7 +130,7 @@ int main(int argc, char **argv)
         (void)LLVMFuzzerTestOneInput((const uint8_t *)seeds[i].bytes, seeds[i].size);
     for (long round = 0; round < rounds; round++) {
         size_t size = make(scratch);
-        uint8_t *exact = malloc(size > 0 ? size : 1); /* exact size, so that a sanitizer sees reads beyond */
+        uint8_t *exact = malloc(size > 0 ? size : 1); /* exact size, so that a sanitizer detects reads beyond the end */
         FUZZ_CHECK(exact != NULL);
         memcpy(exact, scratch, size);
         (void)LLVMFuzzerTestOneInput(exact, size);

@@ -108,7 +108,7 @@ enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct ran
     }
     for (int r = 0; r < started; r++)
         pthread_join(all[r].thread, NULL);
-    /* The rank that failed first has the reason; the others were cancelled. */
+    /* Only the rank that failed first has the reason; the other ranks were cancelled. */
     for (int pass = 0; pass < 2; pass++)
         for (int r = 0; r < started && !status; r++)
             if (all[r].status && (pass == 1 || all[r].status != STATUS_CANCELLED))

@@ -32,7 +32,8 @@ struct digitcircle {
     double post_noise; /* share of pixels flipped after the digits are placed */
 };
 
-/* The truth about a picture. Boxes are in the order in which digits are placed: by angle; down, right, up, left. */
+/* The truth about a picture. Boxes are in the order in which digits are placed: by angle, counter-clockwise from the
+ * bottom (down, right, up, left). */
 struct digitcircle_truth {
     int count;
     struct box boxes[DIGITCIRCLE_CLASSES];

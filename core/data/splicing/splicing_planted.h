@@ -66,7 +66,7 @@ struct splicing_truth {
  * Fails with STATUS_NO_MEMORY only. */
 enum status splicing_planted_sample(const struct splicing_planted *domain, int64_t seed, int64_t index, uint8_t *bases,
                                     uint8_t *classes, struct splicing_truth *truth, struct error *err);
-/* Computes the labels and boxes of a given sequence; arguments as above. */
+/* Computes the labels and boxes of a given sequence. The arguments are those of splicing_planted_sample(). */
 enum status splicing_planted_read(const struct splicing_planted *domain, const uint8_t *bases, uint8_t *classes,
                                   struct splicing_truth *truth, struct error *err);
 

@@ -1,7 +1,7 @@
-/* Batch variational inference for LDA (lda.h). For each document in turn, a pass updates gamma and the expected log of
- * the document's mixture until gamma stops changing. It adds up the expected counts of words by topic, from which the
- * topics' parameters lambda follow. The documents are divided into a fixed number of parts whose sums are added in a
- * fixed order, so the result does not depend on the number of threads. */
+/* Batch variational inference for LDA (lda.h). For one document after another, a pass updates gamma and the expected
+ * log of the document's mixture until gamma stops changing. It adds up the expected counts of words by topic, from
+ * which the topics' parameters lambda follow. The documents are divided into a fixed number of parts whose sums are
+ * added in a fixed order, so the result does not depend on the number of threads. */
 #include "core/data/tables/lda.h"
 
 #include <math.h>

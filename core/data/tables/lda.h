@@ -9,8 +9,7 @@
 #include "core/data/tables/features.h"
 
 struct lda_setup {
-    /* number of topics, maximum number of passes over all documents, maximum number of updates of a document per pass
-     */
+    /* number of topics, maximum passes over all documents, maximum updates of a document per pass */
     int topics, passes, inner;
     /* concentrations of the Dirichlet priors: of the topics of a document, of the words of a topic */
     double document, word;

@@ -5,7 +5,7 @@
  *   y          (labels, targets) [n] integers, or text whose words make a sequence; [n][longest] integers (negative: no
  *              token) or text (empty: no token); [n][labels] booleans: the labels that a sample has
  *   positions  [n][cols] integers, instead of y: a class at every position (negative: unknown)
- *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol; text if labels are text
+ *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol; an array of text if the labels are text
  *   group      [n] integers or text, for splits
  *   columns    [cols] text: names of a table's columns
  *
