@@ -14,19 +14,19 @@
 #include "core/base/sink.h"
 
 struct bench_options {
-    const char *preset;  /* preset of the network: "small" or "paper"; NULL: "small" */
-    const char *kernels; /* name of a kernel table; NULL: the best of this machine */
-    /* number of threads in [0, 256]; 0: a benchmark that reports several numbers takes 1 and 2, others take 2 */
+    const char *preset;  /* preset of the network: "small" or "paper"; NULL selects "small" */
+    const char *kernels; /* name of a kernel table; NULL selects the best of this machine */
+    /* number of threads in [0, 256]; 0 lets the benchmark choose: 1, or 2, or first 1 and then 2 */
     int threads;
-    int batch;      /* number of samples in a batch, in [0, 1024]; 0: 10 */
-    double density; /* density of the motif map, in [0, 1]; 0: 0.5 */
-    /* backward pass of the network: "dense" (NULL), "sparse" or "auto"; the last two set exec.hold
-     * (core/autodiff/tape.h) */
+    int batch;      /* number of samples in a batch, in [0, 1024]; 0 selects 10 */
+    double density; /* density of the motif map, in [0, 1]; 0 selects 0.5 */
+    /* backward pass of the network: "dense", "sparse" or "auto"; NULL selects "dense". The values "sparse" and "auto"
+     * also set exec.hold (core/autodiff/tape.h). */
     const char *backward;
-    /* overrides of the network's configuration; the list ends with field NULL; NULL: none */
+    /* overrides of the network's configuration; the list ends with field NULL; NULL if there are none */
     const struct config_setting *set;
-    double seconds; /* seconds per measurement, in [0, 3600]; 0: the benchmark's own default */
-    /* measure the processor time of all threads instead of wall time; for one thread on a busy machine */
+    double seconds; /* seconds per measurement, in [0, 3600]; 0 selects the benchmark's own default */
+    /* measure the processor time of all threads instead of wall time; useful for one thread on a busy machine */
     bool processor_time;
 };
 

@@ -19,7 +19,7 @@ struct bench_timing {
     int calls;
 };
 
-/* Best and median of took[calls], calls > 0; sorts the array. */
+/* Returns the best and the median of took[calls], calls > 0. Sorts the array. */
 struct bench_timing bench_summary(double *took, int calls);
 /* Times `work`: calls it once to warm up, then repeatedly for about `seconds`, at least 3 times. */
 struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds);
@@ -28,21 +28,23 @@ struct bench_timing bench_time(void (*work)(void *context), void *context, doubl
 void bench_write_timing(const struct sink *sink, const char *key, struct bench_timing timing, double flops,
                         double bytes);
 
-/* The kernel table that the options select; NULL and STATUS_INVALID if this processor does not support it. */
+/* Returns the kernel table that the options select. Returns NULL and sets STATUS_INVALID if this processor does not
+ * support it. */
 const struct kernels *bench_kernels(const struct bench_options *options, struct error *err);
-/* Allocates `count` reals, aligned to 64 bytes and set to `value`; the caller frees them. NULL and STATUS_NO_MEMORY. */
+/* Allocates `count` reals, aligned to 64 bytes and set to `value`; the caller frees them. Returns NULL and sets
+ * STATUS_NO_MEMORY if there is no memory. */
 real *bench_reals(size_t count, real value, struct error *err);
 
-/* The GFLOPS of a multiply-add loop that uses registers only, with the widest instructions, on all threads of the pool.
- */
+/* Returns the GFLOPS of a multiply-add loop that uses registers only, with the widest instructions, on all threads of
+ * the pool. */
 double bench_fma_peak(struct thread_pool *pool, double seconds);
 
-/* Seconds of a pass of a 3x3 convolution (0 forward, 1 gradient of the input, 2 gradient of the weights) in libdnnl, in
- * its own layout. Negative if libdnnl is not built in or fails. */
+/* Returns the seconds that libdnnl takes for a pass of a 3x3 convolution, in its own layout. pass: 0 forward, 1
+ * gradient of the input, 2 gradient of the weights. Negative if libdnnl is not built in or fails. */
 double bench_dnnl_conv(int pass, int images, int channels, int size, int threads, double seconds);
 
-/* Times a residual unit in libdnnl: timing[0] forward, timing[1] backward. False if libdnnl is not built in or fails.
- */
+/* Times a residual unit in libdnnl: timing[0] is the forward pass, timing[1] the backward pass. False if libdnnl is not
+ * built in or fails. */
 bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
 /* Times our residual unit, and libdnnl's if it is built in; writes an object for forward, backward and both together.
  */

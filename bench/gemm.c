@@ -7,7 +7,7 @@ struct shape {
     const char *what;
     int m, n, k;
     bool transpose_a, transpose_b;
-    int repeats; /* products per call; small ones run many times, as in attention with its heads */
+    int repeats; /* number of products per call; small products run many times, as attention runs them for its heads */
 };
 
 static const struct shape shapes[] = {
@@ -32,7 +32,7 @@ struct product {
     struct thread_pool *pool;
     struct shape shape;
     bool bf16;
-    real *a, *b, *c; /* c: [threads] results */
+    real *a, *b, *c; /* c: results of all threads */
 };
 
 static void product_task(void *context, int chunk, int worker)

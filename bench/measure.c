@@ -4,7 +4,7 @@
 
 #include "bench/bench_int.h"
 
-static clockid_t clock_of_run = CLOCK_MONOTONIC; /* one benchmark runs at a time */
+static clockid_t clock_of_run = CLOCK_MONOTONIC; /* a static variable suffices, because one benchmark runs at a time */
 
 void bench_use_clock(bool processor_time)
 {

@@ -139,7 +139,7 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
     return STATUS_OK;
 }
 
-/* The bytes that a call reads and writes. */
+/* Returns the bytes that a call reads and writes. */
 static double pass_bytes(const struct passes *p)
 {
     /* number of whole maps that each pass reads or writes */

@@ -174,7 +174,7 @@ static void write_shape(const struct step *s, const struct sink *sink)
     sink_integer(sink, "parameters", params_count(s->network->params));
 }
 
-/* The peak memory of the process in bytes. */
+/* Returns the peak memory of the process in bytes. */
 static double peak_resident(void)
 {
     struct rusage usage;

@@ -81,7 +81,7 @@ static enum status unit_step(struct unit *u, double took[2], struct error *err)
 static enum status unit_time(struct unit *u, double seconds, struct bench_timing timing[2], struct error *err)
 {
     double took[2][MOST], end = 0;
-    int calls = -2; /* two calls warm up */
+    int calls = -2; /* the first two calls warm up and are not counted */
     for (; calls < MOST && (calls < 3 || bench_now() < end); calls++) {
         double step[2];
         if (calls == 0)

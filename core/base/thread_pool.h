@@ -4,8 +4,8 @@
  * next free chunk and writes only data of that chunk; sums over chunks are taken afterwards in chunk order. Results are
  * therefore the same bits for any number of threads.
  *
- * The calling thread works too, so a pool of one thread starts none and runs everything in the caller. Between tasks
- * the workers spin for some microseconds and then sleep. A pool runs one task at a time; a task must not call
+ * The calling thread works too, so a pool of one thread starts no thread and runs everything in the caller. Between
+ * tasks the workers spin for some microseconds and then sleep. A pool runs one task at a time; a task must not call
  * thread_pool_run() on its own pool. Denormal numbers are flushed to zero in every worker and, during
  * thread_pool_run(), in the caller, so that the speed does not depend on the data. */
 #ifndef MOTIF_CORE_BASE_THREAD_POOL_H

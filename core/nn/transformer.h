@@ -46,7 +46,7 @@ struct decoder {
 /* Declares the encoder's arrays as NAME.I.PART for layer I; decoder_build() does the same for a decoder. */
 void encoder_build(struct encoder *encoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* x: [batch * length][width]. lengths: [batch] number of valid positions of each sample; NULL: all. */
+/* x: [batch * length][width]. lengths: [batch], the number of valid positions of each sample; NULL if all are valid. */
 struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct tensor *x, int batch, int length,
                                const int *lengths);
 

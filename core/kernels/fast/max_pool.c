@@ -2,8 +2,9 @@
  *
  * The combined kernel first lists the non-zero values of a window, pixel by pixel. It then processes the list for one
  * tile of features after another, with the running maximum in registers. Of the pixels that are zero in all channels it
- * lists only the first, because the others have the same value (the bias) and lose the tie. A window therefore costs as
- * many multiplications as it has active channels, and the result equals that of the full computation. */
+ * lists only the first, because the others have the same value (the bias) and lose the tie. For each feature, a window
+ * therefore costs one multiplication for each of its non-zero values, and the result equals that of the full
+ * computation. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
