@@ -115,7 +115,7 @@ static inline enum status method_question_stopped(const struct method_question *
  * ETags and the OpenAPI document from these rows. Two methods may use the same name with different rows. */
 struct method_query {
     const char *name;    /* "motifs"; lower-case letters, digits and '-' */
-    const char *item;    /* NULL, or what the last part of the path numbers: "channel" */
+    const char *item;    /* what the number at the end of the path selects, for instance "channel"; NULL: no number */
     const char *meaning; /* one line */
     enum method_verb verb;
     enum method_takes takes;
@@ -142,7 +142,7 @@ struct method_query {
 
 struct method_recovery;
 
-/* A computation about convolutions and a signal that needs no job: the route POST /v1/KIND/NAME. */
+/* A computation on convolutions and a signal, which needs no job. Clients call it by the route POST /v1/KIND/NAME. */
 struct method_computation {
     const char *name;
     const char *meaning;                /* one line */
@@ -377,6 +377,6 @@ const struct method_query *method_comparison(const struct method *method);
 
 /* registry.c: every method of this build. */
 const struct method *const *methods_all(size_t *count);
-const struct method *method_find(const char *kind); /* NULL: there is none */
+const struct method *method_find(const char *kind); /* Returns NULL if there is no method of that kind. */
 
 #endif

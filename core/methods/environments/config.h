@@ -74,7 +74,7 @@ extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
 extern const char *const environments_baseline_names[];
-extern const char *const environments_sweep_names[]; /* in the order of the choices of `sweep` */
+extern const char *const environments_sweep_names[]; /* names of the choices of `sweep` */
 
 struct environments_case {
     int baseline;

@@ -34,7 +34,7 @@ struct tree_model {
     struct fit_setup setup;
     struct params *params;
     struct mlp encoder;
-    struct weight *deviation, *base, *changes; /* NULL if the edges have no base or no changes */
+    struct weight *deviation, *base, *changes; /* base and changes: NULL if the edges have none */
 };
 enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
                               bool with_grad, struct tree_model **model, struct error *err);

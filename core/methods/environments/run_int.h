@@ -25,7 +25,7 @@ struct outcome {
     double mse_unseen_fit; /* the same on unseen environments, after their own change was fitted to a few rows */
     double changes_found, changes_true;
     double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
-    double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
+    double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
     double train_loss, updates, samples;
     double objective, worst_objective, restart; /* objective of best and worst restart; number of the best restart */
 };
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 struct method_run {
     /* The same first members as struct multi_start_run (multi_start.h). */
     struct case_sweep sweep;
-    struct multi_start multi_start; /* its fits are of type `struct tree_fit` */
+    struct multi_start multi_start; /* fits of type `struct tree_fit` */
     int64_t restarts;
 
     struct environments_config config;

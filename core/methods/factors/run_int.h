@@ -18,7 +18,7 @@ enum { FRESH_SETS = 1 << 30 };
 struct outcome {
     double mse, mse_mean; /* held-out errors per entry: from sampled and from mean latent variables */
     double nll, nll_mean; /* held-out error per row; for counts and 0/1 data only */
-    double dci, dci_16;   /* from 500 and from 16 training rows */
+    double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */
     double support_f1, hamming;
     double columns;                    /* number of mask columns with a non-zero entry */
     double anchors;                    /* features that depend on a single factor */
@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 struct method_run {
     /* The same first members as struct multi_start_run (multi_start.h). */
     struct case_sweep sweep;
-    struct multi_start multi_start; /* its fits are of type `struct fit` */
+    struct multi_start multi_start; /* fits of type `struct fit` */
     int64_t restarts;
 
     struct factors_config config;

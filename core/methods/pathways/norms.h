@@ -1,11 +1,11 @@
 /* Local norms (section 2.2 of the paper): the largest count of non-zeros (alpha 0) or Euclidean norm (alpha 2) in any
  * window of a map, with wrap-around.
  *
- * A stripe is the part of a code that overlaps one column of its own dictionary: 2 extent - 1 positions. A patch is
- * what one column of the next dictionary covers: its extent in positions. The paper lets windows start at any entry of
- * the vector. The proofs need windows that start at a position ("aligned", Papyan et al.), which give a value that is
- * at most as large. Both are here; bounds use aligned windows. A window at least as long as the circle is the whole
- * circle. */
+ * A stripe is the part of a code that overlaps one column of its own dictionary: 2 extent - 1 positions. A patch is the
+ * part that one column of the next dictionary covers: its extent in positions. The paper lets windows start at any
+ * entry of the vector (local_norm_literal()). The proofs need windows that start at a position ("aligned", Papyan et
+ * al.), which give a value that is at most as large (local_norm()). The bounds use aligned windows. A window at least
+ * as long as the circle is the whole circle. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
 #define MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
 

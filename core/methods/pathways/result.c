@@ -1,4 +1,5 @@
-/* Writes the fields of a result. */
+/* Writes the fields of a result: recovery and bounds at each point of a curve, the limits of the bounds, the coherences
+ * of each case, and the fits of the scaling law. */
 #include <math.h>
 
 #include "core/methods/pathways/run.h"

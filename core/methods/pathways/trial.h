@@ -13,7 +13,7 @@
 struct scenario {
     struct pathways_case plan;
     struct dictionary dictionary[PATHWAYS_DEPTH];
-    double lipschitz[PATHWAYS_DEPTH]; /* of A^T A, for basis pursuit */
+    double lipschitz[PATHWAYS_DEPTH]; /* upper estimates of the largest eigenvalue of A^T A, for basis pursuit */
 };
 
 /* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */

@@ -26,7 +26,7 @@ struct case_sweep_number {
         CASE_SWEEP_REAL,
         CASE_SWEEP_POSITION /* an integer that, with the number of the case, decides what is opened: read first */
     } kind;
-    size_t offset; /* of the member in struct method_run */
+    size_t offset; /* offset of the member in struct method_run */
 };
 
 /* A figure of a case that is also published as a point of a time series. */
@@ -55,7 +55,7 @@ struct case_sweep_table {
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
     /* Makes artifacts after the last case. A failure becomes a finding of the result. */
     enum status (*finish)(struct method_run *run, struct error *err);
-    void (*begin_evaluation)(struct method_run *run); /* NULL: nothing to do */
+    void (*begin_evaluation)(struct method_run *run); /* may be NULL: nothing to do */
     double (*part)(const struct method_run *run);     /* share of the open case that is done */
     /* Work of a case, in any unit. NULL: all cases take the same. */
     double (*weight)(const struct method_run *run, int at);
@@ -72,7 +72,7 @@ struct case_sweep_table {
 struct case_sweep {
     const struct case_sweep_table *table;
     struct method_env env;                 /* comm is NULL when whole cases are distributed over ranks */
-    struct work_distribution distribution; /* used with several cases */
+    struct work_distribution distribution; /* used only if there are several cases */
     int64_t checkpoint_every;              /* number of samples between checkpoints */
     void *cases, *outcomes;                /* [count] structs of the method; an outcome is a row of `columns` doubles */
     int count, columns;

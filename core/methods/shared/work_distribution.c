@@ -10,7 +10,7 @@ const double DISTRIBUTION_SECONDS = 0.5;
 
 /* What a rank reports to the others after a step. */
 struct distribution_turn {
-    int64_t item; /* -1: the rank has none */
+    int64_t item; /* number of the rank's item; -1: none */
     int64_t over, waits, points;
     struct work_item row;
     enum method_request request;
@@ -169,7 +169,7 @@ static int rank_of(const struct work_distribution *d, int64_t item)
     return -1;
 }
 
-/* Publishes the series of all items up to the first that is not done, and the points of that one so far. */
+/* Publishes the series of all items up to the first that is not done, and the points that this item has so far. */
 static enum status publish_in_order(struct work_distribution *d, struct error *err)
 {
     for (; d->at < d->count && is(d, d->at, DISTRIBUTION_DONE); d->at++) {

@@ -93,7 +93,7 @@ struct work_distribution {
     const struct distribution_table *table;
     const struct method_metric *series; /* time series that work items write; points refer to them by number */
     size_t series_count;
-    const struct method_env *env; /* of the run */
+    const struct method_env *env; /* environment of the run */
     struct comm *comm;            /* all ranks */
     int64_t count;                /* items; 0: nothing is distributed */
 
@@ -111,7 +111,7 @@ struct work_distribution {
     bool loaded;                        /* whether a checkpoint was loaded */
 
     /* The item that this rank has. */
-    int64_t now;                /* its number, -1: none */
+    int64_t now;                /* number of the item; -1: none */
     int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
     bool item_done, item_waits; /* it was done in this step; it is the last item and waits for the other ranks */
     struct error trouble;       /* why a point could not be stored */

@@ -159,10 +159,10 @@ int sparling_decode_steps(const struct sparling_config *config);
 
 /* Sizes of maps, kernels and windows. For a sequence (one row), kernels and pooling windows have one row. */
 struct sparling_geometry {
-    int rows, cols;         /* of the motif map */
+    int rows, cols;         /* sizes of the motif map */
     int kernel_h, kernel_w; /* kernels of g's residual units */
     int max_pool_h, max_pool_w;
-    int grid_rows, grid_cols; /* of the pooled map */
+    int grid_rows, grid_cols; /* sizes of the pooled map */
     int reach;                /* the windows of two positions overlap up to this distance */
 };
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
@@ -177,7 +177,7 @@ bool sparling_reinitialises(const struct sparling_config *config);
 double sparling_last_density(const struct sparling_config *config);
 /* Number of densities in the schedule, the first and the last included; SPARLING_STAGES + 1 stands for more. */
 int sparling_stages(const struct sparling_config *config);
-/* Share of the training samples before the last density: about as many as at the last density. */
+/* Estimated share of the training samples that are drawn before the last density begins. */
 #define SPARLING_ANNEALING 0.5
 
 #endif

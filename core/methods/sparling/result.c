@@ -1,4 +1,5 @@
-/* Writes the fields of a result. */
+/* Writes the fields of a result: errors of the final model and of earlier densities, the confusion matrix, the
+ * coherence of g, and the errors of chance. */
 #include <math.h>
 
 #include "core/methods/sparling/model/coherence.h"

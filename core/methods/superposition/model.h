@@ -21,8 +21,8 @@ struct autoencoder_shape {
     int n_s, n_d;
     bool tied, xavier; /* xavier: initial weights are normal and biases zero; otherwise U(+-1/sqrt(fan in)) */
     enum activation activation;
-    float threshold; /* for ACTIVATION_THRESHOLD */
-    int kept;        /* for ACTIVATION_KEEP: k */
+    float threshold; /* threshold of ACTIVATION_THRESHOLD */
+    int kept;        /* k of ACTIVATION_KEEP */
 };
 
 struct autoencoder {

@@ -45,7 +45,7 @@ struct method_run {
     struct gradients gradients;
     struct batch *batch;
     struct rug rug;
-    double scale, offset; /* of the rug's output (rug.h) */
+    double scale, offset; /* scale and offset of the rug's output (rug.h) */
     struct arena arena;
     struct exec exec;
     float *scratch; /* for rugs: 2 n_s for each worker, or for wide rugs 2 n_s in all and room for the transform */

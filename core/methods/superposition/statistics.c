@@ -230,7 +230,7 @@ struct work {
     const struct kernels *kernels;
     const bool *kept;
     struct row *rows;
-    float *blocks; /* of a worker: [BLOCK][n_s] */
+    float *blocks; /* blocks of a worker: [BLOCK][n_s] */
     float *small;  /* [n_d][n_d] */
 };
 

@@ -13,7 +13,7 @@ struct statistics {
     double kept_diagonal_mean, kept_diagonal_sd;
     double bias_mean, bias_sd, kept_bias_mean, kept_bias_sd;
     double dropped;                                          /* fraction of the features that are dropped */
-    double off_mean, off_sd, off_skewness, off_min, off_max; /* of all W_ij with i != j */
+    double off_mean, off_sd, off_skewness, off_min, off_max; /* statistics of all W_ij with i != j */
     double row_sum;                                          /* mean over rows of the sum of off-diagonal entries */
     double noise;          /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
     double noise_variance; /* variance over kept rows of Var(nu_i) (Fig. 6) */
@@ -23,7 +23,7 @@ struct statistics {
     double mean_variance, mean_variance_code;
     double saturation;    /* noise divided by the bound of eq. (6), at least 1; for kept rows and columns only */
     double lyapunov;      /* eq. (3): maximum over all rows */
-    double kept_lyapunov; /* the same: maximum over kept rows */
+    double kept_lyapunov; /* eq. (3): maximum over kept rows */
     double lyapunov_code; /* as the authors' code computes it: max sum |W_ij|^3 / sum W_ij^2 */
     double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
     double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal

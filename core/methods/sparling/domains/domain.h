@@ -82,13 +82,13 @@ struct domain_truth {
 enum domain_drawing {
     DOMAIN_BOUND,   /* a symbol cannot be deleted or exchanged alone, as in a grammar */
     DOMAIN_FREE,    /* symbols are drawn independently from one distribution */
-    DOMAIN_DISTINCT /* the same, and no symbol occurs twice */
+    DOMAIN_DISTINCT /* like DOMAIN_FREE, but no symbol occurs twice */
 };
 
 struct domain_state; /* each domain defines its own */
 
 struct domain {
-    const char *name;    /* as in the list: "latex" */
+    const char *name;    /* name in the list of domains, for instance "latex" */
     const char *meaning; /* one line */
     /* The confusion error (CE) takes a channel for the symbol that it marks most often, because several channels may
      * mark one symbol. false: channels and symbols are matched one to one. */

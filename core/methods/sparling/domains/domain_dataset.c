@@ -101,7 +101,7 @@ static int64_t most_boxes(const struct collection *c)
 
 static double mean_label(const struct collection *c)
 {
-    double tokens = 0; /* with a class at every position: positions outside the common class */
+    double tokens = 0; /* number of tokens; with a class at every position, number of positions not in class 0 */
     for (int64_t i = 0; i < c->label_start[c->count]; i++)
         tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
     return fmax(tokens / (double)c->count, 0.1);

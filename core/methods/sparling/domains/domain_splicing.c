@@ -13,7 +13,7 @@ enum { EXAMPLE_SEED = -5 };
 
 struct domain_state {
     struct splicing_planted planted; /* with real genes: only the models and sizes */
-    struct splicing_corpus *corpus;  /* NULL: planted sequences */
+    struct splicing_corpus *corpus;  /* corpus of real genes; NULL: planted sequences */
     int64_t seed, *order[2];         /* order: of the training set for the run's seed, and for seed -1 */
     int64_t curriculum;
     int boxes;

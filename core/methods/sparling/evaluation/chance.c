@@ -10,9 +10,9 @@
 struct chance_samples {
     int count, room;
     struct shuffled_sequence *sequence; /* its motifs and boxes belong to this struct */
-    struct shuffling *shuffling;        /* in progress; NULL: none */
+    struct shuffling *shuffling;        /* the shuffles in progress; NULL: none */
     int shuffled;                       /* number of elements of `errors` that are ready */
-    struct shuffled_errors errors[2];   /* of all symbols, and without the trivial symbols */
+    struct shuffled_errors errors[2];   /* errors of all symbols, and without the trivial symbols */
 };
 
 void chance_drop(struct evaluation *e)

@@ -197,7 +197,7 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
         return run->direct ? 0 : 2 * run->config.binning_samples;
     case PART_PERTURB:
         return run->direct ? 0 : 4 * run->config.perturb_samples; /* maximum number of samples that are tried */
-    case PART_CHANCE:                                             /* only for the run's own model */
+    case PART_CHANCE: /* this part is measured only for the run's own model */
         return run->config.chance_shuffles > 0 && run->evaluation.at == run->evaluation.rows - 1
                    ? run->config.chance_samples
                    : 0;

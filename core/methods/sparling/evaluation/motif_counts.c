@@ -64,7 +64,8 @@ static void count_channels(struct method_run *run, const struct motif *motifs, i
     }
 }
 
-/* Stores the motifs of a sample as numbers from 1 on, then zeros; -1 if there are too many. */
+/* Stores each motif of a sample as a number of at least 1, and 0 after the last one. If there are more than STUDY_EACH
+ * motifs, the first number is -1. */
 static void keep(struct method_run *run, int64_t sample, const struct motif *motifs, int count)
 {
     struct study *s = &run->study;

@@ -1,9 +1,9 @@
 /* A study: one configuration, trained with config.seeds seeds in one run, and the statistics over the seeds.
  *
  * Each seed is a run of its own from the first update to its evaluation. The study keeps the figures of every seed and
- * the complete state of the last one. Seeds are work items (core/methods/shared/work_distribution.h). After its
- * training, all ranks evaluate the last seed together, because its evaluation reads checkpoints, which needs all ranks.
- */
+ * the complete state of the last one. Seeds are work items (core/methods/shared/work_distribution.h). All ranks
+ * evaluate the last seed together after its training, because this evaluation reads checkpoints, and all ranks must
+ * read them together. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_STUDY_H
 #define MOTIF_CORE_METHODS_SPARLING_EVALUATION_STUDY_H
 

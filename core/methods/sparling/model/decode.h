@@ -9,7 +9,7 @@
 struct decoded {
     int length;                       /* number of tokens before the first END; all steps without END */
     bool ended;                       /* whether END was decoded */
-    int32_t tokens[DECODE_TOKENS];    /* with END if `ended` */
+    int32_t tokens[DECODE_TOKENS];    /* the decoded tokens; END is among them if `ended` */
     float probability[DECODE_TOKENS]; /* softmax probability of each token */
 };
 

@@ -21,7 +21,7 @@ struct read_motif {
 
 struct annotation {
     const struct open_domain *domain; /* borrowed */
-    int rows, cols, channels;         /* of the motif map */
+    int rows, cols, channels;         /* sizes of the motif map */
     const float *input;               /* borrowed */
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */

@@ -18,7 +18,7 @@ extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
 /* Where the inputs of the channel queries come from; in the order of the parameter `set`. */
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
-extern const char *const channel_sets[]; /* their names; NULL-terminated */
+extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
 struct channels_parameters {
     int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
     int64_t samples, first; /* the inputs are `samples` samples of the set, from number `first` on */

@@ -356,7 +356,7 @@ enum status sparling_channels(const struct method_question *question, const stru
         sink_integer(out, "samples", s.asked.samples);
         sink_integer(out, "footprint", 2 * s.half + 1);
         sink_integer(out, "elements",
-                     s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* of a channel */
+                     s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* elements of one channel */
     }
     if (!status && question->item < 0)
         write_all(&s, out);

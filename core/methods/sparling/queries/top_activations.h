@@ -15,7 +15,7 @@ struct top_activations_top {
 
 struct top_activations_channel {
     int64_t active, inputs, motifs; /* active elements; samples with at least one; maximal motifs (annotation.h) */
-    double sum;                     /* of all active values */
+    double sum;                     /* sum of all active values */
     float most;
     double range; /* a power of two; the bins divide [0, range) evenly */
     int64_t bin[TOP_ACTIVATIONS_BINS];
@@ -29,7 +29,7 @@ struct top_activations_channel {
 struct top_activations {
     const struct method_model *model;
     struct channels_parameters asked;
-    int64_t channel_asked; /* -1: all channels */
+    int64_t channel_asked; /* number of the requested channel; -1: all channels */
     int channels, symbols;
     int half;    /* the footprint of a motif is 2 half + 1 positions wide */
     bool truth;  /* whether true boxes are known */
