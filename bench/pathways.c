@@ -20,7 +20,7 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The best time of a call in seconds, among the calls that fit into `seconds` (at least 3). */
+/* Returns the best time of a call in seconds. Repeats the call for `seconds` seconds, at least 3 times. */
 static double best_of(void (*work)(void *context), void *context, double seconds)
 {
     double best = 1e30, end = cpu_now() + seconds;

@@ -56,7 +56,7 @@ static void unit_close(struct unit *u)
     free(u->dy);
 }
 
-/* Runs one step; took: the seconds of forward and of backward. */
+/* Runs one step. took[0] becomes the time of the forward pass and took[1] that of the backward pass, in seconds. */
 static enum status unit_step(struct unit *u, double took[2], struct error *err)
 {
     struct exec *e = &u->exec;

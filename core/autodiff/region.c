@@ -16,7 +16,8 @@ static struct region *empty(struct exec *e, int images, int height, int width, i
     return r;
 }
 
-/* Combines spans into boxes. A span joins the box of an equal span in the row above. of[i]: the box of span i. */
+/* Combines spans into boxes. A span joins the box of the span with the same columns in the row above, unless that box
+ * already has BOX_ROWS rows. of[i] becomes the box of span i. */
 static bool make_boxes(struct exec *e, struct region *r)
 {
     int rows = r->images * r->height;

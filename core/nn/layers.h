@@ -70,7 +70,7 @@ struct rms_scale {
 void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name);
 struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x);
 
-/* An embedding table [tokens][cols], normal with standard deviation 1. */
+/* An embedding table [tokens][cols]; initial values are normal with standard deviation 1. */
 struct weight *embedding_build(struct params *params, const char *name, int tokens, int cols);
 
 /* Linear layers with ReLU between them. sizes: [layers + 1], from the input to the output. */
@@ -87,8 +87,8 @@ struct tensor *mlp_forward(struct exec *e, struct mlp *mlp, struct tensor *x);
  * wavelengths from 2 pi to 10000 * 2 pi (Vaswani et al. 2017). table: [rows][cols], owned by the caller.
  * weight_constant() makes a weight over the table, without a gradient. */
 void positions_sine(real *table, int rows, int cols);
-/* The same for two dimensions. table: [height * width][cols]; the first half of the columns encodes the row, the second
- * half the column. cols must be a multiple of 4. */
+/* Fixed positional encodings of a two-dimensional grid. table: [height * width][cols]; the first half of the columns
+ * encodes the row, the second half the column. cols must be a multiple of 4. */
 void positions_grid(real *table, int height, int width, int cols);
 struct weight weight_constant(real *table, int rows, int cols);
 

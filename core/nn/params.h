@@ -26,7 +26,7 @@ static inline struct init init_constant(double value)
 {
     return (struct init){INIT_CONSTANT, value, NULL};
 }
-struct init init_fan_in(int fan_in);              /* uniform with scale 1 / sqrt(fan_in): convolutions, linear, bias */
+struct init init_fan_in(int fan_in); /* uniform with scale 1 / sqrt(fan_in), for weights and biases of layers */
 struct init init_xavier(int fan_in, int fan_out); /* uniform with scale sqrt(6 / (fan_in + fan_out)) */
 struct init init_normal(double deviation);
 

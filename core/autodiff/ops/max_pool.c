@@ -18,7 +18,7 @@ struct pool_job {
     const struct kernels *kernels;
     const struct max_pool_node *node;
     const real *x, *rows_in;
-    real *pooled; /* the result, or in the backward pass its gradient, as a map */
+    real *pooled; /* the result as a map, or in the backward pass its gradient */
     real *rows, *dx;
     bool part; /* backward: the gradient is needed at active positions only */
 };

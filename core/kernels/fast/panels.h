@@ -1,12 +1,13 @@
-/* Matrix product as by Goto and van de Geijn (ACM TOMS 2008) and BLIS: blocks of B and A are copied into panels that
- * the innermost loop reads in order, and a tile of C stays in registers during the loop over the inner dimension.
+/* Matrix product by the method of Goto and van de Geijn (ACM TOMS 2008) and of BLIS: blocks of B and A are copied into
+ * panels that the innermost loop reads in order, and a tile of C stays in registers during the loop over the inner
+ * dimension.
  *
  * The tile is 14 rows x 2 registers of columns with AVX-512 (28 accumulators), 6 x 2 with AVX2. Rows are cut into
- * panels of equal size. A panel across the stored rows is transposed in registers. The panels are on the stack
- * (PANEL_BYTES).
+ * panels of equal size. If the lines of a panel are stored as rows, they are transposed in registers while they are
+ * copied. The panels are on the stack (PANEL_BYTES).
  *
- * The including file decides what a 32-bit lane of a panel contains: one float (gemm.c) or two bf16 (gemm_bf16.c).
- * It defines before the include:
+ * The including file decides what a 32-bit lane of a panel contains: one float (gemm.c) or two bf16 (gemm_bf16.c). It
+ * defines before the include:
  *
  * - DEEP: steps of the inner dimension in a lane;
  * - vf lanes_across(from, part): V lanes from `part` (<= DEEP V) floats in order, zero behind them;

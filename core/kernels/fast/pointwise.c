@@ -66,7 +66,7 @@ void FAST(lstm_backward)(const struct lstm_call *c)
     }
 }
 
-/* The largest value, and the sum of exp(value - largest). */
+/* Returns the largest of the n values of x. */
 static float row_most(const float *x, int n)
 {
     vf most = v_all(-__builtin_inff());
