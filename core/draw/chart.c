@@ -459,7 +459,7 @@ static void legend_reference(struct legend *l, const struct chart_reference *r)
     put(c, r->name, at + 33, l->y + 4, 0);
 }
 
-/* Returns the height of the legend; with `draw`, also draws it. */
+/* Returns the height of the legend. If `draw` is set, also draws the legend. */
 static double legend(cairo_t *c, const struct chart_panel *panel, double left, double right, double top, bool draw)
 {
     struct legend l = {c, draw, left, right, left, top + LEGEND_ROW / 2.0};

@@ -51,7 +51,7 @@ struct chart_reference {
 };
 
 enum chart_map {
-    CHART_VIRIDIS, /* low to high, perceptually uniform, readable in grey (matplotlib's ten published colours) */
+    CHART_VIRIDIS, /* dark to light, perceptually uniform, readable in grey (ten colours published by matplotlib) */
     CHART_SIGNED   /* blue below 0, white at 0, red above, symmetric about 0 (ColorBrewer RdBu) */
 };
 

@@ -1,5 +1,5 @@
 /* The archive reader. It checks every name before the caller sees it, counts members and unpacked bytes itself, and
- * remembers the names' hashes to refuse a name that comes twice. */
+ * stores the hashes of names to refuse a name that occurs twice. */
 #include "core/formats/archive.h"
 
 #include <archive.h>

@@ -1,5 +1,5 @@
-/* Recordings through libsndfile, and the resampler. WAV bytes from users are first cut down to the chunks that the
- * decoder needs (struct memory), because libsndfile would read others for minutes. */
+/* Reads recordings with libsndfile and resamples them. Before libsndfile sees a WAV file from a user, the file is cut
+ * down to the chunks that the decoder needs (struct memory), because libsndfile would read other chunks for minutes. */
 #include "core/formats/audio_wave.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 
 struct audio_wave {
     int rate, count;
-    float *samples; /* [count]; audio_wave_close() frees it */
+    float *samples; /* [count] samples; audio_wave_close() frees them */
 };
 
 /* Reads a file. STATUS_IO or STATUS_NOT_FOUND: it cannot be opened. STATUS_CORRUPT: it cannot be decoded. STATUS_LIMIT:
@@ -42,7 +42,7 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
 struct audio_resampler;
 enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err);
 void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is allowed */
-/* Samples after resampling `count` samples: ceil(count * rate_out / rate_in). */
+/* Number of samples after `count` samples are resampled: ceil(count * rate_out / rate_in). */
 int64_t audio_resampler_length(const struct audio_resampler *resampler, int count);
 /* in: [count]; out: [audio_resampler_length(count)]. */
 void audio_resample(struct audio_resampler *resampler, const float *in, int count, float *out);

@@ -62,7 +62,7 @@ static enum status begin_field(struct csv *csv, struct error *err)
     return STATUS_OK;
 }
 
-/* Reads from after the opening quote to the closing one. */
+/* Reads the rest of a quoted field, from after the opening quote to the closing quote. */
 static enum status read_quoted(struct csv *csv, struct error *err)
 {
     for (;;) {

@@ -34,9 +34,9 @@ int splicing_h5_flank(const struct splicing_h5 *file);
  * then draws one permutation for each, in the shuffled order. order: [windows]. */
 enum status splicing_h5_order(const struct splicing_h5 *file, int64_t seed, int64_t *order, struct error *err);
 
-/* Reads one window. bases: [flank + length + flank], 0 to 3, 4 where unknown. classes: the same size, 0 null, 1
- * acceptor, 2 donor; 0 in the flanks. STATUS_INVALID: there is no such window. STATUS_CORRUPT: a position is not
- * one-hot. */
+/* Reads one window. bases: [flank + length + flank], values 0 to 3, or 4 for an unknown base. classes: [flank + length
+ * + flank], 0 null, 1 acceptor, 2 donor, and 0 in the flanks. STATUS_INVALID: there is no such window. STATUS_CORRUPT:
+ * a position is not one-hot. */
 enum status splicing_h5_read(struct splicing_h5 *file, int64_t window, uint8_t *bases, uint8_t *classes,
                              struct error *err);
 

@@ -1,4 +1,4 @@
-/* Counts motifs that two models find near each other, and matches their channels. */
+/* Counts the motifs of two models that are near each other, and matches the models' channels. */
 #include "core/metrics/agreement.h"
 
 #include <stdlib.h>

@@ -9,8 +9,9 @@
  * fewer than two factors. */
 double dci_disentanglement(const double *importance, int codes, int factors);
 
-/* Uses the importances of boosted trees (boosting.h) that predict each factor from the codes. codes:
- * [rows][code_count], truth: [rows][factors]; importance: [code_count][factors], output, may be NULL. */
+/* The disentanglement, computed from the importances of boosted trees (boosting.h) that predict each factor from the
+ * codes. codes: [rows][code_count]; truth: [rows][factors]; importance: [code_count][factors] receives the importances
+ * and may be NULL. */
 enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors, double *importance,
                       double *score, struct error *err);
 

@@ -27,7 +27,8 @@ static void centre(const float *x, int rows, int cols, double *mean, double *dev
     }
 }
 
-/* Covariances of the columns i of x with the columns j of y, [i][j], given the columns' means. */
+/* Computes the covariance of each column i of x with each column j of y as entry [i][j]. The columns' means are given.
+ */
 static void covariances(const float *x, int p, const double *mean_x, const float *y, int q, const double *mean_y,
                         int rows, double *covariance)
 {

@@ -1,4 +1,4 @@
-/* How well scores rank the items that a user liked. */
+/* Measures how well scores rank the items that a user liked. */
 #ifndef MOTIF_CORE_METRICS_RANKING_H
 #define MOTIF_CORE_METRICS_RANKING_H
 

@@ -11,9 +11,9 @@ struct shuffling {
     const struct shuffled_sequence *sequences;
     int count, first, length, channels, folded;
     int64_t motifs;
-    struct motif *all,
-        *placed;        /* [motifs] each: the motifs sorted by channel, and the moved motifs sorted by sequence */
-    int32_t *place;     /* [motifs] position drawn for each of `all` */
+    /* [motifs] each: the motifs sorted by channel, and the moved motifs sorted by sequence */
+    struct motif *all, *placed;
+    int32_t *place;     /* [motifs] position drawn for each motif of `all` */
     int32_t *positions; /* [count * length], a permutation */
     int64_t *begin;     /* [count + 1] first of each sequence in `placed` */
     struct motif_errors errors;

@@ -1,5 +1,5 @@
-/* Manifests of bundles. The text is put into a file whose own hashes are right, so that the checks after the hashes are
- * reached. An accepted bundle must have a checkpoint within the file. */
+/* Manifests of bundles. The target puts the text into a file whose hashes are right, so that the reader also does the
+ * checks that follow the hashes. An accepted bundle must have a checkpoint within the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

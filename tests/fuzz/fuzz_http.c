@@ -106,7 +106,8 @@ static int connect_to_it(void)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct linger at_once = {.l_onoff = 1}; /* closed connections leave no port in TIME_WAIT */
+    /* a reset on close, so that closed connections leave no port in TIME_WAIT */
+    struct linger at_once = {.l_onoff = 1};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     (void)connect(fd, (struct sockaddr *)&address, sizeof address);

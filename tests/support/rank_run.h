@@ -16,7 +16,7 @@ struct rank_plan {
     struct run_env_bytes *from, *to; /* checkpoint to load, and where rank 0 saves; either may be NULL */
 };
 
-/* The results of a rank. Except for times, they are the same bytes on all ranks. */
+/* The results of a rank. All but the times are the same on all ranks. */
 struct rank_witness {
     int losses;
     double loss[RANK_LOSSES];    /* the metric "loss", or "recovered" in runs without a loss */

@@ -46,7 +46,8 @@ static void *work(void *context)
     r->environment.metric = r->story ? record_point : NULL;
     r->environment.artifact = r->story ? record_artifact : NULL;
     r->environment.env.comm = r->comm;
-    r->environment.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks differ in their progress */
+    /* steps of a higher rank take longer, so that the ranks differ in their progress */
+    r->environment.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm);
     if (!status)
         status = method->create(r->config, &r->environment.env, &r->run, err);
     if (!status && r->from) {

@@ -1,4 +1,4 @@
-/* Runs of a method with several threads and pauses, compared byte by byte (run_test.h). */
+/* Runs a method with several numbers of threads and with pauses, and compares the results byte by byte (run_test.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -205,8 +205,8 @@ static struct box place_stamp(float *image, int image_size, int digit, int row, 
     return box;
 }
 
-/* Draws `count` ascending angles. Each gap between neighbours, also across the start, is at least half of the gap
- * between `count` evenly spaced angles. */
+/* Draws `count` ascending angles. Every gap between neighbours, the gap from the last to the first included, is at
+ * least half of the gap between `count` evenly spaced angles. */
 static void draw_angles(struct mt19937 *rng, int count, double *angles)
 {
     bool spread;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* D and T use 10 pt, S 7 pt, SS 5 pt. */
+/* DISPLAY and TEXT use 10 pt, SCRIPT 7 pt, SCRIPT_SCRIPT 5 pt. */
 enum style { DISPLAY, TEXT, SCRIPT, SCRIPT_SCRIPT };
 
 struct setting {
@@ -23,14 +23,14 @@ struct setter {
     const int *tokens;
     int count, at;
     struct latex_layout *out;
-    bool wrong; /* the tokens are no formula */
+    bool wrong; /* true: the tokens are no formula */
 };
 
 static const double points[LATEX_SIZES] = {10, 7, 5};
 static const double SCRIPT_SPACE = 0.5, NULL_DELIMITER = 1.2, DELIMITER_SHORTFALL = 5, DELIMITER_FACTOR = 0.901;
 /* the unit of spaces (1 em of the 10 pt symbol font); a binary operator has 4/18 of it on each side */
 static const double QUAD = 1.000003;
-static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, at every size */
+static const double X_HEIGHT = 0.430555, AXIS = 0.25; /* in em, the same at every size */
 
 /* Parameters of the symbol fonts cmsy10, cmsy7, cmsy5 and the rule of cmex10, cmex7, in em. */
 static const struct {
@@ -225,7 +225,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
 
 static struct hbox set_parens(struct setter *s, struct setting style)
 {
-    /* a first version; the bracket is drawn again when the size of its contents is known */
+    /* a preliminary bracket: the bracket is set again when the size of its contents is known */
     struct hbox line = set_bracket(s, LATEX_CLASS_OPEN, style, 0);
     struct hbox inner = set_expr(s, style);
     expect(s, LATEX_PAREN_CLOSE);

@@ -20,7 +20,7 @@ enum latex_class {
     LATEX_CLASSES = LATEX_CLASS_LETTER + 6
 };
 
-enum { LATEX_SIZES = 3 }; /* text, script, scriptscript */
+enum { LATEX_SIZES = 3 }; /* the sizes text, script and scriptscript */
 
 /* A character or a fraction bar. Lengths are points of 1/72.27 inch; x to the right, y up, baseline of the formula at
  * 0. */

@@ -15,7 +15,7 @@ struct crop {
 
 struct latex_crops {
     int side;
-    struct crop *crop; /* sorted by class */
+    struct crop *crop; /* the crops, sorted by class */
     int count, room;
     int first[LATEX_SINGLE_CLASSES + 1];         /* index of each class's first crop */
     int present[LATEX_SINGLE_CLASSES], presents; /* the classes that have crops, and the number of these classes */

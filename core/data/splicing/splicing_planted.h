@@ -48,7 +48,7 @@ enum status splicing_planted_folder(struct splicing_planted *domain, const char 
 void splicing_planted_proteins_only(struct splicing_planted *domain);
 void splicing_planted_close(struct splicing_planted *domain);
 
-/* Number of proteins without the two cores. */
+/* Number of proteins; the cores are not counted. */
 static inline int splicing_planted_proteins(const struct splicing_planted *domain)
 {
     return domain->motifs.proteins - domain->cores;

@@ -44,7 +44,7 @@ struct corpus {
     int word_count, word_room;
     int *tokens; /* the words of all documents, document after document */
     size_t token_count, token_room;
-    size_t *starts; /* [documents + 1] */
+    size_t *starts; /* [documents + 1] index of each document's first word in `tokens` */
     char **titles;  /* [document_room] NULL where a document has no title */
     int documents, document_room;
 };

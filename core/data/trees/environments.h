@@ -9,10 +9,10 @@
 
 struct environments {
     int rows, features, latent; /* number of latent variables; 0: z and the weights are unknown */
-    float *x;                   /* [rows][features] */
-    float *y;                   /* [rows] */
+    float *x;                   /* [rows][features] inputs */
+    float *y;                   /* [rows] outcomes */
     int *node;                  /* [rows] node of each row */
-    float *z;                   /* [rows][latent] */
+    float *z;                   /* [rows][latent] latent variables */
     double *weights, *changes;  /* [nodes][latent] weights of each node, and their changes on the edge to its parent */
     char **names;               /* [features]; NULL: no names */
     int labels;                 /* 1: y was read from a file and every value is 0 or 1 */

@@ -50,7 +50,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Keeps the columns of the largest variance, standardised, in place; removes constant columns. */
+/* Keeps and standardises the columns of the largest variance, in place; removes constant columns. */
 static enum status choose_features(struct environments *e, int most, struct error *err)
 {
     int d = e->features, kept = 0;

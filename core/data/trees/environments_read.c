@@ -178,7 +178,7 @@ static int outcome_column(const struct sheet *s)
 /* Where a data set's values come from. Without a matrix, features are columns of `table`. With a matrix, features are
  * lines of the matrix, and its columns are the rows of `table`. */
 struct layout {
-    const struct sheet *table, *matrix; /* matrix: NULL without one */
+    const struct sheet *table, *matrix; /* matrix: NULL if the data set has no matrix */
     const int *node;                    /* [table->rows] node of each row; -1: the row is left out */
     int outcome;                        /* index of the outcome's column in `table`; -1: there is none */
 };

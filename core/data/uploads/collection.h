@@ -25,7 +25,7 @@ enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABE
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
 extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", "positions" */
 
-/* Names: [count], all different. */
+/* A list of names: [count], all different. */
 struct collection_names {
     int count;
     char **name;
