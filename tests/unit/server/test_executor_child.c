@@ -1,5 +1,5 @@
-/* Child processes: their environment and input, their output line by line, how they end; programs that do not exist,
- * missing descriptors and memory. */
+/* Child processes: their environment and input, their output line by line, and how they end. Also programs that do
+ * not exist, and missing descriptors and memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void hear(void *context, const char *line)
     lines->count++;
 }
 
-/* Runs `sh -c SCRIPT` to its end. */
+/* Runs `sh -c SCRIPT` until it ends. */
 static struct child run(const char *script, const char *variable, const char *input, bool listen, struct lines *lines)
 {
     const char *const arguments[] = {"/bin/sh", "-c", script, NULL};
@@ -57,15 +57,14 @@ static void a_child_gets_arguments_environment_and_input(void **state)
     struct child child =
         run("read a; echo \"$a,$MOTIFD_TOKEN,$MOTIF_TRAIN_TOKEN,$MOTIFD_TOKENS\"; ls /proc/self/fd | wc -l",
             "MOTIF_TRAIN_TOKEN=its own", "a word\n", true, &lines);
-    assert_string_equal(lines.text,
-                        /* three standard descriptors, and that of the folder that ls reads */
-                        "a word,,its own,no token|4|");
+    /* the child has four descriptors: the three standard ones, and that of the folder that ls reads */
+    assert_string_equal(lines.text, "a word,,its own,no token|4|");
     assert_int_equal(child.code, 0);
     /* Without input, standard input is empty. The child has a process group of its own. */
     (void)run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,
               &lines);
     assert_string_equal(lines.text, "nothing|alone|");
-    /* Without `listen`, no output is read. */
+    /* Without `listen`, the parent does not read the output. */
     child = run("exit 3", NULL, NULL, false, &lines);
     assert_true(child.code == 3 && lines.count == 0);
     assert_string_equal(child.death, "the trainer ended with exit code 3 and without a reason");
@@ -76,11 +75,12 @@ static void output_arrives_line_by_line(void **state)
 {
     struct lines lines;
     char wanted[CHILD_LINE + 1];
-    /* Empty lines and lines of dashes are dropped; a last line without an end counts; both outputs are read. */
+    /* Empty lines and lines of dashes are dropped. The last line counts although it has no line feed. The parent reads
+     * standard output and standard error. */
     struct child child =
         run("printf 'one\\r\\n\\n -- == --\\ntwo\\n'; echo three >&2; printf four", NULL, NULL, true, &lines);
     assert_string_equal(lines.text, "one|two|three|four|");
-    /* A line that is too long is split. */
+    /* A line of more than CHILD_LINE - 1 characters is split. */
     child = run("printf 'x%.0s' $(seq 600); echo", NULL, NULL, true, &lines);
     assert_int_equal(lines.count, 3);
     memset(wanted, 'x', CHILD_LINE - 1);
@@ -95,7 +95,7 @@ static void output_arrives_line_by_line(void **state)
     assert_non_null(strstr(child.death, "SIGSEGV ("));
     assert_non_null(strstr(child.death, ": mpirun noticed that process rank 1 exited"));
     assert_true(child.code == -1 && strcmp(child.signal, "SIGSEGV") == 0);
-    /* `heard` may be NULL. */
+    /* The function that receives the lines may be NULL. */
     const char *const arguments[] = {"/bin/echo", "motif-train: a word", NULL};
     const struct child_how how = {arguments, NULL, NULL, true};
     assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
@@ -105,7 +105,8 @@ static void output_arrives_line_by_line(void **state)
     assert_string_equal(child.said, "motif-train: a word");
 }
 
-/* An exit code above 128 is the signal of a program that the child started, as shells and mpirun report it. */
+/* Shells and mpirun report the signal of a program that they started as an exit code above 128. It becomes the
+ * name of the signal. */
 static void exit_codes_above_128_are_signals(void **state)
 {
     static const struct {
@@ -164,13 +165,13 @@ static void a_missing_program_is_reported(void **state)
     assert_true(fault_happened());
 }
 
-/* With one more free descriptor in each round. A child without a pidfd is waited for as well. */
+/* Each round allows one more descriptor. The parent can also wait for a child for which it could not open a pidfd. */
 static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
 {
     const char *const arguments[] = {"/bin/sh", "-c", "read a; echo \"$a\"", NULL}, *const plain[] = {"/bin/sh", "-c",
                                                                                                       "exit 4", NULL};
     struct rlimit usual;
-    int held[8], refusals = 0; /* the number of descriptors that the child can open */
+    int held[8], refusals = 0; /* the child closes these eight and can then open as many of its own */
     for (int i = 0; i < 8; i++)
         held[i] = dup(0);
     int lowest = dup(0);
@@ -196,7 +197,7 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
             assert_string_equal(lines.text, "word|");
         }
         int again = dup(0);
-        assert_int_equal(again, lowest); /* nothing stays open in the parent */
+        assert_int_equal(again, lowest); /* the parent has no more open descriptors than before */
         close(again);
     }
     assert_int_equal(refusals, 4);

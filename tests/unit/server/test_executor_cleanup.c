@@ -1,5 +1,5 @@
-/* The cleanup after a killed mpirun removes its leftovers and nothing else: no folder or memory of others, nothing
- * older, nothing that a process still maps. */
+/* The daemon removes what a killed mpirun left, and nothing else. It must not remove folders and memory of other
+ * processes, older ones, or memory that a process still maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 static char root[] = "/tmp/motifd-cleanup-XXXXXX", host[64];
 
-/* A host name that no other program's memory contains. */
+/* Returns a host name that no shared memory of another program contains. */
 int __wrap_gethostname(char *name, size_t bytes);
 int __wrap_gethostname(char *name, size_t bytes)
 {
@@ -39,10 +39,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    return rmdir(root); /* the test left no file */
+    return rmdir(root); /* fails if the test left a file in the folder */
 }
 
-/* A pid without a process: the pid of a process that has just ended. */
+/* Returns the pid of a process that has just ended. */
 static pid_t nobody(void)
 {
     pid_t pid = fork();
@@ -59,7 +59,7 @@ static const char *parent(void)
     return path;
 }
 
-/* Makes mpirun's folder with a folder and files in it. */
+/* Makes the folder that an mpirun with this pid would have, with a folder and files in it. */
 static void make_folder(pid_t pid, char path[500])
 {
     char name[600];
@@ -72,10 +72,10 @@ static void make_folder(pid_t pid, char path[500])
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && close(fd) == 0);
     snprintf(name, sizeof name, "%s/2", path);
-    assert_int_equal(symlink("/etc", name), 0); /* the link must not be followed */
+    assert_int_equal(symlink("/etc", name), 0); /* the cleanup must remove the link and not follow it */
 }
 
-/* Makes a segment of shared memory. `host_name` NULL: this machine. `age` in seconds. */
+/* Makes a segment of shared memory. `host_name` NULL: the name of this machine. `age`: its age in seconds. */
 static int make_segment(const char *host_name, unsigned user, const char *rest, int age, char path[400])
 {
     snprintf(path, 400, "/dev/shm/vader_segment.%s.%u.%s-%d", host_name ? host_name : host, user, rest, (int)getpid());
@@ -111,13 +111,15 @@ static void leftovers_of_a_killed_mpirun_are_removed(void **state)
     assert_int_equal(rmdir(name), 0);
 }
 
-/* The folder of a living process, a file with the name of a folder, and the folder of another process stay. */
+/* The cleanup leaves the folder of a running process, a file with the name of such a folder, and the folder of
+ * another process. */
 static void files_of_others_stay(void **state)
 {
     char folder[500], segment[400], name[600];
     pid_t pid = nobody();
     close(make_segment(NULL, (unsigned)geteuid(), "6", -1, segment));
-    executor_clear_mpirun(pid); /* mpirun has removed its folder: no memory is searched */
+    /* mpirun has removed its folder itself, so the cleanup does not search for its shared memory */
+    executor_clear_mpirun(pid);
     assert_int_equal(access(segment, F_OK), 0);
     make_folder(getpid(), folder);
     executor_clear_mpirun(getpid());
@@ -127,14 +129,15 @@ static void files_of_others_stay(void **state)
     assert_int_equal(symlink(folder, name), 0);
     executor_clear_mpirun(pid);
     assert_int_equal(unlink(name), 0);
-    if (geteuid() == 0) { /* the memory of another user */
+    if (geteuid() == 0) { /* the cleanup must leave a folder of another user, which only root can make */
         assert_int_equal(mkdir(name, 0700), 0);
         assert_int_equal(chown(name, 65534, 65534), 0);
         executor_clear_mpirun(pid);
         assert_int_equal(rmdir(name), 0);
     }
     assert_int_equal(access(segment, F_OK), 0);
-    /* The same in the other folders for temporary files that Open MPI uses; other files in them stay. */
+    /* The cleanup does the same in the other folders for temporary files that Open MPI uses. Other files in them
+     * remain. */
     unsetenv("TMPDIR");
     setenv("TEMP", root, 1);
     snprintf(name, sizeof name, "%s/pid.%d", parent(), (int)pid);
@@ -149,7 +152,7 @@ static void files_of_others_stay(void **state)
     assert_int_equal(system(name), 0);
 }
 
-/* Memory that a rank still maps is removed after the rank ends. */
+/* Shared memory that a rank still maps is removed only after the rank has ended. */
 static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
 {
     char folder[500], segment[400];

@@ -1,4 +1,4 @@
-/* Slices and nice values, read back from the system. */
+/* Sets time slices and nice values of threads, and reads them back from the system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 static uint64_t slice(void)
 {
-    uint64_t attributes[8] = {0}; /* the runtime is at byte 24 of struct sched_attr */
+    uint64_t attributes[8] = {0}; /* the time slice (sched_runtime) is at byte 24 of struct sched_attr */
     return syscall(SYS_sched_getattr, 0, attributes, sizeof attributes, 0) == 0 ? attributes[3] : 0;
 }
 
@@ -52,7 +52,7 @@ static void *parent(void *context)
 static void computing_threads_get_a_higher_nice_value(void **state)
 {
     struct seen seen = {0};
-    pthread_t thread; /* the change affects that thread only */
+    pthread_t thread; /* a thread of its own, because it keeps the changed nice value */
     assert_int_equal(pthread_create(&thread, NULL, parent, &seen), 0);
     (void)pthread_join(thread, NULL);
     assert_true(seen.computes);

@@ -1,4 +1,4 @@
-/* Rate limits: a steady rate, a burst of twice as many, one bucket per caller. */
+/* Rate limits: a steady rate, a burst of two seconds' requests, and one bucket per caller. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void a_busy_caller_keeps_its_bucket_among_many(void **state)
         assert_int_equal(granted(rate, name, now, 1), 1);
         busy += granted(rate, "busy", now, 1);
     }
-    assert_in_range(busy, 38, 42); /* 20 at once and 10 a second for two seconds */
+    assert_in_range(busy, 38, 42); /* a burst of 20 requests, and 10 a second for two seconds */
     rate_destroy(rate);
 }
 

@@ -1,5 +1,5 @@
-/* Scheduler and executor on a real store, with a method whose result shows every lost or repeated step. Free of reports
- * of the thread sanitizer. */
+/* The scheduler and the executor on a real store, with a method whose result shows every lost or repeated step.
+ * The thread sanitizer must report nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "storage/storage.h"
 #include "tests/unit/api/fake_method.h"
 
-struct bench { /* a store, an executor and, in some tests, a scheduler */
+struct bench { /* Each test has a store and an executor; some also start a scheduler. */
     char path[64];
     struct storage *storage;
     struct executor executor;
@@ -119,7 +119,7 @@ static void await_busy(struct bench *bench, int wanted)
     }
 }
 
-/* Allows all runs together `count` more steps and waits for them; the next step blocks. */
+/* Allows all runs together `count` more steps, and waits until these are done. The runs then wait. */
 static void make_steps(struct bench *bench, int count)
 {
     uint64_t wanted = bench->executor.steps + (uint64_t)count;
@@ -185,7 +185,7 @@ static void assert_series(struct bench *bench, const char *id, size_t steps)
 struct order {
     struct storage *storage;
     char ids[8][STORAGE_ID];
-    int together; /* each run waits until so many runs are active at once */
+    int together; /* each run waits until this number of runs is active at the same time */
     atomic_int count, inside, most, nice;
 };
 
@@ -240,7 +240,8 @@ static void workers_run_jobs_at_the_same_time(void **state)
     bench->scheduler = NULL;
 }
 
-/* Runs that last until they are released. Static, because they outlive a failed test. */
+/* Runs that last until the test releases them. The variable is static, because the runs may outlive a test that
+ * fails. */
 static struct held {
     struct storage *storage;
     atomic_bool released;
@@ -259,7 +260,7 @@ static void hold_run(void *context, const char *job, struct job_control *control
     assert_int_equal(storage_job_leave(held.storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
 
-/* One training worker: an evaluation runs at once, a second training waits. */
+/* With one worker for trainings, an evaluation starts at once, and a second training waits. */
 static void evaluations_do_not_wait_for_trainings(void **state)
 {
     struct bench *bench = *state;
@@ -277,7 +278,8 @@ static void evaluations_do_not_wait_for_trainings(void **state)
     scheduler_wake(bench->scheduler);
     await(bench, evaluation, JOB_RUNNING);
     assert_int_equal(state_of(bench, waiting), JOB_QUEUED);
-    await_busy(bench, 1); /* the store shows the job as running shortly before the worker counts as busy */
+    /* the store shows the job as running shortly before the scheduler counts its worker as busy */
+    await_busy(bench, 1);
     held.released = true;
     await(bench, evaluation, JOB_SUCCEEDED);
     await(bench, waiting, JOB_SUCCEEDED);
@@ -332,7 +334,7 @@ static void a_result_has_every_member(void **state)
         assert_non_null(strstr(text, members[i]));
     assert_series(bench, id, 12);
     assert_int_equal(bench->executor.jobs_succeeded, 1);
-    assert_int_equal(bench->executor.steps, 13); /* the last step only reports the end */
+    assert_int_equal(bench->executor.steps, 13); /* 12 steps of training, and a last one that only reports the end */
     assert_int_equal(bench->executor.samples, 120);
 }
 
@@ -501,7 +503,7 @@ static void evaluations_and_warm_starts_use_the_source_model(void **state)
     scheduler_wake(bench->scheduler);
     await(bench, id, JOB_SUCCEEDED);
     document(bench, id, text, sizeof text);
-    assert_non_null(strstr(text, first)); /* the same model */
+    assert_non_null(strstr(text, first)); /* the result is that of the same model */
     struct storage_submit warm = {
         .kind = "fake", .config = "{\"steps\":2}", .source_job = trained, .source_checkpoint = latest.seq};
     assert_int_equal(storage_job_submit(bench->storage, &warm, id, &outcome, NULL), STATUS_OK);

@@ -1,4 +1,5 @@
-/* Settings: sources and their order, all faults, addresses; and the escaping of the log. */
+/* Settings: their sources and which source wins, the reports of all faults, and addresses. Also how the log
+ * escapes characters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,11 +55,11 @@ static void flags_override_environment_file_and_defaults(void **state)
     assert_int_equal(setenv("MOTIFD_QUEUE_LIMIT", "8", 1), 0);
     assert_int_equal(setenv("MOTIFD_WORKERS", "4", 1), 0);
     assert_int_equal(read_with(&settings, &seen, 5, argv), STATUS_OK);
-    assert_int_equal(settings.workers, 3);     /* flag */
-    assert_int_equal(settings.queue_limit, 8); /* environment */
+    assert_int_equal(settings.workers, 3);     /* from the command line */
+    assert_int_equal(settings.queue_limit, 8); /* from the environment */
     assert_string_equal(settings.db, "file.db");
     assert_string_equal(settings.log_level, "debug");
-    assert_string_equal(settings.listen, "127.0.0.1:8080"); /* default */
+    assert_string_equal(settings.listen, "127.0.0.1:8080"); /* the default */
     (void)unsetenv("MOTIFD_QUEUE_LIMIT");
     (void)unsetenv("MOTIFD_WORKERS");
     (void)unlink(path);
@@ -88,7 +89,7 @@ static void every_fault_is_reported(void **state)
     assert_int_equal(seen.count, 9);
 }
 
-/* A fault of an unknown setting contains the closest known name. */
+/* The report of an unknown setting contains the known name that is closest to it. */
 static void an_unknown_setting_is_reported_with_the_closest_name(void **state)
 {
     static const struct {
@@ -167,11 +168,13 @@ static void log_text_is_escaped(void **state)
     assert_string_equal(out, "a\\\"b\\\\c\\nd\\u0001\\u007f");
     (void)journal_escape(out, sizeof out, "\xc3\xa9 \xff \xc0\xaf \xed\xa0\x80");
     assert_string_equal(out, "\xc3\xa9 \\u00ff \\u00c0\\u00af \\u00ed\\u00a0\\u0080");
-    assert_int_equal(journal_escape(out, 8, "abcdef\n"), 6); /* the text never ends within an escape */
+    /* the escape of the line feed does not fit, so no part of it is written */
+    assert_int_equal(journal_escape(out, 8, "abcdef\n"), 6);
     assert_string_equal(out, "abcdef");
 }
 
-/* A component writes at most its bucket of lines, and the log reports how many were dropped. */
+/* A component writes a burst of lines and then a limited number per second. The log reports how many lines it
+ * dropped. */
 static void log_lines_are_limited_per_component(void **state)
 {
     struct journal *journal = NULL;
@@ -197,9 +200,8 @@ static void log_lines_are_limited_per_component(void **state)
     int lines = 0;
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
-    assert_in_range(lines, 102,
-                    103 + (int)(50 * seconds) +
-                        1); /* the burst of 100, two or three more, and what the rate allowed meanwhile */
+    /* the burst of 100 lines, two or three others, and what the rate allowed while the test ran */
+    assert_in_range(lines, 102, 103 + (int)(50 * seconds) + 1);
     assert_non_null(strstr(text, "\"request\":\"r1\",\"message\":\"line 0\"}"));
     assert_non_null(strstr(text, "\"suppressed\":"));
     assert_non_null(strstr(text, "\"job\":\"J\",\"message\":\"errors pass\"}"));

@@ -1,4 +1,4 @@
-/* The thread that feeds event streams, on a real store and with connections that are a mutex and a flag. */
+/* The thread that feeds event streams, on a real store. The connections are simulated by a mutex and a flag. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -14,8 +14,8 @@ struct reader {
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool suspended, cut;
-    size_t piece; /* bytes per take */
-    int pause_ms; /* between two takes */
+    size_t piece; /* largest number of bytes that the reader takes at once */
+    int pause_ms; /* milliseconds that the reader waits between two takes */
     char *text;
     size_t bytes, room;
 };
@@ -24,7 +24,7 @@ static void suspend(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_false(reader->suspended); /* never suspended twice */
+    assert_false(reader->suspended); /* a connection must not be suspended twice */
     reader->suspended = true;
     (void)pthread_mutex_unlock(&reader->lock);
 }
@@ -47,7 +47,7 @@ static void cut(void *context)
     (void)pthread_mutex_unlock(&reader->lock);
 }
 
-/* Behaves like a connection: takes bytes, sleeps while it is suspended, closes at the end. */
+/* Behaves like a connection: takes bytes, waits while it is suspended, and closes the stream at its end. */
 static void *read_to_the_end(void *context)
 {
     struct reader *reader = context;
@@ -77,7 +77,7 @@ static void *read_to_the_end(void *context)
     return NULL;
 }
 
-static const char *caller = "token/one"; /* who opens streams from here on */
+static const char *caller = "token/one"; /* caller to whom the streams that open_for() opens belong */
 
 static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
 {
@@ -116,13 +116,13 @@ static struct streams *make(struct fixture *f, int64_t heartbeat_ms, int64_t sta
 static void end(struct fixture *f, struct streams *streams)
 {
     streams_end(streams);
-    fixture_close(f); /* storage notifies streams while it closes */
+    fixture_close(f); /* close the store first, because it notifies the streams while it closes */
     streams_destroy(streams);
     f->options.events_added = NULL;
     fixture_open(f);
 }
 
-/* Asserts that the ids of a text ascend one by one from `first`, after the opening; returns the last. */
+/* Asserts that the ids of the events in the reader's text are first, first + 1, and so on. Returns the last id. */
 static int64_t check_ids(const struct reader *reader, int64_t first)
 {
     int64_t expected = first;
@@ -140,7 +140,7 @@ static void every_reader_gets_every_event_once(void **state)
                                       {.piece = 1000}, {.piece = 7},   {.piece = 4096}};
     char id[STORAGE_ID], text[200];
     struct streams *streams = make(f, 0, 0);
-    submit_running(f, id); /* makes two events */
+    submit_running(f, id); /* this makes two events */
     for (int i = 0; i < READERS; i++) {
         assert_non_null(open_for(streams, &readers[i], i % 2 == 0 ? "" : id, i == 5 ? 2 : 0));
         start(&readers[i]);

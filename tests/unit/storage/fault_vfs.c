@@ -1,5 +1,5 @@
-/* Implements fault_vfs.h: passes each operation to the real VFS, makes chosen ones fail, and keeps for each file what
- * a power failure would leave. */
+/* Implements fault_vfs.h. Each operation goes to the real VFS, unless the test chose it to fail. For each file the
+ * VFS keeps what a power failure would leave. */
 #include "tests/unit/storage/fault_vfs.h"
 
 #include <pthread.h>
@@ -13,11 +13,11 @@
 struct change { /* a change since the last sync: bytes at an offset, or a new length */
     struct change *next;
     int64_t at;
-    int count; /* -1: truncation to length `at` */
+    int count; /* number of bytes; -1: the file was cut to length `at` */
     unsigned char bytes[];
 };
 
-struct image { /* the synced content of a file */
+struct image { /* the content of a file at its last sync */
     unsigned char *bytes;
     int64_t size, capacity;
     struct change *first, **last;
@@ -28,7 +28,7 @@ enum { IMAGE_NONE = -1, IMAGE_DB, IMAGE_WAL, IMAGES };
 struct fault_file {
     sqlite3_file base;
     int image;
-    sqlite3_file *real; /* in the memory behind this struct */
+    sqlite3_file *real; /* the file of the real VFS, stored behind this struct */
 };
 
 static struct {
@@ -126,7 +126,7 @@ static void write_image(const struct image *image, const char *path, uint64_t *s
 {
     struct image left = {0};
     put(&left, 0, image->bytes, image->size);
-    uint32_t mood = draw(seed) % 4; /* keep all unsynced writes, none, or a random part */
+    uint32_t mood = draw(seed) % 4; /* at random, keep all unsynced writes, none, or a part of them */
     for (const struct change *c = image->first; c != NULL; c = c->next) {
         if (mood == 0)
             continue;
@@ -172,7 +172,8 @@ static int trip(int *after, int *code, int forever)
     return now;
 }
 
-/* Only the counter is protected: the read itself runs in parallel, because connections of several threads read. */
+/* The lock protects only the counter. The read itself is outside, because connections of several threads read at
+ * once. */
 static int fault_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
 {
     pthread_mutex_lock(&fault.lock);
@@ -210,7 +211,7 @@ static int fault_sync(sqlite3_file *file, int flags)
     pthread_mutex_lock(&fault.lock);
     fault.syncs++;
     int code = trip(&fault.sync_after, &fault.sync_code, fault.sync_forever);
-    if (code == SQLITE_OK) /* no real sync is needed, because the images represent the disk */
+    if (code == SQLITE_OK) /* no sync of the real file, because the images represent the disk */
         settle((struct fault_file *)(void *)file);
     pthread_mutex_unlock(&fault.lock);
     return code;
@@ -249,7 +250,7 @@ static int fault_sector(sqlite3_file *file)
 }
 static int fault_device(sqlite3_file *file)
 {
-    return 0; /* no guarantees */
+    return 0; /* the simulated disk guarantees nothing about the order of writes */
 }
 static int fault_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
 {

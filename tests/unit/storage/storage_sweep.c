@@ -1,4 +1,5 @@
-/* Implements the fault sweeps of storage_sweep.h: runs each call with a fault at each place and judges the outcome. */
+/* Implements the fault sweeps of storage_sweep.h: makes each call with a fault at each place, and compares the
+ * outcome with that of the same call without a fault. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include <stdarg.h>
@@ -39,8 +40,8 @@ static void copy_file(const char *from, const char *to)
     assert_int_equal(fclose(out), 0);
 }
 
-/* Returns a fixture with a closed copy of that store. It is in memory where possible, because there are thousands of
- * copies and the VFS simulates the disk. */
+/* Returns a fixture with a closed copy of the store that sweep_make() made. The copy is in memory where possible,
+ * because there are thousands of copies, and the VFS simulates the disk. */
 static struct fixture *copied(const struct sweep_kind *kind)
 {
     struct fixture *f = fixture_new_in(access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -78,7 +79,8 @@ static const char *const tables[] = {
     "SELECT * FROM pragma_integrity_check UNION ALL SELECT \"table\" FROM pragma_foreign_key_check",
 };
 
-/* Dumps the file with a separate connection, without times, random ids and the number of a checkpoint that failed. */
+/* Returns the content of the file as text, read over a separate connection. The text leaves out times, random ids
+ * and the number of a checkpoint that failed. */
 static char *dump(const struct fixture *f)
 {
     sqlite3 *db;
@@ -141,7 +143,8 @@ static enum status ask(struct fixture *f, const struct sweep_call *call)
     return call->make(f);
 }
 
-/* Makes the call with a fault at one place. The call must report the fault if it happened. */
+/* Makes the call with a fault at one place. An error of the call is accepted only if the fault happened and the
+ * error reports it. */
 static enum status ask_faulty(struct fixture *f, const struct sweep_call *call, const struct sweep_kind *kind,
                               int place, bool forever, int *happened)
 {
@@ -178,7 +181,7 @@ int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, boo
     return walked;
 }
 
-/* Returns the content of the file after the call and the next start. */
+/* Returns the content of the file after the call (with `made_it` false: without the call) and the next start. */
 static char *outcome(const struct sweep_call *call, const struct sweep_kind *kind, bool made_it)
 {
     struct fixture *f = opened(call, kind);

@@ -1,4 +1,4 @@
-/* The calls that storage_sweep.h makes, and the store that it makes them on. */
+/* The calls of storage that storage_sweep.h makes, and the store with rows in every table. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "storage/database/copy.h"
@@ -80,7 +80,7 @@ static enum status get_job(struct fixture *f)
     return status != STATUS_OK ? status : storage_job_requested(f->storage, made.paused, &requested, &f->err);
 }
 
-/* The key was used before, so the call returns the existing job. */
+/* Submits a job with a key that was used before, so the call returns the existing job. */
 static enum status submit_again(struct fixture *f)
 {
     struct storage_submit in = {.kind = "sparling", .config = "{}", .owner = "anna", .key = "first"};
@@ -262,7 +262,7 @@ static enum status read_lease(struct fixture *f)
     return status;
 }
 
-/* The copy has its own connections, which use the real disk. */
+/* The connections of the copy are its own and use the real disk, not the VFS of the tests. */
 static enum status copy_store(struct fixture *f)
 {
     char to[128];
@@ -433,7 +433,7 @@ static enum status import_job(struct fixture *f)
     return status;
 }
 
-/* Lazy calls, followed by a flush. */
+/* Waits until a lazy call is on disk. Returns the status of the call or of the flush. */
 static enum status then_flush(struct fixture *f, enum status status)
 {
     return status == STATUS_OK ? storage_flush(f->storage, &f->err) : status;

@@ -1,4 +1,4 @@
-/* Tests the table of job states against rules that are written independently of it. */
+/* Compares the table of job states with rules that are written independently of it. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -9,8 +9,7 @@
 
 #include "storage/jobs/job_state.h"
 
-/* The rules of a job's life cycle in another form than the table's rows. The table must agree for every state and
- * event. */
+/* Returns what the rules of a job's life cycle say about an event. The table must agree for every state and event. */
 static bool expected(enum job_state state, enum requested_state requested, enum job_event event, enum job_state *next,
                      enum requested_state *next_requested)
 {
@@ -78,7 +77,7 @@ static void table_agrees_with_the_rules(void **state)
     assert_int_equal(allowed, 20);
 }
 
-/* From every state that is not final, events lead to a final one. */
+/* From every state that is not final, some sequence of events leads to a final one. */
 static void every_state_leads_to_a_final_one(void **state)
 {
     bool good[JOB_STATES][REQUESTED_STATES];

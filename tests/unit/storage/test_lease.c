@@ -1,11 +1,12 @@
 /* Tests leases: every entry of the state table, and the stored rows. */
 #include "tests/unit/storage/storage_fixture.h"
 
-/* The expected table; '-' means refused. Rows: none, offered, held, ended. */
+/* The expected table: the rows are the states none, offered, held and ended, the columns the events. A letter is
+ * the first letter of the next state, and '-' means that the event is refused. */
 static void table_allows_exactly_the_expected_events(void **state)
 {
     static const char *const expected[LEASE_STATES] = {
-        /* grant register message end close */
+        /* columns: grant, register, message, end, close */
         "o---n",
         "-h--n",
         "-hhen",
@@ -89,8 +90,8 @@ static void job_has_one_trainer_at_a_time(void **state)
                      STATUS_CONFLICT); /* refused, because the trainer has not registered yet */
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 7, &f->err), STATUS_OK);
-    assert_int_equal(storage_lease_message(f->storage, id, epoch, 0, &f->err),
-                     STATUS_OK); /* a message that is not a report */
+    /* sequence number 0: a message that is not a report */
+    assert_int_equal(storage_lease_message(f->storage, id, epoch, 0, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_foreign(f->storage, id, "4711", &f->err), STATUS_OK);
     fixture_reopen(f);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
@@ -115,7 +116,7 @@ static void job_has_one_trainer_at_a_time(void **state)
     assert_string_equal(lease.result, "{\"a\":1}");
 }
 
-/* storage_job_leave() closes the lease, so its token finds nothing. */
+/* storage_job_leave() closes the lease, so a search for its token finds nothing. */
 static void leaving_closes_the_lease(void **state)
 {
     struct fixture *f = *state;
@@ -131,14 +132,14 @@ static void leaving_closes_the_lease(void **state)
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 1, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_foreign(f->storage, id, "1", &f->err), STATUS_CONFLICT);
-    assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err),
-                     STATUS_CONFLICT); /* the job is not running */
+    /* refused, because the job is not running */
+    assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_job_delete(f->storage, id, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_NOT_FOUND);
 }
 
-/* Tries are counted until the next checkpoint. */
+/* The lease counts the attempts since the last checkpoint. */
 static void tries_count_until_next_checkpoint(void **state)
 {
     struct fixture *f = *state;

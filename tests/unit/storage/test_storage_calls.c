@@ -1,6 +1,6 @@
-/* Each system call fails once, and then permanently from that call on: while data sets are stored as files, while a
- * store opens, and while one is copied. The failure must be reported, no partial files and no open descriptors may
- * remain, and the same operation must succeed without the fault. */
+/* Each system call fails, first once and then permanently from that call on. This happens while data sets are
+ * stored as files, while a store opens, and while a store is copied. The failure must be reported, no partial
+ * files and no open descriptors may remain, and the same operation must succeed without the fault. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
 
-static int complaints; /* wrong outcomes in this test */
+static int complaints; /* number of wrong outcomes in this test */
 #define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
 
 /* ---- data sets ------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static bool is_there(struct sets *s, const char *name)
 {
     char path[200];
     (void)snprintf(path, sizeof path, "%s/%s/about.json", s->root, name);
-    return access(path, F_OK) == 0; /* access() is never made to fail */
+    return access(path, F_OK) == 0; /* the faults do not affect access() */
 }
 
 static enum status put_one(struct sets *s)
@@ -152,7 +152,7 @@ static enum status find_kept(struct sets *s)
     return status;
 }
 
-/* The requests that a job makes for its data set. */
+/* Makes the requests that the start of a job makes for its data set. */
 static enum status bind_job(struct sets *s)
 {
     char folder[DATASET_PATH], hash[CONFIG_TEXT] = "";
@@ -248,7 +248,7 @@ static enum dataset_kind kind_of(struct sets *s, const char *name)
     return kind;
 }
 
-/* The sweep removes old parts and ignores names that are not data sets. */
+/* The sweep removes old parts. It ignores names that are not data sets. */
 static void sweep_removes_only_old_parts(void **state)
 {
     struct sets *s = *state;
@@ -267,10 +267,11 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(write(file, "abc", 3), 3);
     int second;
     assert_int_equal(dataset_part_open(s->root, NULL, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
-    assert_int_equal(second, -1); /* the failed call closed it, so the caller cannot close it again */
+    /* the failed call has set it to -1, so the caller cannot close a descriptor of another file */
+    assert_int_equal(second, -1);
     dataset_part_close(&file);
     dataset_sweep(s->root);
-    assert_int_equal(part_bytes(s, hash), 3); /* less than a day old */
+    assert_int_equal(part_bytes(s, hash), 3); /* the sweep leaves the part, because it is less than a day old */
     char command[600];
     (void)snprintf(command, sizeof command,
                    "touch -d '2 days ago' '%s/.uploads/%s'; mkdir '%s/.uploads/stage-x' '%s/foreign'; touch "
@@ -282,7 +283,7 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
     assert_int_equal(kind_of(s, "none"), DATASET_NONE);
-    fault_call_after(0, EACCES, false); /* an operator's folder that we may not read must not hide the others */
+    fault_call_after(0, EACCES, false); /* a folder that motifd may not read must not hide the others */
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
     assert_string_equal(fault_call_happened(), "stat64");
     assert_int_equal(kind_of(s, "a/b"), DATASET_NONE);
@@ -310,7 +311,7 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(bytes, 70 * 6);
     assert_int_equal(dataset_bytes(s->root, NULL, &bytes, &s->err), STATUS_OK);
     assert_int_equal(bytes, 70 * 6 + 3);
-    assert_int_equal(part_bytes(s, hash), -1); /* of uploads without an owner */
+    assert_int_equal(part_bytes(s, hash), -1); /* no upload without an owner has such a part */
     dataset_part_close(&file);
     dataset_part_remove(s->root, "ann", hash);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
@@ -344,7 +345,7 @@ static void failed_call_while_opening_is_reported(void **state)
         assert_string_equal(job_of(f, id).id, id);
         fixture_close(f);
     }
-    assert_true(seen >= 4); /* at least: lock file, lock, file system, database file */
+    assert_true(seen >= 4); /* the calls of at least four steps: lock file, lock, file system, database file */
     assert_int_equal(complaints, 0);
 }
 
@@ -373,7 +374,7 @@ static void network_file_system_is_refused(void **state)
     fixture_close(f);
     f->options.allow_network_fs = false;
     fault_file_system(FUSE, false);
-    fixture_open(f); /* only a warning */
+    fixture_open(f); /* opens, because storage only warns about FUSE */
     assert_non_null(strstr(logged, "is on FUSE"));
     OK(storage_writable(f->storage, &f->err));
     fault_file_system(0, true);
@@ -421,7 +422,8 @@ static void failed_call_while_copying_leaves_no_file(void **state)
     (void)snprintf(part, sizeof part, "%s.part", to);
     struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
     struct storage_copy_report report;
-    OK(storage_copy(&options, &report, &f->err)); /* what is opened once and stays open */
+    /* copy once before counting, because some descriptors stay open after the first copy */
+    OK(storage_copy(&options, &report, &f->err));
     assert_int_equal(unlink(to), 0);
     int before = open_descriptors(), seen = 0;
     const char *call = "first";

@@ -1,11 +1,12 @@
-/* Tests the check after an unclean stop: what is checked when, and what is reported. Also tests the table `tally`,
- * which replaces counting. */
+/* Tests the check of the file after an unclean stop: what is checked at which time, and what is reported. Also
+ * tests the table `tally`, which stores counts so that no query must count rows. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
 
-/* Creates a closed store of some hundred pages that is marked as not closed. Returns its size. */
+/* Creates a closed store of some hundred pages that is marked as not properly closed. Returns the size of the
+ * file. */
 static int64_t make_unclean(struct fixture *f)
 {
     char id[STORAGE_ID];
@@ -49,7 +50,7 @@ static int64_t clean(struct fixture *f)
     return file_integer(f, "SELECT value FROM meta WHERE key = 'clean'");
 }
 
-/* A file up to the limit is checked before it opens, a larger one afterwards. */
+/* A file up to a size limit is checked before the store opens, a larger one afterwards. */
 static void large_file_is_checked_after_it_opens(void **state)
 {
     struct fixture *f = *state;
@@ -145,7 +146,8 @@ static void count_put_off(void *context, enum log_level level, const char *text)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 
-/* A check that keeps the log from restarting is interrupted, and completes when the writes pause. */
+/* A long check keeps the write-ahead log from starting again. It is interrupted, and completes when the writes
+ * pause. */
 static void check_gives_way_to_the_log(void **state)
 {
     struct fixture *f = *state;
@@ -194,8 +196,8 @@ static void compare_tally(struct fixture *f)
                      file_integer(f, "SELECT coalesce(sum(bytes), 0) FROM checkpoint WHERE complete"));
 }
 
-/* Jobs pass through every state and are deleted; checkpoints are kept, retired and abandoned. The tally must equal the
- * counts. */
+/* Jobs pass through every state and are deleted. Checkpoints are stored, removed by the retention rule, and
+ * abandoned. The tally must equal the counts. */
 static void tally_equals_the_counts(void **state)
 {
     static const enum job_event ends[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
@@ -223,7 +225,7 @@ static void tally_equals_the_counts(void **state)
         if (i % 4 < 3)
             OK(storage_job_leave(f->storage, id[i], ends[i % 4], i % 4 == 0 ? "{}" : NULL, i % 4 == 1 ? "{}" : NULL,
                                  NULL, &f->err));
-        if (i % 4 == 2) /* paused, so that the next claim does not take it */
+        if (i % 4 == 2) /* pause the job, so that the next claim does not take it */
             OK(storage_job_request(f->storage, id[i], JOB_EVENT_PAUSE, NULL, NULL, &f->err));
         if (i % 8 == 2)
             OK(storage_job_request(f->storage, id[i], JOB_EVENT_CANCEL, NULL, NULL, &f->err));
@@ -232,7 +234,7 @@ static void tally_equals_the_counts(void **state)
     for (int i = 0; i < 40; i += 8)
         OK(storage_job_delete(f->storage, id[i], &f->err));
     compare_tally(f);
-    fixture_reopen(f); /* running jobs become queued */
+    fixture_reopen(f); /* opening the store puts running jobs back into the queue */
     compare_tally(f);
 }
 

@@ -1,9 +1,10 @@
-/* Tests checkpoints: writing, reading ranges, the retention rule, holds of readers, and what a crash leaves. */
+/* Tests checkpoints: writing them, reading ranges, the retention rule, readers that hold a checkpoint, and what a
+ * crash leaves. */
 #include "tests/unit/storage/storage_fixture.h"
 
 static const struct storage_checkpoint_pick LATEST = {.by = STORAGE_LATEST};
 
-/* Bytes that depend on their position, so that every range can be verified. */
+/* Returns a byte that depends on its position, so that every range can be verified. */
 static unsigned char byte_at(uint64_t seed, uint64_t at)
 {
     uint64_t x = (at / 8 + 1) * 0x9E3779B97F4A7C15u + seed;
@@ -43,7 +44,7 @@ static int64_t save_small(struct fixture *f, const char *id, double density, dou
     return save(f, id, &what, 1, 100, 100);
 }
 
-/* The numbers of the stored checkpoints, as "1 4 5". */
+/* Returns the numbers of the stored checkpoints, as "1 4 5". */
 static const char *sequence(struct fixture *f, const char *id)
 {
     static char text[200];
@@ -137,18 +138,18 @@ static void commit_retires_old_checkpoints(void **state)
     struct fixture *f = *state;
     char id[STORAGE_ID], child[STORAGE_ID];
     submit_running(f, id);
-    save_small(f, id, 0.5, 0.1, false); /* 1 */
+    save_small(f, id, 0.5, 0.1, false); /* checkpoint 1 */
     assert_string_equal(sequence(f, id), "1");
-    save_small(f, id, 0.5, 0.9, false); /* 2: best and latest */
+    save_small(f, id, 0.5, 0.9, false); /* checkpoint 2: the most accurate and the latest */
     assert_string_equal(sequence(f, id), "2");
-    save_small(f, id, 0.5, 0.2, true); /* 3: end of a stage */
+    save_small(f, id, 0.5, 0.2, true); /* checkpoint 3: the end of a stage */
     assert_string_equal(sequence(f, id), "2 3");
-    save_small(f, id, 0.25, (double)NAN, false); /* 4 */
+    save_small(f, id, 0.25, (double)NAN, false); /* checkpoint 4: its accuracy is unknown */
     assert_string_equal(sequence(f, id), "2 3 4");
     OK(storage_checkpoint_pin(f->storage, id, 4, true, &f->err));
     save_small(f, id, 0.5, 0.3, true); /* checkpoint 5: a later end of the same stage */
     assert_string_equal(sequence(f, id), "2 4 5");
-    save_small(f, id, 0.25, 0.9, false); /* checkpoint 6: as accurate as 2, and later */
+    save_small(f, id, 0.25, 0.9, false); /* checkpoint 6: as accurate as checkpoint 2, and later, so 2 is removed */
     assert_string_equal(sequence(f, id), "4 5 6");
     struct storage_submit in = {.kind = "sparling", .config = "{}", .source_job = id, .source_checkpoint = 4};
     enum storage_submit_outcome outcome;
@@ -160,7 +161,7 @@ static void commit_retires_old_checkpoints(void **state)
     OK(storage_job_request(f->storage, child, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
     /* checkpoint 8: a stage without a density counts as a stage too */
     save_small(f, id, (double)NAN, (double)NAN, true);
-    save_small(f, id, (double)NAN, (double)NAN, true); /* 9 */
+    save_small(f, id, (double)NAN, (double)NAN, true); /* checkpoint 9 */
     assert_string_equal(sequence(f, id), "5 6 7 9");
     await_integer(f, "SELECT count(*) FROM doomed", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM chunk"), 4);
@@ -210,7 +211,7 @@ static void unfinished_checkpoints_are_removed(void **state)
     await_integer(f, "SELECT count(*) FROM chunk", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 0);
     assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number is not reused */
-    /* what a crash leaves: an incomplete row, and a chunk */
+    /* make what a crash leaves: an incomplete row and a chunk of data */
     fixture_close(f);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);

@@ -57,15 +57,15 @@ static void clock_set_back_keeps_event_order(void **state)
     assert_true(strcmp(second, first) > 0 && strcmp(second, open) > 0); /* ids are in order of creation */
     assert_true(job_of(f, second).created_at >= after.finished_at);
     assert_true(assert_in_order(f) > now_ms() + HOUR / 2);
-    fixture_reopen(f); /* the next process must continue after the last stored time */
+    fixture_reopen(f); /* a new process must continue after the last stored time */
     whole_job(f, third);
     assert_true(strcmp(third, second) > 0);
     (void)assert_in_order(f);
     clock_jump_to(HOUR);
     whole_job(f, third);
     int64_t newest = assert_in_order(f);
-    assert_true(newest <= now_ms() &&
-                newest > now_ms() - 60 * 1000); /* the clock has caught up, and times follow it again */
+    /* the clock has overtaken the stored times, so that new times follow it again */
+    assert_true(newest <= now_ms() && newest > now_ms() - 60 * 1000);
 }
 
 /* A clock that was years ahead does not determine the times for ever. */
@@ -96,12 +96,12 @@ static void lazy_writes_ignore_the_system_clock(void **state)
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE progress = '%s'", text);
         OK(storage_job_progress(f->storage, id, text, &f->err));
         clock_jump_to(jumps[i]);
-        await_integer(f, sql, 1); /* without a flush */
+        await_integer(f, sql, 1); /* without a flush, the write must still happen */
     }
 }
 
-/* A token expires at a date, so expiry follows the clock. A retry within the life of its key returns the same job,
- * whatever the clock does. */
+/* A token expires at a date, so its expiry follows the system clock. A request that is repeated with the same key
+ * within the key's lifetime returns the same job, however the clock changes. */
 static void tokens_expire_by_the_system_clock(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Tests backups: of a store that is being written, checked completely, and never overwriting a file. */
+/* Tests backups: a copy of a store that is being written is complete and checked, and never overwrites a file. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include "storage/database/copy.h"
 
-#define CHECKPOINT_BYTES ((size_t)2500000) /* three chunks */
+#define CHECKPOINT_BYTES ((size_t)2500000) /* so large that the checkpoint is stored in three chunks */
 
 static struct storage_copy_options copy_to(const struct fixture *f, char to[128], const char *name)
 {
@@ -101,7 +101,7 @@ static void copy_of_a_busy_store_is_complete(void **state)
     options.context = &calls;
     OK(storage_copy(&options, &report, &f->err));
     int after = atomic_load(&submitter.done);
-    while (atomic_load(&submitter.done) < after + 2) /* the writer continues during the copy */
+    while (atomic_load(&submitter.done) < after + 2) /* the writer must continue during the copy */
         sleep_ms(1);
     atomic_store(&submitter.stop, true);
     pthread_join(thread, NULL);
@@ -140,7 +140,7 @@ static void existing_files_are_not_overwritten(void **state)
     close(open(name, O_CREAT | O_WRONLY, 0600));
     REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
     assert_false(there(to, ""));
-    /* a name whose lock a daemon holds, although the file was deleted */
+    /* the copy is refused when a daemon holds the lock of this name, although the database file was deleted */
     options = copy_to(f, to, "held.db");
     options.to_be_used = true;
     (void)snprintf(name, sizeof name, "%s-lock", to);

@@ -1,6 +1,6 @@
-/* Every call of storage, and opening, while SQLite returns errors or the program's own allocations fail, at every
- * place (storage_sweep.h). test_storage_faults_memory also fails SQLite's allocations, but skips places; this program
- * tests all of them. */
+/* Makes every call of storage, and opens a store, while SQLite returns errors or the program's own allocations
+ * fail, at every place (storage_sweep.h). test_storage_faults_memory also fails the allocations of SQLite, but
+ * skips some places. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/support/fault.h"

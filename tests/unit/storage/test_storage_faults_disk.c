@@ -1,5 +1,5 @@
-/* Every call of storage, and opening, while the disk fails at every place: a read, a write to a full disk, a write, a
- * sync (storage_sweep.h). */
+/* Makes every call of storage, and opens a store, while the disk fails at every place: a read fails, a write
+ * fails, the disk is full, or a sync fails (storage_sweep.h). */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/unit/storage/fault_vfs.h"

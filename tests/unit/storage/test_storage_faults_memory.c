@@ -1,5 +1,5 @@
-/* Every call of storage, and opening, while an allocation fails at every place: the program's or SQLite's, in any
- * thread (storage_sweep.h). */
+/* Makes every call of storage, and opens a store, while an allocation fails at every place. It may be one of the
+ * program or of SQLite, in any thread (storage_sweep.h). */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/support/fault.h"
@@ -9,7 +9,8 @@ static void arm(int place, bool forever)
     (forever ? fault_from : fault_after)(place);
 }
 
-/* SQLite's own check reports a page for which it had no memory as a page that could not be read. */
+/* Accepts the error that the memory is missing. When SQLite's check of the file has no memory for a page, it
+ * reports the page as unreadable, which is accepted too. */
 static bool reports_fault(enum status status, const char *message)
 {
     return status == STATUS_NO_MEMORY ||

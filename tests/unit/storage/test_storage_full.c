@@ -1,5 +1,5 @@
-/* The disk is full for a while. Points of metrics wait in memory and are stored in order once there is space; other
- * writes are refused; points beyond the memory limit are lost, which is logged. */
+/* The disk is full for a while. Points of metrics wait in memory, and are stored in order once there is space.
+ * Other writes are refused. Points beyond the memory limit are lost, and the log reports that. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -119,7 +119,8 @@ static void waiting_points_are_stored_without_a_flush(void **state)
     set_full(true);
     add(f, id, 0, 300);
     REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
-    /* these points come after the waiting ones, although the disk has space when they are written */
+    /* these points are stored after the waiting ones, although the disk has space when the writing thread receives
+     * them */
     add(f, id, 300, 100);
     set_full(false);
     await_integer(f, "SELECT coalesce(sum(length(points)), 0) / 16 FROM block", 400);
@@ -141,14 +142,15 @@ static void points_beyond_the_limit_are_lost(void **state)
     set_full(false);
     OK(storage_flush(f->storage, &f->err));
     int kept = stored(f, id);
-    assert_true(kept >= 90000 && kept < first); /* no gap at the beginning, and then the newest points */
+    /* the oldest points are stored without a gap, and the newest ones are lost */
+    assert_true(kept >= 90000 && kept < first);
     assert_int_equal(kept % 4096, 0);
     add(f, id, kept, 7);
     OK(storage_flush(f->storage, &f->err));
     assert_int_equal(stored(f, id), kept + 7);
 }
 
-/* Closing retries the waiting points once, and gives up if that fails too. */
+/* Closing the store tries once more to store the waiting points, and drops them if that fails too. */
 static void closing_retries_waiting_points_once(void **state)
 {
     struct fixture *f = *state;

@@ -96,7 +96,7 @@ static void same_key_returns_same_job(void **state)
     REFUSED(STATUS_INVALID, storage_job_submit(f->storage, &in, first, &outcome, &f->err));
 }
 
-/* A key expires after a week: one of eight days is forgotten, one of six is not. */
+/* A key expires after a week: a key that is eight days old is forgotten, one that is six days old is not. */
 static void keys_expire_after_a_week(void **state)
 {
     struct fixture *f = *state;
@@ -223,7 +223,7 @@ static void source_is_kept_until_job_is_final(void **state)
     OK(storage_job_list(f->storage, &filter, &f->arena, &jobs, &count, &more, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(jobs[0].id, id);
-    /* the source job cannot be deleted while an unfinished job starts from it */
+    /* this job cannot be deleted while an unfinished job starts from it */
     finish(f, base);
     REFUSED(STATUS_CONFLICT, storage_job_delete(f->storage, base, &f->err));
     OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
@@ -295,7 +295,8 @@ static void claim_of_a_task_skips_other_tasks(void **state)
     assert_string_equal(id, train);
 }
 
-/* A pause that is revoked, a pause, a resume and a cancel, as the executor and the client see them. */
+/* A client requests a pause and revokes it, then a pause, a resume and a cancellation. The test checks what the
+ * executor and the client read. */
 static void requests_reach_the_running_job(void **state)
 {
     struct fixture *f = *state;
@@ -326,7 +327,7 @@ static void requests_reach_the_running_job(void **state)
     OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));
-    assert_int_equal(job_of(f, id).started_at, started); /* the time of the first start */
+    assert_int_equal(job_of(f, id).started_at, started); /* still the time of the first start */
     OK(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));
@@ -381,8 +382,8 @@ static void newest_progress_is_stored(void **state)
     struct storage_job job = job_of(f, id);
     assert_string_equal(job.progress, "{\"step\":99}");
     assert_int_equal(job.version, version);
-    assert_true(job.progress_version >= 1 &&
-                job.progress_version <= 3); /* of the queued texts, only the last is stored */
+    /* of the progress texts in the queue, only the last is stored */
+    assert_true(job.progress_version >= 1 && job.progress_version <= 3);
     OK(storage_job_progress(f->storage, id, "{\"step\":100}", &f->err));
     finish(f, id);
     OK(storage_job_progress(f->storage, id, "{\"step\":101}", &f->err));
@@ -398,7 +399,7 @@ static void progress_is_on_disk_within_a_second(void **state)
     submit_running(f, id);
     OK(storage_job_progress(f->storage, id, "{\"step\":5}", &f->err));
     assert_null(job_of(f, id).progress);
-    /* a busy machine may take longer, but no call may be necessary */
+    /* waits without another call of storage; a busy machine may need more than a second */
     for (int i = 0; i < 100 && job_of(f, id).progress == NULL; i++)
         sleep_ms(100);
     assert_non_null(job_of(f, id).progress);

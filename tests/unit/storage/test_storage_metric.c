@@ -1,4 +1,5 @@
-/* Tests metric series: appending, cutting back, reduced reading, and damaged rows. */
+/* Tests metric series: appending points, removing the points after a step, reading a reduced series, and damaged
+ * rows. */
 #include "storage/series/pyramid.h"
 #include "tests/unit/storage/storage_fixture.h"
 
@@ -78,7 +79,7 @@ static void points_at_earlier_steps_are_dropped(void **state)
     size_t count;
     struct storage_stats stats;
     submit_running(f, id);
-    for (int i = 0; i <= 240; i++) /* the last point begins a second block */
+    for (int i = 0; i <= 240; i++) /* 241 points: the last one begins a second block */
         append(f, id, "loss", i, i);
     append(f, id, "loss", 240, -1.0);
     append(f, id, "loss", 239, -2.0);
@@ -95,7 +96,8 @@ static void points_at_earlier_steps_are_dropped(void **state)
     assert_int_equal(stats.metric_points_dropped, 2);
 }
 
-/* More series than a command keeps open, more points than a command carries, and two jobs at once. */
+/* More series than one command of the queue stores, more points than one command carries, and two jobs at the same
+ * time. */
 static void many_series_and_jobs_stay_apart(void **state)
 {
     struct fixture *f = *state;
@@ -133,7 +135,7 @@ static void many_series_and_jobs_stay_apart(void **state)
     free(metrics);
 }
 
-/* Cuts a series of three blocks at every point, and appends to it afterwards. */
+/* Removes the end of a series of three blocks at every step, and then appends new points. */
 static void rewind_cuts_series_at_any_step(void **state)
 {
     struct fixture *f = *state;
@@ -148,7 +150,7 @@ static void rewind_cuts_series_at_any_step(void **state)
         for (int i = 0; i < 500; i++)
             append(f, id, "loss", i, i);
         append(f, id, "late", 450, 1);
-        /* without a flush: the order of the calls must be sufficient */
+        /* without a flush, because the order of the calls must be sufficient */
         OK(storage_job_rewind(f->storage, id, cuts[c], &f->err));
         for (int i = keep; i < 600; i++)
             append(f, id, "loss", i, -i);
@@ -255,7 +257,7 @@ static void fill_long(struct fixture *f, const char *id, struct storage_point *a
     OK(storage_flush(f->storage, &f->err));
 }
 
-/* One bucket according to the definition, in one pass. */
+/* Computes the points of one bucket in one pass, by the definition. */
 static size_t bucket_of(const struct storage_point *p, size_t from, size_t to, struct storage_point out[3])
 {
     size_t low = to, high = to, made = 0;
@@ -309,11 +311,12 @@ static void summaries_give_the_same_result_as_points(void **state)
     submit_running(f, id);
     fill_long(f, id, all, 0, LONG);
     check_long(f, id, all, LONG);
-    /* Summaries of all blocks but the last, 64 in a row; each full row has a summary one level above. */
+    /* Every block but the last has a summary. A row contains the summaries of 64 blocks, and each full row has a
+     * summary in level 2. */
     int64_t sealed = (LONG - 1) / 240;
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 1"), sealed);
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 2"), sealed / 64);
-    /* Cuts at and near the edges of blocks and rows, each followed by new points. */
+    /* Removes the end of the series at steps at and near the edges of blocks and rows, and then appends new points. */
     const int cuts[] = {69999, 69121, 69120, 46080, 46079, 30720, 30481, 15361, 15360, 15359, 241, 240, 1, 0};
     for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
         OK(storage_job_rewind(f->storage, id, 3 * (cuts[c] - 1), &f->err));
@@ -323,7 +326,7 @@ static void summaries_give_the_same_result_as_points(void **state)
         fill_long(f, id, all, cuts[c], until);
         if (until > 25000) {
             check_long(f, id, all, until);
-        } else { /* too short for the first query */
+        } else { /* the series is too short for the queries of check_long() */
             size_t count;
             struct storage_series *s = read_all(f, id, "x", INT64_MIN, 3, &count);
             struct storage_point want[3];
@@ -334,7 +337,7 @@ static void summaries_give_the_same_result_as_points(void **state)
     free(all);
 }
 
-/* A missing summary is reported, and a deleted job leaves no summaries. */
+/* A missing summary is reported as damage. A deleted job leaves no summaries. */
 static void missing_summary_is_reported(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,6 @@
-/* Migration from version 1 to an artificial version 2 that adds a column, a table and rows computed in C. All rows
- * survive, and the file has version 1 or 2 after a kill or a failed write or allocation at any place. */
+/* Tests the migration from version 1 to an artificial version 2, which adds a column, a table, and rows that C
+ * code computes. All rows must survive. After a kill, or a failed write or allocation at any place, the file must
+ * have exactly version 1 or 2. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <signal.h>
@@ -13,7 +14,7 @@ enum { JOBS = 40 };
 
 static const struct log_hook no_log;
 
-/* Computes what SQL cannot: here the length of every name. */
+/* The part of the migration that SQL alone cannot do: here it stores the length of every name. */
 static enum status fill(struct db *db, struct error *err)
 {
     int64_t job = 0;
@@ -27,7 +28,7 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
-/* The schema of the program and one more step. */
+/* Returns the schema of the program with one more migration. */
 static struct schema next_schema(struct migration steps[2])
 {
     assert_int_equal(storage_schema.count, 1);
@@ -55,7 +56,7 @@ static enum status migrate(const struct fixture *f, const char *vfs, struct erro
     return status;
 }
 
-/* A closed store of version 1 with jobs, each with a metric point and an event. */
+/* Returns a closed store of version 1 with jobs. Each job has a metric point and an event. */
 static struct fixture *old_store(void)
 {
     struct fixture *f = fixture_new();
@@ -80,7 +81,7 @@ static void assert_sound(const struct fixture *f)
     assert_true(file_integer(f, "SELECT count(*) FROM event") >= JOBS);
 }
 
-/* Exactly version 1, or exactly version 2. */
+/* Asserts that the file has all of this version and nothing of the other. */
 static void assert_whole(const struct fixture *f, int version)
 {
     assert_int_equal(file_integer(f, "PRAGMA user_version"), version);
@@ -100,7 +101,7 @@ static void migration_keeps_all_rows(void **state)
     assert_whole(f, 1);
     OK(migrate(f, NULL, &f->err));
     assert_whole(f, 2);
-    OK(migrate(f, NULL, &f->err)); /* nothing is left to do */
+    OK(migrate(f, NULL, &f->err)); /* a second migration finds nothing to do */
     assert_whole(f, 2);
     fixture_remove(f);
 }
@@ -146,7 +147,7 @@ static void truncated_file_is_refused(void **state)
     }
 }
 
-/* Write number n fails, for every n that the migration reaches. */
+/* Makes write number n fail, for every n that the migration reaches. */
 static void failed_write_leaves_a_whole_version(void **state)
 {
     int failed = 0;
@@ -171,7 +172,7 @@ static void failed_write_leaves_a_whole_version(void **state)
     assert_true(failed > 3);
 }
 
-/* Allocation number n fails, for a part of all n (every n with MOTIF_FAULT_STRIDE=1). */
+/* Makes allocation number n fail, for some n (for every n with MOTIF_FAULT_STRIDE=1). */
 static void failed_allocation_leaves_a_whole_version(void **state)
 {
     int failed = 0;
@@ -192,7 +193,7 @@ static void failed_allocation_leaves_a_whole_version(void **state)
     assert_true(failed > 3);
 }
 
-/* A child process migrates and is killed, a little later in each round. */
+/* A child process migrates the file, and the test kills it a little later in each round. */
 static void killed_migration_leaves_a_whole_version(void **state)
 {
     for (int i = 0; i < 28; i++) {

@@ -1,6 +1,6 @@
-/* Situations that should never occur: rows that another program or a faulty disk changed, callers that pass impossible
- * arguments, arenas that are a few bytes too small. Each is refused with a message, none is accepted as something
- * else, and the store still works afterwards. */
+/* Situations that should never occur: rows that another program or a faulty disk changed, callers that pass
+ * impossible arguments, and arenas that are a few bytes too small. Storage must refuse each with a message, must
+ * not take damaged rows for valid ones, and must still work afterwards. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 enum { POINTS = 700 };
 
-/* A closed store with a row in every table; each try uses a copy. */
+/* A closed store with a row in every table. Each test case uses a copy of it. */
 static struct {
     char folder[64], path[96], done[STORAGE_ID], held[STORAGE_ID];
 } made;
@@ -195,7 +195,7 @@ static enum status stats(struct fixture *f)
 }
 static enum status open_it(struct fixture *f)
 {
-    return STATUS_OK; /* it opened */
+    return STATUS_OK; /* the caller has opened the store already */
 }
 static enum status cancel(struct fixture *f)
 {
@@ -209,7 +209,8 @@ static enum status submit_one(struct fixture *f)
     assert_true(strcmp(id, last) < 0 && strcmp(made.done, id) < 0);
     return STATUS_OK;
 }
-/* Lazy: the log contains what cannot be stored, and the series does not change. */
+/* The call is lazy, so it succeeds. The log reports the point that cannot be stored, and the series does not
+ * change. */
 static enum status append_point(struct fixture *f)
 {
     struct storage_metric metric = {.name = "loss", .point = {POINTS, 1}};
@@ -257,7 +258,7 @@ static const struct {
     {"UPDATE job SET id = 'short' WHERE state = 'running'", open_it, STATUS_CORRUPT},
     {"UPDATE job SET id = '7UUUUUUUUUUUUUUUUUUUUUUUUU' WHERE state = 'running'", open_it, STATUS_CORRUPT},
     {"UPDATE job SET id = '04ZZZZZZZZZZZZZZZZZZZZZZZZ' WHERE state = 'running'", submit_one,
-     STATUS_OK}, /* far in the future */
+     STATUS_OK}, /* an id whose time is far in the future */
     {"UPDATE lease SET state = 'odd'", get_lease, STATUS_CORRUPT},
     {"UPDATE lease SET state = 'odd'", send_message, STATUS_CORRUPT},
     {"INSERT INTO tally VALUES ('odd', 3, 4)", stats, STATUS_OK},
@@ -267,14 +268,14 @@ static const struct {
     {"UPDATE block SET points = zeroblob(16) WHERE id = (SELECT min(id) FROM block)", read_metrics, STATUS_CORRUPT},
     {"UPDATE block SET points = x'01' WHERE id = (SELECT min(id) + 1 FROM block)", read_since, STATUS_CORRUPT},
     {"DELETE FROM block WHERE id = (SELECT min(id) FROM block)", read_metrics, STATUS_CORRUPT},
-    {"DELETE FROM block", read_thinned, STATUS_OK}, /* a series without points */
+    {"DELETE FROM block", read_thinned, STATUS_OK}, /* a series without blocks of points */
     {"UPDATE pyramid SET summaries = x''", read_thinned, STATUS_CORRUPT},
     {"UPDATE pyramid SET summaries = x'01'", read_thinned, STATUS_CORRUPT},
     {"UPDATE pyramid SET summaries = zeroblob(48 * 4096)", read_thinned, STATUS_CORRUPT},
     {"DELETE FROM pyramid", read_thinned, STATUS_CORRUPT},
     {"UPDATE block SET id = (id >> 24 << 24) + 16777215, points = zeroblob(16 * 240) WHERE id = (SELECT max(id) FROM "
      "block)",
-     append_point, STATUS_OK}, /* a series that is full */
+     append_point, STATUS_OK}, /* the number of the last block is the largest possible, so the series is full */
     {"DELETE FROM pyramid; UPDATE block SET points = zeroblob(16 * 240) WHERE id = (SELECT max(id) FROM block)",
      append_point, STATUS_OK},
     {"PRAGMA user_version = -1", open_it, STATUS_CORRUPT},
@@ -299,7 +300,7 @@ static void damaged_rows_are_reported(void **state)
                         status_name(damages[i].expected));
             wrong++;
         }
-        if (f->storage != NULL && status != STATUS_OK) /* the store still works */
+        if (f->storage != NULL && status != STATUS_OK) /* other calls must still work */
             OK(storage_writable(f->storage, &f->err));
         fixture_remove(f);
     }
@@ -308,7 +309,7 @@ static void damaged_rows_are_reported(void **state)
 
 /* ---- small arenas ------------------------------------------------------------------------------------ */
 
-/* The caller's arena is too small at every place in turn. */
+/* Each reading call gets an arena that is too small, and then larger and larger ones until it succeeds. */
 static void small_arena_is_reported(void **state)
 {
     static const struct {
@@ -360,8 +361,8 @@ static void impossible_jobs_are_refused(void **state)
     sourced.source_job = made.done;
     sourced.source_checkpoint = 99;
     REFUSED(STATUS_NOT_FOUND, storage_job_submit(f->storage, &sourced, id, &outcome, &f->err));
-    struct storage_submit limited = {
-        .kind = "k", .config = "{}", .owner_limit = 1}; /* a job without an owner, so it has no limit */
+    /* no error, because the limit applies only to jobs with an owner */
+    struct storage_submit limited = {.kind = "k", .config = "{}", .owner_limit = 1};
     OK(storage_job_submit(f->storage, &limited, id, &outcome, &f->err));
     assert_int_equal(outcome, STORAGE_CREATED);
     limited.owner = "bert";
@@ -431,7 +432,7 @@ static void impossible_arguments_are_refused(void **state)
     metric.name = long_text;
     REFUSED(STATUS_INVALID, storage_metric_append(f->storage, made.held, &metric, 1, &f->err));
     metric.name = "loss";
-    OK(storage_metric_append(f->storage, long_text, &metric, 1, &f->err)); /* for no job: dropped */
+    OK(storage_metric_append(f->storage, long_text, &metric, 1, &f->err)); /* dropped, because no job has such an id */
     OK(storage_metric_append(f->storage, "none", &metric, 1, &f->err));
     OK(storage_flush(f->storage, &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_chain_list(f->storage, "none", &f->arena, &links, &count, &f->err));
@@ -447,7 +448,7 @@ static void impossible_arguments_are_refused(void **state)
     REFUSED(STATUS_INVALID, storage_lease_end(f->storage, made.held, 2, JOB_EVENT_CLAIM, NULL, NULL, &f->err));
     struct storage_token token = {.hash = {8}, .name = ""};
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &token, &f->err));
-    memset(token.name, 'x', sizeof token.name); /* without a NUL */
+    memset(token.name, 'x', sizeof token.name); /* a name that does not end with a NUL */
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &token, &f->err));
     fixture_remove(f);
 }
@@ -482,7 +483,7 @@ static void impossible_imports_are_refused(void **state)
     }
     twice[0].seq = 0;
     REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in[5], id, &f->err));
-    OK(storage_job_import(f->storage, &whole, id, &f->err)); /* without a checkpoint */
+    OK(storage_job_import(f->storage, &whole, id, &f->err)); /* an import without a checkpoint */
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 3);
     fixture_remove(f);
 }

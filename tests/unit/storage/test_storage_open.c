@@ -1,4 +1,4 @@
-/* Tests opening: which files are refused, recovery after a restart, and failures of the disk. */
+/* Tests opening a store: which files are refused, recovery after a restart, and failures of the disk. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static void unusable_paths_are_refused(void **state)
     f->options.vfs = NULL;
 }
 
-/* Overwritten pages of small tables are found by the check that follows an unclean stop. */
+/* After an unclean stop, the check of the file finds pages of small tables that were overwritten. */
 static void damage_is_found_after_unclean_stop(void **state)
 {
     struct fixture *f = *state;
@@ -124,7 +124,8 @@ static void hard_link_to_an_open_database_is_refused(void **state)
     fixture_open(f);
     (void)snprintf(other, sizeof other, "%s-link", f->path);
     assert_int_equal(link(f->path, other), 0);
-    pid_t child = fork(); /* a second open in this process would release SQLite's locks */
+    /* opens it in another process, because SQLite would release its locks if this process closed a second descriptor */
+    pid_t child = fork();
     if (child == 0) {
         struct error theirs = {0};
         struct storage *second = NULL;
@@ -139,7 +140,7 @@ static void hard_link_to_an_open_database_is_refused(void **state)
     fixture_reopen(f);
 }
 
-/* Whether the store refuses a job and reports that it cannot write. */
+/* Asserts that the store refuses a job and reports that it cannot write. */
 static void refuses_jobs(struct fixture *f)
 {
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
@@ -160,9 +161,9 @@ static void missing_database_file_refuses_jobs_until_it_is_back(void **state)
         char path[sizeof f->path + 8];
         (void)snprintf(path, sizeof path, "%s%s", f->path, suffixes[i]);
         (void)snprintf(away, sizeof away, "%s-away", f->path);
-        assert_int_equal(rename(path, away), 0); /* for the path, this is the same as a deletion */
+        assert_int_equal(rename(path, away), 0); /* after the rename the path is missing, as after a deletion */
         refuses_jobs(f);
-        FILE *other = fopen(path, "w"); /* another file takes the place */
+        FILE *other = fopen(path, "w"); /* creates another file at the path */
         assert_non_null(other);
         assert_int_equal(fclose(other), 0);
         refuses_jobs(f);
@@ -304,7 +305,7 @@ static void full_disk_refuses_writes_until_there_is_space(void **state)
     free(bytes);
 }
 
-/* Uses all kinds of writes; returns the number of acknowledged ones. */
+/* Makes writes of all kinds. Returns the number of acknowledged jobs. */
 static int workload(struct fixture *f, char ids[20][STORAGE_ID])
 {
     int acknowledged = 0;
@@ -330,8 +331,8 @@ static int workload(struct fixture *f, char ids[20][STORAGE_ID])
     return acknowledged;
 }
 
-/* The n-th write or sync fails, once or permanently, for many n: every acknowledged change is there after the next
- * start, and the file is sound. */
+/* Makes the n-th write or sync fail, once or permanently, for many n. Every acknowledged change must exist after
+ * the next start, and the file must be sound. */
 static void acknowledged_changes_survive_every_disk_failure(void **state)
 {
     struct fixture *f = *state;
@@ -359,7 +360,7 @@ static void acknowledged_changes_survive_every_disk_failure(void **state)
         assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
         fixture_remove(f);
     }
-    assert_true(hit >= 200); /* the other faults came after the end of the work */
+    assert_true(hit >= 200); /* in the other rounds the work ended before the fault */
     *state = fixture_new();
 }
 

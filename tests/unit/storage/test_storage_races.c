@@ -1,6 +1,9 @@
-/* Forces rare interleavings: a checkpoint is deleted between the lookup and the hold, callers find the queue full, a
- * file appears under the name of a copy, one commit cannot remove all old checkpoints, SQLite returns each of its
- * error codes. */
+/* Forces interleavings that are rare:
+ * - a checkpoint is deleted after a reader has found it and before the reader holds it
+ * - callers find the queue full
+ * - another program creates the file to which a store is being copied
+ * - one commit cannot remove all old checkpoints
+ * - SQLite returns each of its error codes */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -32,7 +35,7 @@ struct rival {
     struct fixture *f;
     char id[STORAGE_ID];
     int64_t step;
-    int times; /* remaining repetitions */
+    int times; /* how often the hook still replaces the checkpoint */
 };
 
 /* Replaces the newest checkpoint: adds another and deletes the previous one. */
@@ -55,7 +58,8 @@ static void checkpoint_deleted_before_hold_is_not_opened(void **state)
     submit_running(f, r.id);
     OK(save(f, r.id, 1));
     fault_sqlite_before("SELECT id FROM checkpoint WHERE id = ?", overtake, &r);
-    for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) { /* once, then several times */
+    /* replaces the checkpoint once, and then several times */
+    for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) {
         OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
         int64_t read;
         OK(storage_checkpoint_read(reader, 0, &read, sizeof read, &f->err));
@@ -72,10 +76,11 @@ static void checkpoint_deleted_before_hold_is_not_opened(void **state)
     OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
     assert_int_equal(info.step, r.step);
     storage_checkpoint_close(reader);
-    await_integer(f, "SELECT count(*) FROM chunk", 1); /* no hold remains */
+    /* the chunks of the replaced checkpoints are deleted, so no hold remains */
+    await_integer(f, "SELECT count(*) FROM chunk", 1);
 }
 
-/* A commit retires up to 64 checkpoints, and later commits the others. */
+/* One commit removes at most 64 old checkpoints. Later commits remove the others. */
 static void one_commit_retires_at_most_64_checkpoints(void **state)
 {
     struct fixture *f = *state;
@@ -109,7 +114,7 @@ static void hold_up(void *context)
 {
     struct distributed_run *c = context;
     (void)sem_wait(&c->go);
-    (void)sem_post(&c->go); /* from now on no caller waits */
+    (void)sem_post(&c->go); /* post again, so that no later caller waits */
 }
 
 static void *post_all(void *context)
@@ -129,7 +134,8 @@ static int64_t depth(struct fixture *f)
     return stats.queue_depth;
 }
 
-/* Blocks the writing thread and posts `count` events of `bytes` bytes: after `most` events, callers must wait. */
+/* Blocks the writing thread and posts `count` events of `bytes` bytes from another thread. After `most` events,
+ * that thread must wait for space in the queue. */
 static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
 {
     struct distributed_run c = {.f = f, .data = calloc(bytes + 1, 1), .count = count};
@@ -142,7 +148,7 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     fault_sqlite_before("BEGIN IMMEDIATE", hold_up, &c);
     assert_int_equal(pthread_create(&thread, NULL, post_all, &c), 0);
     int now = 0;
-    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* until the number stops growing */
+    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* wait until the number of posted events stops growing */
         int before = now;
         sleep_ms(20);
         now = atomic_load(&c.posted);
@@ -207,12 +213,12 @@ static void copy_never_replaces_a_file(void **state)
     struct storage_copy_options options = {
         .from = f->path, .to = "copy.db", .progress = take_name, .context = "copy.db"};
     REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
-    assert_int_equal(stat("copy.db", &facts), 0); /* the other program's file, unchanged */
+    assert_int_equal(stat("copy.db", &facts), 0); /* the other program's file must be unchanged */
     assert_int_equal(facts.st_size, 0);
     assert_int_not_equal(stat("copy.db.part", &facts), 0);
     assert_int_equal(unlink("copy.db"), 0);
     options.progress = NULL;
-    OK(storage_copy(&options, &report, &f->err)); /* a name without a folder */
+    OK(storage_copy(&options, &report, &f->err)); /* the target is a name without a folder */
     assert_int_equal(report.jobs, 1);
     assert_int_equal(chdir(was), 0);
 }
@@ -237,7 +243,8 @@ static void every_sqlite_code_is_reported(void **state)
     struct fixture *f = *state;
     char id[STORAGE_ID];
     submit(f, "sparling", 0, id);
-    fault_sqlite_spare_others(true); /* the writing thread cleans up after the submission */
+    /* faults only in this thread, because the writing thread still cleans up after the submission */
+    fault_sqlite_spare_others(true);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct storage_job job;
         fault_sqlite_after(1, codes[i].code, false);
@@ -268,7 +275,7 @@ struct late {
     int calls;
 };
 
-/* A caller that breaks the rule and calls after the writing thread has ended. */
+/* Calls storage after its writing thread has ended, which the rules forbid. */
 static void call_late(void *context)
 {
     struct late *late = context;
@@ -294,7 +301,7 @@ static void call_during_close_is_refused(void **state)
     fixture_close(f);
     fault_sqlite_before(NULL, NULL, NULL);
     assert_int_equal(late.calls, 1);
-    fixture_open(f); /* unchanged, and marked as closed */
+    fixture_open(f); /* the late calls have changed nothing, and the store was marked as closed */
     assert_int_equal(job_of(f, late.id).state, JOB_QUEUED);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM series"), 0);
 }

@@ -1,4 +1,4 @@
-/* Tests imports, the chain of checkpoints, events, artifacts and tokens. */
+/* Tests imports, the hash chain of checkpoints, events, artifacts and tokens. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <stdatomic.h>
@@ -66,20 +66,20 @@ static void appended_events_are_read_in_order(void **state)
         assert_string_equal(events[i].type, "progress");
         assert_string_equal(events[i].data, text);
     }
-    /* the hook runs on the writing thread after the commit, so it may come shortly after the flush */
+    /* the writing thread calls the hook after the commit, so the call may come shortly after the flush */
     for (int i = 0; i < 200 && atomic_load(&woken) == before; i++)
         sleep_ms(10);
     assert_true(atomic_load(&woken) > before);
     OK(storage_event_append(f->storage, "no-such-job", "progress", "x", &f->err));
     OK(storage_flush(f->storage, &f->err));
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event"), 12);
-    fixture_close(f); /* before `woken` goes out of scope */
+    fixture_close(f); /* close the store while `woken` still exists, because the hook uses it */
     fixture_open(f);
     f->options.events_added = NULL;
     fixture_reopen(f);
 }
 
-/* Points and progress add events; only the newest progress events are kept. */
+/* Points and progress add events. Of the progress events, only the newest are kept. */
 static void points_and_progress_add_events(void **state)
 {
     struct fixture *f = *state;
@@ -105,7 +105,7 @@ static void points_and_progress_add_events(void **state)
     assert_string_equal(events[0].type, "metric");
     assert_string_equal(events[0].data, "10 20");
     assert_string_equal(events[1].data, "30 30");
-    /* the points can be read by the span in the event */
+    /* the event contains the span of its points, which a query can read */
     int64_t until = 20;
     struct storage_metric_query query = {.since = 9, .until = &until};
     OK(storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));
@@ -179,14 +179,15 @@ static void tokens_expire_and_are_revoked(void **state)
     struct storage_token a = {.hash = {1}, .name = "ci", .scope = 2}, b = {.hash = {2}, .name = "short", .scope = 1};
     struct storage_token found, *list;
     size_t count;
-    b.expires_at = (int64_t)time(NULL) * 1000 - 1; /* expired already */
+    b.expires_at = (int64_t)time(NULL) * 1000 - 1; /* this token has already expired */
     OK(storage_token_list(f->storage, &f->arena, &list, &count, &f->err));
     assert_int_equal(count, 0);
     OK(storage_token_add(f->storage, &a, &f->err));
     OK(storage_token_add(f->storage, &b, &f->err));
     REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &a, &f->err));
     struct storage_token c = {.hash = {3}, .name = "ci", .scope = 3};
-    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &c, &f->err)); /* a valid token has this name */
+    /* refused, because a valid token has this name */
+    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &c, &f->err));
     fixture_reopen(f);
     OK(storage_token_find(f->storage, a.hash, &found, &f->err));
     assert_string_equal(found.name, "ci");
@@ -198,7 +199,7 @@ static void tokens_expire_and_are_revoked(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_token_find(f->storage, a.hash, &found, &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_token_revoke(f->storage, "ci", &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_token_revoke(f->storage, "short", &f->err));
-    OK(storage_token_add(f->storage, &c, &f->err)); /* the name is free again */
+    OK(storage_token_add(f->storage, &c, &f->err)); /* accepted, because no valid token has this name any more */
     OK(storage_token_find(f->storage, c.hash, &found, &f->err));
     REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &a, &f->err)); /* a revoked secret cannot be added again */
     OK(storage_token_list(f->storage, &f->arena, &list, &count, &f->err));

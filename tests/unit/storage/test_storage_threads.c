@@ -10,7 +10,7 @@ struct shared {
     atomic_int submitted, finished, removed, faults, reads;
 };
 
-/* Other threads count failures, because cmocka's assertions only work on the main thread. */
+/* Counts a failure on any thread, because cmocka's assertions only work on the main thread. */
 static void expect_at(struct shared *s, bool ok, int line)
 {
     if (!ok && atomic_fetch_add(&s->faults, 1) == 0)
@@ -73,7 +73,7 @@ static void *executor(void *argument)
         }
         expect(s, status == STATUS_OK);
         run_job(s, id);
-        /* only when no submitter uses its job any more */
+        /* delete jobs only after the submitters have ended, because they use their jobs until then */
         if (atomic_fetch_add(&s->finished, 1) % 4 == 0 && atomic_load(&s->submitted) == 45) {
             expect(s, storage_job_delete(s->f->storage, id, NULL) == STATUS_OK);
             atomic_fetch_add(&s->removed, 1);
@@ -183,7 +183,7 @@ static void no_job_is_claimed_twice(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE data = 'running'"), 60);
 }
 
-/* Waiting commands share a commit. */
+/* Commands that wait in the queue share one commit. */
 static void *pinger(void *argument)
 {
     struct shared *s = argument;

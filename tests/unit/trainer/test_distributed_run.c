@@ -1,5 +1,5 @@
-/* Tests the coordinators of a distributed run: all ranks receive what rank 0 reads, and a failure on one rank is known
- * to all. The ranks are threads of this process. */
+/* Tests the coordinators of a distributed run: all ranks receive what rank 0 reads, and all ranks learn of a
+ * failure on one rank. The ranks are threads of this process. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "trainer/distributed_run.h"
 
-enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
+enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* so many bytes that they are sent in more than two blocks */
 
 /* ---- the outside of rank 0 --------------------------------------------------------------------------- */
 
@@ -207,7 +207,7 @@ static void all_ranks_read_what_rank_0_reads(void **state)
     struct fake_outside w = {0};
     on_ranks(&w, -1, reads_all);
     assert_int_equal(w.open_readers, 0);
-    assert_int_equal(w.progress_calls, 1); /* and not three times */
+    assert_int_equal(w.progress_calls, 1); /* only rank 0 reports progress */
 }
 
 static void finds_none(struct distributed_run *distributed, const struct coordinator *coordinator)
@@ -236,7 +236,8 @@ static void breaks_off(struct distributed_run *distributed, const struct coordin
     void *reader;
     CHECK(coordinator->open(coordinator->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
     CHECK(strcmp(err.message, "the disk is gone") == 0 && reader == NULL);
-    CHECK(coordinator->must_yield(coordinator->context)); /* rank 2 has a request to stop */
+    /* all ranks must stop, because rank 2 was requested to stop */
+    CHECK(coordinator->must_yield(coordinator->context));
 }
 
 static void failed_read_fails_on_all_ranks(void **state)
@@ -255,7 +256,7 @@ static void saves(struct distributed_run *distributed, const struct coordinator 
     CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_OK);
     CHECK(coordinator->save_commit(coordinator->context, &seq, &err) == STATUS_OK && seq == 1);
     CHECK(!coordinator->draining(coordinator->context));
-    /* Rank 2 cannot write its part. */
+    /* Rank 2 cannot write its part of the checkpoint. */
     CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_OK);
     if (comm_rank(distributed->comm) == 2) {
         (void)error_set(&err, STATUS_NUMERIC, NULL, "a weight is not finite");
@@ -305,7 +306,7 @@ static void failed_save_fails_on_all_ranks(void **state)
     assert_int_equal(torn.committed, 0);
 }
 
-/* Rank 1 is gone: the others stop, and no end is reported. */
+/* Rank 1 has ended. The other ranks stop, and no result is reported. */
 static void loses_one(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     if (comm_rank(distributed->comm) == 1) {

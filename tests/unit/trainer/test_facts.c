@@ -1,5 +1,5 @@
-/* Tests the facts about the process and the machine against other sources, with unreadable files, and the one restart
- * that selects OpenBLAS's kernels. */
+/* Compares the facts about the process and the machine with other sources, also when files cannot be read. Also
+ * tests the one restart of the program that selects OpenBLAS's kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -55,22 +55,23 @@ static void program_restarts_once_for_its_kernels(void **state)
     unsetenv("MOTIFD_REEXEC");
     unsetenv("OPENBLAS_NUM_THREADS");
     facts_choose_blas(arguments);
-    assert_int_equal(started.count,
-                     other ? 2 : 0); /* the second try is for an executable that was replaced meanwhile */
+    /* the first attempt starts the executable by its path, the second /proc/self/exe, in case the file was replaced */
+    assert_int_equal(started.count, other ? 2 : 0);
     if (other) {
         assert_string_equal(started.path[0], own);
         assert_string_equal(started.path[1], "/proc/self/exe");
         assert_string_equal(started.core, best);
         assert_string_equal(started.guard, "1");
         assert_ptr_equal(started.arguments, arguments);
-        assert_null(getenv("OPENBLAS_CORETYPE")); /* the program continues with the kernels that it has */
+        /* both attempts failed, so the program continues with the kernels that it has */
+        assert_null(getenv("OPENBLAS_CORETYPE"));
         assert_string_equal(getenv("OPENBLAS_NUM_THREADS"), "1");
         memset(&started, 0, sizeof started);
-        facts_choose_blas(arguments); /* never a second restart */
+        facts_choose_blas(arguments); /* the program must not restart a second time */
         assert_int_equal(started.count, 0);
     }
     unsetenv("MOTIFD_REEXEC");
-    setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* the user has chosen the kernels */
+    setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* the user has chosen the kernels, so the program does not restart */
     memset(&started, 0, sizeof started);
     facts_choose_blas(arguments);
     assert_int_equal(started.count, 0);
@@ -107,7 +108,7 @@ static void facts_match_the_machine(void **state)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    facts_fill(&facts, kernels); /* the number of cores that the process may use */
+    facts_fill(&facts, kernels); /* `cores` counts only those on which the process may run */
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(facts.cores, 1);
 }
@@ -138,7 +139,8 @@ static void memory_facts_match_proc(void **state)
     free(bytes);
     int64_t most = facts_memory_most(), machine = read_kb("/proc/meminfo", "MemTotal:");
     assert_true(most > before && most <= machine + (1 << 20));
-    /* The first file cannot be read, then neither of the next two: the remaining source is used. */
+    /* First the file of facts_memory() cannot be read. Then, for each n, the files of facts_memory_most() from the
+     * n-th on cannot be read, and the function uses the sources that remain. */
     fault_call_after(0, EACCES, false);
     assert_true(facts_memory() == 0 && fault_call_happened() != NULL);
     for (int n = 0; n < 4; n++) {
