@@ -67,7 +67,7 @@ struct tensor *op_sigmoid(struct exec *e, struct tensor *x);
 /* Max pooling of a map over windows of ph x pw positions that do not overlap; positions that fill no window are
  * ignored. The first position in scan order wins ties. */
 struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw);
-/* Max pooling to rows [images * (height/ph) * (width/pw)][channels]. */
+/* Max pooling as op_max_pool(), but with the result as rows [images * (height/ph) * (width/pw)][channels]. */
 struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw);
 /* 1x1 convolution to w->dim[0] features and max pooling in one pass, to rows as in op_max_pool_rows(). The map in
  * between is never stored. w: [out][in] or [out][in][1][1]; b: [out]. */
@@ -90,8 +90,8 @@ struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct ac
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* y = dropout(x w' + b), with ReLU before the dropout if `relu`. w: [out][in]; b: [out] or NULL. Dropout requires ReLU.
- */
+/* Linear layer: y = dropout(x w' + b), with ReLU before the dropout if `relu`. w: [out][in]; b: [out] or NULL. Dropout
+ * requires ReLU. */
 struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, bool relu,
                          double dropout);
 
@@ -111,7 +111,7 @@ struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struc
 struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout);
-/* x + dropout(y). */
+/* A residual connection: x + dropout(y). */
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
 /* Layer norm over the columns of each row, epsilon 1e-5. gain, bias: [cols]. */
 struct tensor *op_layer_norm(struct exec *e, struct tensor *x, struct weight *gain, struct weight *bias);
@@ -127,13 +127,13 @@ struct attention {
     const int *key_lengths; /* [batch] number of valid keys, at least 1, borrowed until backward; NULL: all */
     double dropout;         /* dropout of the attention probabilities */
 };
-/* qkv: [batch * queries][3 * cols]: query, key, value. Like the other two attention operations, returns [batch *
- * queries][cols]. */
+/* Self-attention. qkv: [batch * queries][3 * cols]: query, key, value. Like the other two attention operations, returns
+ * [batch * queries][cols]. */
 struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struct attention *shape);
-/* q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
+/* Cross-attention. q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv, const struct attention *shape);
-/* Evaluation only. The queries are the first `cols` columns of q. kv: [batch][>= shape->keys][2 * cols], keys and
- * values, `kv_sample` reals from sample to sample. */
+/* Attention over stored keys and values, in evaluation only. The queries are the first `cols` columns of q. kv:
+ * [batch][>= shape->keys][2 * cols], keys and values, `kv_sample` reals from sample to sample. */
 struct tensor *op_cached_attention(struct exec *e, struct tensor *q, int cols, const real *kv, ptrdiff_t kv_sample,
                                    const struct attention *shape);
 
@@ -148,8 +148,9 @@ struct tensor *op_bilstm(struct exec *e, struct tensor *x, int sequences, int le
 
 /* --- latent variables --------------------------------------------------------------------------- */
 
-/* z = mean + exp(log_variance / 2) noise, element by element, in evaluation too. The noise is standard normal, a
- * function of (seed, stream, step, first + row, column); `first` is the index of the first row in the whole batch. */
+/* A sample of Gaussian latent variables: z = mean + exp(log_variance / 2) noise, element by element, in evaluation too.
+ * The noise is standard normal, a function of (seed, stream, step, first + row, column); `first` is the index of the
+ * first row in the whole batch. */
 struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct tensor *log_variance, int64_t first);
 /* factor * sum of (mean^2 + exp(log_variance) - 1 - log_variance) / 2: the KL divergence from a standard normal. */
 struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor *log_variance, double factor);
@@ -160,8 +161,8 @@ struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
 /* Warm-up of slabs. x: log variances. Returns the log variances of the standard deviations warmth * s + (1 - warmth),
  * where s are those of x. */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
-/* x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of (seed, stream, step, first + row,
- * column). */
+/* The gate of spike-and-slab variables: x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of
+ * (seed, stream, step, first + row, column). */
 struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first);
 /* factor * sum over rows i and pseudo-inputs u of selector[i][u] * KL(i, u). KL(i, u) is the divergence of the
  * spike-and-slab code of row i (mean m, deviation s, gamma) from that of u (m_u, s_u, gamma_u), summed over the latent
@@ -210,7 +211,8 @@ struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const
 /* Divides each column by its standard deviation sqrt(variance + 1e-8); the means are not subtracted. Training uses the
  * standard deviation of these rows, evaluation `deviation` [cols] (borrowed, not trained). */
 struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct weight *deviation);
-/* Linear heads of a tree's nodes: w_0 = base (NULL: zeros), w_v = w_parent(v) + share_v changes[edge_v]. */
+/* Linear heads of a tree's nodes. The root has w_0 = base (NULL: zeros); node v has w_v = w_parent(v) + share_v
+ * changes[edge_v]. */
 struct tree_heads {
     int nodes;
     const int *parent; /* [nodes] parents come before their children; node 0 is the root */
@@ -220,30 +222,31 @@ struct tree_heads {
 /* Computes the heads of all nodes. weights: [nodes][cols], written. changes: [edges][cols]; NULL if there are none. */
 void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,
                        int cols, real *weights);
-/* y_i = w_node(i) . z_i, a result of [rows][1]. node: [rows]; node and heads are borrowed until backward. */
+/* Applies the head of a node to each row: y_i = w_node(i) . z_i, a result of [rows][1]. node: [rows], the node of each
+ * row; node and heads are borrowed until backward. */
 struct tensor *op_tree_heads(struct exec *e, struct tensor *z, const int32_t *node, struct weight *base,
                              struct weight *changes, const struct tree_heads *heads);
 
 /* --- likelihoods of x [rows][cols] (borrowed until backward), as losses: [1][1] ----------------- */
 
-/* factor * sum of ((x - y) / sigma_j)^2 / 2. log_sigma: [cols]. */
+/* Gaussian: factor * sum of ((x - y) / sigma_j)^2 / 2. log_sigma: [cols]. */
 struct tensor *op_gaussian_loss(struct exec *e, struct tensor *y, const real *x, struct weight *log_sigma,
                                 double factor);
-/* -factor * sum of x_j log(softmax_j(y) + guard). */
+/* Multinomial: -factor * sum of x_j log(softmax_j(y) + guard). */
 struct tensor *op_multinomial_loss(struct exec *e, struct tensor *y, const real *x, double guard, double factor);
-/* -factor * sum of x log(p + guard) + (1 - x) log(1 - p + guard), p = sigmoid(y). */
+/* Bernoulli: -factor * sum of x log(p + guard) + (1 - x) log(1 - p + guard), p = sigmoid(y). */
 struct tensor *op_bernoulli_loss(struct exec *e, struct tensor *y, const real *x, double guard, double factor);
 
 /* An inverse gamma prior on variances: logs * sum of log sigma + squares * sum of 1 / sigma^2. */
 struct tensor *op_sigma_prior(struct exec *e, struct weight *log_sigma, double logs, double squares);
-/* factor * sum of coefficient * |w| (power 1) or of coefficient * w^2 (power 2). coefficient: [w->count], borrowed
- * until backward; NULL: ones. */
+/* A penalty on a weight: factor * sum of coefficient * |w| (power 1) or of coefficient * w^2 (power 2). coefficient:
+ * [w->count], borrowed until backward; NULL: ones. */
 struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *coefficient, int power, double factor);
 
 /* --- losses: [1][1] --------------------------------------------------------------------------- */
 
-/* Mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none. targets: [rows], -1 for
- * rows that do not count; borrowed until backward. */
+/* Cross-entropy: the mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none.
+ * targets: [rows], -1 for rows that do not count; borrowed until backward. */
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
 /* op_sum: factor * sum of all elements of this rank; op_mean: the mean of all elements of all ranks. Halo and padding
  * of a map do not count. */

@@ -33,7 +33,7 @@
  * most CONV_NORM_BLOCKS blocks of inputs and of outputs. */
 enum { CONV_NORM_BLOCKS = 4 };
 struct conv_norm {
-    const real *scale, *shift; /* [16 in_blocks] */
+    const real *scale, *shift; /* each [16 in_blocks] */
     bool above, below;
 };
 

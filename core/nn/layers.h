@@ -13,7 +13,8 @@
 struct linear {
     struct weight *w, *b;
 };
-/* y = x w' + b. PyTorch's default initialisation: weight and bias uniform in [-1 / sqrt(in), 1 / sqrt(in)). */
+/* Linear layer: y = x w' + b. It has PyTorch's default initialisation: weight and bias uniform in [-1 / sqrt(in), 1 /
+ * sqrt(in)). */
 void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                   int out);
 /* The same layer with the given initial weight and bias 0. */

@@ -49,7 +49,7 @@ struct quantile_task {
 
 /* Stores STATUS_NO_MEMORY in e->error and returns false. */
 bool sparse_no_memory(struct exec *e);
-/* The order statistic that is the quantile of n values for this density. */
+/* Returns the order statistic that is the quantile of n values for this density. */
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
 /* The values of a map, for the kernels. */
 struct kth_set sparse_set_of(const struct tensor *z);

@@ -395,7 +395,7 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
     }
 }
 
-/* The quantiles of this batch alone: way 2 where a bound for this rank exists, else way 1. */
+/* Finds the quantiles of this batch alone: by way 2 if there is a bound for this rank, else by way 1. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
 {
     int64_t top = task->batch - task->rank.k + 1;

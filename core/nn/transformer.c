@@ -102,7 +102,7 @@ static struct tensor *norm_of(struct exec *e, struct layer_norm *norm, struct te
     return op_layer_norm(e, x, norm->gain, norm->bias);
 }
 
-/* The input of a sub-layer: x (post-norm) or norm(x) (pre-norm). */
+/* Returns the input of a sub-layer: x (post-norm) or norm(x) (pre-norm). */
 static struct tensor *enter(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
                             struct tensor *x)
 {
