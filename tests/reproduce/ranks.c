@@ -30,7 +30,7 @@ struct options {
     bool time;
 };
 
-/* ---- a communicator that looks at the clock ------------------------------------------------------------------ */
+/* ---- a communicator that measures its calls ----------------------------------------------------------------- */
 
 enum { UPDATES = 4096, EACH = 1 << 16 };
 enum call { GATHER, BROADCAST, START, WAIT, PROGRESS, CALLS };

@@ -164,8 +164,7 @@ static void end(struct kit *k)
     arena_close(&k->arena);
 }
 
-/* ---- the operations ----------------------------------------------------------------------------------------------
- */
+/* ---- the operations ----------------------------------------------------------------------------------------- */
 
 static const struct attention self = {.batch = 2, .queries = 6, .keys = 6, .heads = 2, .causal = true, .dropout = 0.1};
 static const struct attention cross = {

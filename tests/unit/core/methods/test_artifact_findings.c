@@ -1,4 +1,4 @@
-/* An artifact that cannot be made becomes a finding of the result, and the run succeeds. */
+/* Tests that an artifact that cannot be made becomes a finding of the result, and that the run still succeeds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

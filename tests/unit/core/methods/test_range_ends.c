@@ -189,7 +189,7 @@ static void late(int signal)
 
 /* ---- cases ---------------------------------------------------------------------------------------------- */
 
-/* Runs in a child process. Returns 0 if create() and a few steps succeed, or fail with an error that a user can act on.
+/* Runs in a child process. Returns 0 if create() and a few steps succeed, or fail with an error that users can act on.
  */
 static int run_some(const struct method *method, const void *config)
 {

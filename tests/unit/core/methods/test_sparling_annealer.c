@@ -61,15 +61,15 @@ static void target_rises_to_the_accuracy_and_falls_again(void **state)
         assert_false(ended);
     }
     assert_near(a.target, 0.99, 1e-12);
-    /* The accuracy must exceed the target, which falls to 0.988 here. */
+    /* The target falls to 0.988 here. A stage ends only if the accuracy exceeds the target. */
     assert_int_equal(annealer_update(&a, &paper_rule, 120000, 0.995, 1, &ended, &err), STATUS_OK);
     assert_true(ended);
     assert_near(a.target, 0.995, 1e-12);
-    assert_near(a.density, 0.5, 0); /* not multiplied yet, because the checkpoint comes first */
+    assert_near(a.density, 0.5, 0); /* the density is not multiplied yet, because the checkpoint is saved first */
     assert_int_equal(a.pending, 1);
     annealer_advance(&a, &paper_rule);
     assert_near(a.density, 0.375, 0);
-    annealer_advance(&a, &paper_rule); /* changes nothing, because no stage is pending */
+    annealer_advance(&a, &paper_rule); /* this call changes nothing, because no stage is pending */
     assert_near(a.density, 0.375, 0);
     assert_int_equal(a.stage, 1);
 }
@@ -137,7 +137,7 @@ static void plateau_ends_a_stage_only_above_its_density(void **state)
     annealer_advance(&a, &rule);
     for (int i = 0; i < 9; i++) {
         assert_int_equal(annealer_update(&a, &rule, 10 + i, 0, 1, &ended, &err), STATUS_OK);
-        assert_false(ended); /* 0.375 is not above 0.4 */
+        assert_false(ended); /* the density is 0.375, and a plateau ends a stage only above 0.4 */
     }
 }
 

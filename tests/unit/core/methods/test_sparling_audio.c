@@ -1,5 +1,5 @@
-/* Spoken words as a domain of SPARLING, on a data set of tones: speakers, shapes, scales, inputs of clients, refusals,
- * and a run that resumes with the same bits. */
+/* Tests spoken words as a domain of SPARLING, on a data set of tones: speakers, shapes, scales, inputs of clients,
+ * refusals, and a run that resumes with the same bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static const struct config_setting tiny[] = {{"domain", "audio"},
                                              {"stage_samples", "0"},
                                              {NULL, NULL}};
 
-/* ---- a data set of tones; those of the new speaker are an octave higher ------------------------------ */
+/* ---- a data set of tones; the new speaker is an octave higher ----------------------------------------------- */
 
 static char folder[] = "/tmp/motifd-tones-XXXXXX";
 static char new_voice[AUDIO_NAME];
@@ -121,7 +121,7 @@ static void draw(const struct open_domain *domain, enum domain_set set, int64_t 
     assert_ok(domain->domain->sample(domain->state, &request, out->planes, out->truth, err));
 }
 
-/* Frequency in Hz of the loudest band in the middle of a box. */
+/* Returns the frequency in Hz of the loudest band in the middle of a box. */
 static double pitch(const struct drawn *d, const struct box *box)
 {
     int at = (box->col0 + box->col1) / 2, best = 0;
@@ -131,7 +131,7 @@ static double pitch(const struct drawn *d, const struct box *box)
     return 700 * (pow(10, (best + 1) * 2146.0645 / 65 / 2595) - 1);
 }
 
-/* Speakers of all words. 1: training speakers, 2: the new speaker, 0: both. */
+/* Returns whose recordings the sample has. 1: only training speakers, 2: only the new speaker, 0: both. */
 static int octave(const struct drawn *d)
 {
     int seen = 0;
@@ -337,7 +337,7 @@ static void check_names_faulty_fields(void **state)
 
 /* ---- runs --------------------------------------------------------------------------------------- */
 
-/* Runs to the end; after `break_at` steps, saves and loads into a new run. */
+/* Trains to the end. After `break_at` steps, saves the run and loads it into a new run. */
 static void finish(const struct sparling_config *config, int threads, int break_at, char hash[65])
 {
     const struct method *method = &sparling_method;
@@ -377,7 +377,7 @@ static void resumed_run_gives_same_bits(void **state)
     assert_string_equal(whole, broken);
 }
 
-/* The checkpoint loads again once its own recordings are back. */
+/* The checkpoint is refused with other recordings, and loads again once its own recordings are back. */
 static void checkpoint_is_refused_with_other_recordings(void **state)
 {
     const struct method *method = &sparling_method;

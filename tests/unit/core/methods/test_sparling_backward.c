@@ -31,7 +31,7 @@ struct model {
     const struct batch *batch;
 };
 
-/* Configures the run so that one sample carries the gradient of the batch statistics. */
+/* Opens a model. Configures the run so that one sample carries the gradient of the batch statistics. */
 static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads)
 {
     struct error err = {0};

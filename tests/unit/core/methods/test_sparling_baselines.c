@@ -1,4 +1,4 @@
-/* Baselines and ablations of the paper: other bottlenecks, frozen weights, single motifs, and the analyses. */
+/* Tests baselines and ablations of the paper: other bottlenecks, frozen weights, single motifs, and the analyses. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void begin(struct trial *t, const struct config_setting *more, int thread
     configure(&t->config, more);
     assert_ok(run_env_open(&t->environment, threads, NULL, err));
     assert_ok(method->create(&t->config, &t->environment.env, &t->run, err));
-    t->run->step_seconds = 0; /* one update or piece in a step */
+    t->run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
 }
 
 static void go(struct trial *t, int steps)
@@ -127,12 +127,12 @@ static void l1_penalty_is_the_mean_activation(void **state)
     go(&t, 9);
     motifs_of(&t, true, planes, &penalty);
     after = mean_of(planes);
-    assert_true(after < 0.9 * before); /* the loss consists of it */
+    assert_true(after < 0.9 * before); /* the penalty dominates the loss, so training lowers it */
     end(&t);
 }
 
-/* ChangingSparsityForL1 of the authors' package: the penalty is divided by the density, which motifs_of() sets to 0.4.
- */
+/* With ChangingSparsityForL1 of the authors' package, the penalty is divided by the density. motifs_of() sets the
+ * density to 0.4. */
 static void scaled_l1_penalty_grows_as_density_falls(void **state)
 {
     static const struct config_setting l1[] = {{"sparsity", "scaled-l1"}, {"sparsity_penalty", "5"}, {NULL, NULL}};
@@ -159,11 +159,11 @@ static void kl_penalty_lowers_the_mean_activation(void **state)
         assert_true(planes[i] >= 0 && planes[i] <= R(0.5));
     go(&t, 9);
     motifs_of(&t, true, planes, &after);
-    assert_true(after < 0.98 * before && before > 0); /* only bias and gain change, by 0.01 for each update */
+    assert_true(after < 0.98 * before && before > 0); /* training changes only bias and gain, by 0.01 in each update */
     end(&t);
 }
 
-/* Capacity falls with the density: at density 0.5 the noise has a third of the signal's variance. */
+/* The capacity falls with the density. At density 0.5 the noise has a third of the signal's variance. */
 static void noise_grows_as_density_falls(void **state)
 {
     static const struct config_setting noise[] = {{"sparsity", "noise"}, {NULL, NULL}};
@@ -196,7 +196,8 @@ static int weights_that_differ(const struct params *a, const struct params *b, c
     return differ;
 }
 
-/* Retrains the head on another job's weights without the bottleneck. Only g's running statistics may change. */
+/* Retrains the head on another job's weights of g, without the bottleneck. In g, only the running statistics may
+ * change. */
 static void retraining_with_frozen_g_keeps_its_weights(void **state)
 {
     static const struct config_setting again[] = {
@@ -228,7 +229,7 @@ static void retraining_with_frozen_g_keeps_its_weights(void **state)
     end(&second);
 }
 
-/* Each baseline also gives the same bits on two threads. */
+/* Checks that each baseline resumes with the same bits, also on two threads. */
 static void every_baseline_resumes_with_same_bits(void **state)
 {
     static const struct config_setting baselines[][3] = {
@@ -301,7 +302,7 @@ static bool has_file(const struct files *files, const char *name)
     return false;
 }
 
-/* Three stages and more channels than symbols give the chart of Fig. 4 and a merged confusion matrix. */
+/* Three stages, and more channels than symbols, give the chart of Fig. 4 and a merged confusion matrix. */
 static void run_publishes_charts_and_confusion_matrix(void **state)
 {
     static const struct config_setting stages[] = {
@@ -355,9 +356,9 @@ static void training_on_single_motifs_learns_their_classes(void **state)
     assert_int_equal(t.run->phase, PHASE_DONE);
     const struct evaluation_row *row = &t.run->evaluation.row[0];
     assert_true(isnan(row->e2ee) && isnan(row->fpe));
-    assert_true(row->single < 0.2); /* guessing gives 0.67 */
+    assert_true(row->single < 0.2); /* an error of 0.67 is that of guessing */
     assert_true(t.run->accuracy > 0.7);
-    /* Training changed only g. */
+    /* Training has changed only g. */
     struct sparling_config same = t.config;
     struct network *fresh;
     assert_ok(network_create(&same, false, &fresh, err));
@@ -419,8 +420,8 @@ static void analyses_match_direct_computation(void **state)
     end(&whole);
 }
 
-/* Digits 3 7 1 5 on the circle are read 1 5 3 7. A digit that becomes the smallest moves to the front. A digit that is
- * already present cannot be the replacement. */
+/* The digits 3 7 1 5 on the circle have the label 1 5 3 7. If a replacement becomes the smallest digit, it moves to the
+ * front of the label. A digit that is already present cannot be the replacement. */
 static void replaced_digit_changes_the_label(void **state)
 {
     int32_t label[4] = {1, 5, 3, 7}, after_label[4];
@@ -440,7 +441,8 @@ static void replaced_digit_changes_the_label(void **state)
     domain_close(&domain);
 }
 
-/* Channels 1 and 2 stand for symbol 1, whose motifs move to channel 3. Motifs near a stronger one are removed. */
+/* Channels 1 and 2 represent symbol 1. The perturbation moves motifs of symbol 1 to channel 3, and removes motifs near
+ * a stronger one. */
 static void perturbation_moves_motifs_of_one_symbol(void **state)
 {
     enum { POSITIONS = SIZE * SIZE };
@@ -462,8 +464,8 @@ static void perturbation_moves_motifs_of_one_symbol(void **state)
     end(&t);
 }
 
-/* Noise-free images of one or two of three digits are learned within seconds, and then a label follows the motif that
- * is moved. With two digits in half of the samples, a wrong motif or channel would give another label. */
+/* Trains for seconds on images without noise that have one or two of three digits. Then the label must follow the motif
+ * that is moved. As half of the samples have two digits, a wrong motif or channel would give another label. */
 static void labels_follow_their_motifs(void **state)
 {
     static const struct config_setting learned[] = {{"image_size", "32"},
@@ -514,7 +516,7 @@ static void labels_follow_their_motifs(void **state)
 }
 
 struct theorem {
-    int depth; /* nesting inside the member "theorem" */
+    int depth; /* depth of nesting inside the member "theorem"; 0: outside */
     double most, mean, cell, alpha, deletion, k, epsilon, bound;
 };
 
@@ -557,11 +559,13 @@ static void ignore_boolean(void *context, const char *key, bool value) {}
 static void ignore_text(void *context, const char *key, const char *value) {}
 static void ignore(void *context, const char *key) {}
 
-/* Half of the samples have one digit of four, half have two; windows of 5 pixels give cells of 9. By hand, on three
- * places: deleting a given digit affects a quarter of the data (it is one of two digits in two of four cases). Its six
- * patterns (three other digits at either end) come from 1/24 of the data each and have probability 1/24 each. Another
- * digit replaces it in 1/2 of the cases (1/4 + 2/4 * 2/3).
- */
+/* Half of the samples have one digit of four, the other half have two. Windows of 5 pixels give cells of 9. The
+ * expected values for three places, by hand:
+ *
+ * - Deletion of a given digit affects a quarter of the data: the digit is one of two digits in two of four cases. The
+ *   result has six patterns (three other digits at either end). Each comes from 1/24 of the data and has the
+ *   probability 1/24.
+ * - Another digit replaces the digit in 1/2 of the cases (1/4 + 2/4 * 2/3). */
 static void result_has_the_constants_of_the_theorem(void **state)
 {
     struct theorem found = {.k = -1};

@@ -1,4 +1,4 @@
-/* The configuration table of SPARLING: presets, faults, costs, and the description of each field. */
+/* Tests the configuration table of SPARLING: presets, faults, costs, and the description of each field. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void paper_costs_match_the_table(void **state)
     struct sparling_config config;
     make(&config, sparling_presets[2].settings);
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716, 0.0005);
-    /* The costs of g are all multiply-adds except 3.760 G of h. */
+    /* Of 6.716 G multiply-adds, 3.760 G are in h and the rest in g. With POOL_THEN_EMBED, the embedding costs less. */
     config.embed_order = POOL_THEN_EMBED;
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
 }
@@ -118,7 +118,8 @@ static void splicing_network_has_its_size(void **state)
     assert_int_equal(estimate.samples, 2 * 20 * 20000);
     assert_near(sparling_last_density(&config), 2.114141e-3, 1e-9);
     assert_int_equal(domain_shape(&config).cols, 15000);
-    /* Layer by layer: 4x80, 10 convolutions of 3x80x80 and 10 of 80x80, 80x80; then the head. */
+    /* The multiply-adds for a base, layer by layer: 4x80, then 10 convolutions of 3x80x80 and 10 of 80x80, then 80x80,
+     * then the head. */
     double g = 4 * 80 + 10 * 3 * 6400 + 10 * 6400 + 6400;
     double h = 80 * 32 + 5 * 1024 + 2 * 1024 * (8 * 11 + 4 * 21 + 4 * 41) + 3 * 32;
     assert_near(sparling_dilated_macs(&config), h, 0.5);
@@ -166,7 +167,7 @@ static void expect_fault(const char *field, const char *value, const char *at)
     assert_true(strlen(seen.detail) > 20);
 }
 
-/* A schedule of more stages than this neither trains nor ends. */
+/* A schedule of more than 10,000 stages would neither train nor end. */
 static void schedule_has_at_most_10000_stages(void **state)
 {
     struct sparling_config config;
@@ -183,7 +184,7 @@ static void schedule_has_at_most_10000_stages(void **state)
     assert_non_null(strstr(seen.detail, "at most 10000"));
 }
 
-/* Configurations that were stored before their check end too. */
+/* A configuration that was stored before this check existed ends too. */
 static void unchecked_schedule_ends(void **state)
 {
     struct sparling_config config;
@@ -229,7 +230,7 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("density_final", "0.9", "density_final");
     expect_fault("backward", "sparse", "hold_below");
     expect_fault("motif_scale", "rms", "motif_scale");
-    expect_fault("latex_rows", "64", "latex_rows"); /* a field of another domain */
+    expect_fault("latex_rows", "64", "latex_rows"); /* latex_rows is a field of another domain */
     expect_fault("objective", "single-motifs", "sparsity");
     make(&config,
          (const struct config_setting[]){{"accumulate_motifs", "10"}, {"accumulate_elements", "100"}, {NULL, NULL}});
@@ -244,7 +245,7 @@ static void cross_field_faults_name_their_field(void **state)
     assert_int_equal(faults_of(&config).count, 0);
 }
 
-/* Fields about thresholds have no effect on bottlenecks without thresholds. */
+/* Fields about thresholds have no effect on bottlenecks that have no thresholds. */
 static void presets_work_with_every_bottleneck(void **state)
 {
     static const char *const bottlenecks[] = {"per-channel", "single", "l1",       "kl",
@@ -254,7 +255,7 @@ static void presets_work_with_every_bottleneck(void **state)
         for (size_t j = 0; j < sizeof bottlenecks / sizeof bottlenecks[0]; j++) {
             struct sparling_config config;
             make(&config, sparling_presets[i].settings);
-            int faults = faults_of(&config).count; /* the preset dataset names no data set */
+            int faults = faults_of(&config).count; /* the preset `dataset` has a fault, because it names no data set */
             assert_int_equal(
                 config_parse(config_find(&sparling_config_table, "sparsity"), &config, bottlenecks[j], NULL),
                 STATUS_OK);

@@ -1,4 +1,4 @@
-/* Uploaded data as a domain of SPARLING: sizes, splits, refusals, and a run on data without true boxes. */
+/* Tests uploaded data as a domain of SPARLING: sizes, splits, refusals, and a run on data without true boxes. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void store(const char *name, const char *format, const char *text, const 
     fclose(file);
 }
 
-/* Draws a sequence of noise with one motif, which determines its class. */
+/* Stores sequences of noise with one motif each, which determines the class. */
 static int setup(void **state)
 {
     static char text[RECORDS * (BASES + 40)];
@@ -133,7 +133,7 @@ static void resolve_fills_in_sizes_and_hash(void **state)
     assert_int_equal(faults, 0);
 }
 
-/* Identifies the sample of a request by its input. */
+/* Returns a number that identifies the sample of a request: a sum over its input. */
 static double print_of(const struct open_domain *d, int64_t seed, int64_t index)
 {
     float planes[4 * BASES];
@@ -154,7 +154,8 @@ static void training_validation_and_test_share_no_sample(void **state)
     assert_int_equal(domain_open(&c, root, &d, &err), STATUS_OK);
     for (int64_t i = 0; i < c.test_samples; i++) {
         double tested = print_of(&d, -2, i);
-        assert_true(tested == print_of(&d, -2, i + c.test_samples)); /* the part repeats */
+        /* the samples of the test part repeat after test_samples */
+        assert_true(tested == print_of(&d, -2, i + c.test_samples));
         for (int64_t j = 0; j < 200; j++)
             assert_true(tested != print_of(&d, -1, j) && tested != print_of(&d, 1, j));
     }
@@ -222,7 +223,7 @@ static void unsuitable_data_sets_are_refused(void **state)
 static void look(void *context, struct method_run *run)
 {
     const struct evaluation_row *row = &run->evaluation.row[run->evaluation.rows - 1];
-    assert_true(isnan(row->fpe) && isnan(row->fne) && isnan(row->ce)); /* no true boxes */
+    assert_true(isnan(row->fpe) && isnan(row->fne) && isnan(row->ce)); /* these errors need true boxes */
     assert_true(row->exact >= 0 && row->e2ee >= 0 && row->achieved > 0);
     ++*(int *)context;
 }

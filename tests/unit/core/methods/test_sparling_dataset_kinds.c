@@ -1,4 +1,4 @@
-/* Uploaded data of every kind as a domain of SPARLING: scales, boxes, labels at positions, spectrograms, split of
+/* Tests uploaded data of every kind as a domain of SPARLING: scales, boxes, labels at positions, spectrograms, split of
  * groups, pictures, refusals, damaged files, and failing allocations. */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static int setup(void **state)
     static int32_t box[COUNT][5], where[COUNT * 6], many[COUNT * 70];
     if (!mkdtemp(root))
         return -1;
-    /* All pixels of image i are i / COUNT. One symbol is in a corner; every second image has two. */
+    /* All pixels of image i are i / COUNT. One symbol is in a corner. Every second image has two symbols. */
     make(&m, COLLECTION_IMAGES, 2, 4, 6);
     for (int i = 0; i < COUNT * 48; i++)
         m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division) */
@@ -104,7 +104,7 @@ static int setup(void **state)
     m.c.box_start = box_start;
     m.c.box = box;
     for (int i = 0; i < COUNT * 48; i++)
-        m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare value is ink */
+        m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare value becomes ink */
     store("boxed", &m.c);
     m.c.vocabulary.count = 1;
     memset(m.label, 0, sizeof m.label);
@@ -126,7 +126,7 @@ static int setup(void **state)
     m.c.label = where;
     m.c.longest = 6;
     store("places", &m.c);
-    m.c.target = TARGET_SEQUENCE; /* labels longer than decoding allows */
+    m.c.target = TARGET_SEQUENCE; /* these labels are longer than decoding allows */
     for (int i = 0; i < COUNT; i++)
         long_start[i + 1] = (int64_t)(i + 1) * 70;
     m.c.label_start = long_start;
@@ -188,8 +188,7 @@ static void draw(const struct open_domain *d, int64_t seed, int64_t index, float
     assert_int_equal(domain_sample(d, &request, planes, truth, NULL), STATUS_OK);
 }
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------
- */
+/* ---- pictures ----------------------------------------------------------------------------------------------- */
 
 static void values_in_zero_to_one_are_unchanged(void **state)
 {
@@ -238,7 +237,7 @@ static void other_values_are_standardised_and_rare_values_are_ink(void **state)
     const struct box *box = truth->box;
     assert_true(box->symbol == truth->label[0] && box->row0 == 1 && box->row1 == 3 && box->col0 == 2 &&
                 box->col1 == 6 && box->row == 1 && box->col == 3);
-    /* A client sends the same numbers with channels last. */
+    /* A client sends the same numbers in another order: the channels are last. */
     float given[48], prepared[48];
     for (int channel = 0; channel < 2; channel++)
         for (int i = 0; i < 24; i++)
@@ -250,8 +249,7 @@ static void other_values_are_standardised_and_rare_values_are_ink(void **state)
     domain_close(&d);
 }
 
-/* ---- sequences --------------------------------------------------------------------------------------------------
- */
+/* ---- sequences ---------------------------------------------------------------------------------------------- */
 
 static void labels_at_every_position_end_with_the_sequence(void **state)
 {
@@ -269,7 +267,7 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
     for (int64_t i = 0; i < 30; i++) {
         const struct domain_request request = {.set = DOMAIN_LESSON, .seed = 1, .index = i};
         assert_int_equal(domain_sample(&d, &request, planes, truth, NULL), STATUS_OK);
-        int length = truth->label[4] < 0 ? 4 : 6; /* after the end, labels are -1 and values 0 */
+        int length = truth->label[4] < 0 ? 4 : 6; /* after the end of a sequence, labels are -1 and values are 0 */
         lengths[length]++;
         assert_int_equal(truth->length, 6);
         for (int at = 0; at < 6; at++) {
@@ -278,18 +276,18 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
                 assert_true(planes[at] == 0 && planes[6 + at] == 0);
         }
     }
-    assert_true(lengths[4] > 3 && lengths[6] > 3); /* no curriculum by length */
+    /* both lengths occur: with labels at positions, there is no curriculum by length */
+    assert_true(lengths[4] > 3 && lengths[6] > 3);
     d.domain->grey(d.state, planes, grey);
     for (int i = 0; i < 48 * 6; i++)
-        assert_true(grey[i] >= 0 && grey[i] <= 0.5F); /* grey, so that marks stay visible */
+        assert_true(grey[i] >= 0 && grey[i] <= 0.5F); /* the picture is at most half dark, so that marks stay visible */
     assert_true(fabsf(grey[0] - planes[0] / 2) < 1e-6F &&
-                fabsf(grey[47 * 6] - planes[6] / 2) < 1e-6F); /* channels are below each other */
+                fabsf(grey[47 * 6] - planes[6] / 2) < 1e-6F); /* the channels are drawn below each other */
     domain_truths_destroy(truth);
     domain_close(&d);
 }
 
-/* ---- recordings -------------------------------------------------------------------------------------------------
- */
+/* ---- recordings --------------------------------------------------------------------------------------------- */
 
 static void recordings_become_spectrograms(void **state)
 {
@@ -302,7 +300,7 @@ static void recordings_become_spectrograms(void **state)
     assert_true(d.shape.channels == 32 && d.shape.rows == 1 && d.shape.cols == cols && d.shape.boxes == 1);
     assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
     draw(&d, -2, 0, planes, truth);
-    /* A tone has its band at all times, far above the level of the highest band. */
+    /* A tone has its loudest band at all times, far above the level of the highest band. */
     int loudest = 0;
     for (int m = 0; m < 32; m++)
         if (planes[m * cols + cols / 2] > planes[loudest * cols + cols / 2])
@@ -336,10 +334,9 @@ static void recordings_become_spectrograms(void **state)
     domain_close(&d);
 }
 
-/* ---- who is in which part ----------------------------------------------------------------------------------------
- */
+/* ---- training, validation and test part --------------------------------------------------------------------- */
 
-/* Writes to part[i] the sum of the parts in which sample i occurs: 1 training, 2 validation, 4 test. */
+/* Writes to part[i] the sum of the parts in which sample i occurs: 1 is training, 2 is validation, 4 is test. */
 static void parts(const struct config_setting *more, int part[COUNT])
 {
     static const int64_t seeds[] = {1, -1, -2};
@@ -378,7 +375,7 @@ static void groups_stay_together(void **state)
     for (int i = 0; i < COUNT; i++)
         differ += part[i] != other[i];
     assert_true(differ > 0);
-    /* Only the named group is the test part. */
+    /* only the group that the configuration names is the test part */
     parts(
         (const struct config_setting[]){
             {"dataset_test_group", "g3"}, {"dataset_test", "0.5"}, {"dataset_validation", "0.3"}, {NULL, NULL}},
@@ -387,8 +384,7 @@ static void groups_stay_together(void **state)
         assert_int_equal(part[i] == 4, i / 5 == 3);
 }
 
-/* ---- what does not fit --------------------------------------------------------------------------------------------
- */
+/* ---- refused and damaged data ------------------------------------------------------------------------------- */
 
 static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
                     enum status wanted, const char *says)

@@ -1,4 +1,4 @@
-/* LaTeX-OCR as a domain of SPARLING: the size of the published network, samples, curriculum, and a small run. */
+/* Tests LaTeX-OCR as a domain of SPARLING: the size of the published network, samples, curriculum, and a small run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static void samples_have_labels_boxes_and_names_of_the_generator(void **state)
     struct domain_request example = {.set = DOMAIN_EXAMPLE, .seed = 9, .index = 2};
     assert_ok(domain.domain->sample(domain.state, &example, image, truth, err));
     domain_label(&domain, truth->label, truth->length, text, sizeof text);
-    assert_string_equal(text, "\\frac{b}{a_{0}}"); /* from the test set */
+    assert_string_equal(text, "\\frac{b}{a_{0}}"); /* this formula is in the published test set */
     assert_near(domain.domain->mean_symbols(domain.state), 9.64, 1e-9);
     assert_ok(domain.domain->sample(domain.state, &example, image, NULL, err));
     domain.domain->grey(domain.state, image, direct);
@@ -100,7 +100,8 @@ static void samples_have_labels_boxes_and_names_of_the_generator(void **state)
     domain_close(&domain);
 }
 
-/* A single character is labelled by its symbol. The domain prepares them only if the configuration uses them. */
+/* The label of a single character is its symbol. The domain prepares single characters only if the configuration uses
+ * them. */
 static void single_characters_need_to_be_requested(void **state)
 {
     struct sparling_config config;
@@ -169,7 +170,7 @@ static const struct config_setting tiny[] = {{"domain", "latex"},
                                              {"curriculum", "48"},
                                              {NULL, NULL}};
 
-/* Zero or one token at first, all lengths after the curriculum. */
+/* The first formulas have zero or one token; after the curriculum, all lengths occur. */
 static void curriculum_begins_with_short_formulas(void **state)
 {
     struct sparling_config config;
@@ -220,7 +221,7 @@ struct outcome {
     struct evaluation_row row;
 };
 
-/* Runs to the end; with `every`, saves and loads into a new run after every so many steps. */
+/* Trains to the end. With `every`, saves the run and loads it into a new run after every `every` steps. */
 static void run_through(int threads, int every, struct outcome *out)
 {
     struct run_env environment;
@@ -255,9 +256,9 @@ static void run_through(int threads, int every, struct outcome *out)
     run_env_close(&environment);
 }
 
-/* The last number of a result under some names, at the top or in "fne_by_symbol". */
+/* The last number that a result has under each of some names, at the top level or in "fne_by_symbol". */
 struct numbers {
-    int depth, misses; /* nesting at which fne_by_symbol began, 0 outside */
+    int depth, misses; /* misses: the depth at which "fne_by_symbol" began, 0 outside of it */
     double ce, ce_assignment, ce_majority, of_zero, of_bar;
 };
 
@@ -298,7 +299,7 @@ static void boolean(void *context, const char *key, bool value) {}
 static void text(void *context, const char *key, const char *value) {}
 static void nothing(void *context, const char *key) {}
 
-/* Several channels may mark one character, so "ce" is by majority. */
+/* Several channels may mark one character, so "ce" assigns each channel its most frequent symbol (majority). */
 static void result_has_majority_errors_and_misses_by_symbol(void **state)
 {
     struct run_env environment;
@@ -315,13 +316,13 @@ static void result_has_majority_errors_and_misses_by_symbol(void **state)
     int64_t *zero = run->evaluation.errors.boxes + LATEX_CLASS_DIGIT * (8 + 1);
     zero[1] = 2;
     zero[5] = 1;
-    zero[8] = 1; /* none */
+    zero[8] = 1; /* one box has no motif */
     assert_ok(sparling_method.result(run, &sink, err));
     assert_near(found.ce, 0.25, 0);
     assert_near(found.ce_assignment, 0.5, 0);
     assert_near(found.ce_majority, 0.25, 0);
     assert_near(found.of_zero, 0.25, 0);
-    assert_near(found.of_bar, -1, 0); /* this symbol did not occur */
+    assert_near(found.of_bar, -1, 0); /* the fraction bar did not occur, so the result has no number for it */
     sparling_method.destroy(run);
     run_env_close(&environment);
 }

@@ -1,4 +1,4 @@
-/* The networks: sizes, decoding, batches, annotation and densities. */
+/* Tests the networks: sizes, decoding, batches, annotation and densities. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,7 +153,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
             exact += all;
         }
     }
-    assert_true(exact >= 160); /* at least the even samples */
+    assert_true(exact >= 160); /* at least all even samples are decoded exactly */
     close_setup(&s);
 }
 
@@ -235,13 +235,14 @@ static void batches_contain_labels_as_inputs_and_targets(void **state)
     batch = take(&s, &far, &first);
     digitcircle_draw(&domain, 601, direct, NULL);
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
-    batch = take(&s, &second, NULL); /* not the batch that was announced */
+    batch = take(&s, &second, NULL); /* the worker has drawn `first` ahead, not this batch */
     digitcircle_sample(&domain, 3, 6, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);
 }
 
-/* The largest number of digits grows from 1 in equal steps, and some images have none. Other sets do not change. */
+/* The largest number of digits in an image grows from 1 in equal steps, and some images have no digit. The samples of
+ * other sets do not change. */
 static void curriculum_shows_few_digits_first(void **state)
 {
     enum { SAMPLES = 600 };

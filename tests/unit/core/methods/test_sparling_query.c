@@ -1,4 +1,4 @@
-/* Queries of a model: answers, refusals, pictures, damaged streams. */
+/* Tests queries of a model: answers, refusals, pictures, damaged streams. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static int open_setup(void **state)
     assert_int_equal(run_env_open(&s->environment, 1, NULL, &err), STATUS_OK);
     assert_int_equal(method->create(&s->config, &s->environment.env, &run, &err), STATUS_OK);
     run->step_seconds = 0;
-    for (int i = 0; i < 3; i++) /* three updates on every machine */
+    for (int i = 0; i < 3; i++) /* makes three updates, however fast the machine is */
         assert_int_equal(run_env_step(&s->environment, method, run, &request, &err), STATUS_OK);
     assert_int_equal(run_env_save(method, run, &s->bytes, &err), STATUS_OK);
     method->destroy(run);
@@ -245,7 +245,7 @@ static void picture_shows_the_input(void **state)
     assert_int_equal(method_draw(method, s->model, "predict", &input, &picture, &err), STATUS_NOT_FOUND);
 }
 
-/* An infinite activation fits no histogram. The weights stay finite, so the model is a legal import. */
+/* An infinite activation fits no histogram. All weights are finite, so such a model can be imported. */
 static void statistics_of_an_infinite_map_are_refused(void **state)
 {
     struct setup *s = *state;

@@ -1,4 +1,4 @@
-/* Runs of SPARLING: exact resume, stages, evaluation, warm start, numbers that are not finite, damaged streams. */
+/* Tests runs of SPARLING: exact resume, stages, evaluation, warm start, non-finite numbers, damaged streams. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,9 @@
 
 static const struct method *const method = &sparling_method;
 
-/* Validations have five pieces, and every second one ends a stage (plateau rule with an unreachable gain). Dropout is
- * on. There are three stages, and then an evaluation of all three. Labels of one digit out of four are soon guessed
- * correctly now and then, so not all accuracies are zero. */
+/* Validations have five pieces, and every second validation ends a stage (plateau rule with an unreachable gain).
+ * Dropout is on. There are three stages, and then an evaluation of all three. Labels of one digit out of four are
+ * sometimes guessed correctly, so not all accuracies are zero. */
 static const struct config_setting tiny[] = {{"image_size", "48"},
                                              {"classes", "4"},
                                              {"min_symbols", "1"},
@@ -71,7 +71,7 @@ static struct method_run *start(struct run_env *environment, const struct sparli
 {
     struct method_run *run = NULL;
     assert_ok(method->create(config, &environment->env, &run, err));
-    run->step_seconds = 0; /* one update or piece in a step */
+    run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
     return run;
 }
 
@@ -89,8 +89,8 @@ struct outcome {
     int64_t rows, steps, updates, confusion[25];
     struct hash series; /* hash of all metrics except the speed */
     unsigned char digest[HASH_BYTES];
-    double accuracy;      /* best seen */
-    double reinitialised; /* reinitialised channels */
+    double accuracy;      /* best accuracy of the run */
+    double reinitialised; /* number of reinitialised channels */
 };
 
 static void watch(void *context, const char *name, int64_t step, double value)
@@ -120,8 +120,8 @@ static void conclude(struct method_run *run, struct outcome *out)
     hash_finish(&out->series, out->digest);
 }
 
-/* Runs to the end. With `every`, the run is saved, destroyed, created and loaded after every so many steps, whether it
- * trains, validates or evaluates then. */
+/* Trains to the end. With `every`, the run is saved, destroyed, created and loaded after every `every` steps, whether
+ * it is training, validating or evaluating. */
 static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
 {
     struct run_env environment;
@@ -167,7 +167,8 @@ static void threads_do_not_change_any_bit(void **state)
     struct outcome one, other;
     run_through(NULL, 1, 0, &one);
     assert_true(one.updates >= 30);
-    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* otherwise the comparison would prove nothing */
+    /* if all accuracies were zero, the comparison would prove nothing */
+    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0);
     for (int threads = 2; threads <= 3; threads++) {
         run_through(NULL, threads, 0, &other);
         assert_same(&one, &other);
@@ -194,7 +195,7 @@ static void resuming_does_not_change_any_bit(void **state)
     }
 }
 
-/* The batches that thresholds have collected are part of the state. */
+/* A checkpoint contains the batches that thresholds have collected. */
 static void accumulated_thresholds_resume_with_same_bits(void **state)
 {
     static const struct config_setting accumulate[] = {
@@ -316,7 +317,7 @@ static void learning_rate_falls_from_schedule_start_on(void **state)
     struct method_run *run = start(&environment, &config);
     while (request != METHOD_DONE)
         assert_ok(run_env_step(&environment, method, run, &request, err));
-    for (int i = 1; i <= 10; i++) { /* published at the update that reached 40 i samples */
+    for (int i = 1; i <= 10; i++) { /* the i-th rate is published at the update that reaches 40 i samples */
         double at = (40.0 * i - 4) / 400;
         double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
         assert_true(fabs(rates[i] - want) < 1e-12);
@@ -334,7 +335,7 @@ static void seeds_give_different_weights(void **state)
     assert_string_not_equal(one.hash, other.hash);
 }
 
-/* The checkpoint of a stage is saved before the density is multiplied, also after a load. */
+/* The checkpoint of a stage is saved before the density is multiplied, also if the run was loaded in between. */
 static void stage_end_comes_before_the_next_density(void **state)
 {
     struct run_env environment;
@@ -413,7 +414,7 @@ static void progress_never_falls(void **state)
     run_env_close(&environment);
 }
 
-/* Compares the figures with sums computed here, one image at a time. */
+/* Compares the figures of an evaluation with sums computed here, one image at a time. */
 static void evaluation_matches_direct_computation(void **state)
 {
     struct run_env environment;
@@ -434,7 +435,7 @@ static void evaluation_matches_direct_computation(void **state)
     double edits = 0;
     int64_t active = 0;
     assert_ok(motif_errors_init(&errors, 4, 4, 4, err));
-    for (uint32_t i = 0; i < 13; i++) { /* the index is the seed of the generator */
+    for (uint32_t i = 0; i < 13; i++) { /* in this evaluation, the index is the seed of the generator */
         static float planes[4 * 48 * 48];
         digitcircle_draw(&domain, i, image, &truth);
         exec_begin(&run->exec, false, 0);
@@ -443,7 +444,7 @@ static void evaluation_matches_direct_computation(void **state)
             active += planes[j] > 0;
         assert_ok(motif_errors_add_map(&errors, planes, 48, 48, truth.boxes, truth.count, err));
     }
-    for (int i = 0; i < 11; i++) { /* the test set */
+    for (int i = 0; i < 11; i++) { /* the samples of the test set */
         struct annotation annotation;
         int wanted[10];
         int32_t label[10] = {0};
@@ -600,7 +601,7 @@ static void weight_that_is_not_finite_stops_the_run(void **state)
     struct method_run *run = start(&environment, &config);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
-    /* A run with such weights is not saved. */
+    /* A run with a weight that is not finite is not saved. */
     assert_int_equal(run_env_save(method, run, &again, &err), STATUS_NUMERIC);
     error_clear(&err);
     assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
@@ -677,7 +678,7 @@ static void impossible_states_are_refused(void **state)
             e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
         switch (i) {
         case 0:
-            break; /* possible */
+            break; /* this state is possible */
         case 1:
             run->phase = 7;
             break;

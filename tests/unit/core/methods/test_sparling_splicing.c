@@ -1,4 +1,4 @@
-/* SPARLING with a label at every position: exact resume, figures, errors of chance, queries, real genes. */
+/* Tests SPARLING with a label at every position: exact resume, figures, errors of chance, queries, real genes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 static const struct method *const method = &sparling_method;
 
-/* Two stages of two validations each, then an evaluation with all its parts. */
+/* This run has two stages of two validations each, then an evaluation with all its parts. */
 static const struct config_setting tiny[] = {{"domain", "splicing"},
                                              {"splicing_length", "160"},
                                              {"splicing_flank", "30"},
@@ -90,7 +90,7 @@ static struct method_run *start(struct run_env *environment, const struct sparli
     return run;
 }
 
-/* Runs to the end; with `every`, saves and loads after every so many steps. The caller destroys the run. */
+/* Trains to the end. With `every`, saves and loads the run after every `every` steps. The caller destroys the run. */
 static struct method_run *run_through(struct run_env *environment, int threads, int every, struct outcome *out)
 {
     struct sparling_config config;
@@ -102,8 +102,7 @@ static struct method_run *run_through(struct run_env *environment, int threads, 
     for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
         assert_ok(run_env_step(environment, method, run, &request, err));
-        /* After a load the part with the errors of chance starts again, so a run that never completes it would not end.
-         */
+        /* A load restarts the part with the errors of chance, so a run that never completes this part would not end. */
         if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -145,7 +144,7 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
     }
 }
 
-/* Loads in the middle of the part whose counts are not saved. */
+/* Loads a run in the middle of the errors of chance, whose counts are not saved. */
 static void errors_of_chance_restart_after_a_load(void **state)
 {
     struct run_env environment;
@@ -187,7 +186,7 @@ static void softmax(const real *logits, double out[3])
         out[c] /= sum;
 }
 
-/* Compares figures with motifs and sites counted here, on the examples and the test set. */
+/* Compares the figures of an evaluation with motifs and sites counted here, on the examples and the test set. */
 static void figures_match_direct_computation(void **state)
 {
     enum { LENGTH = 160, FLANK = 30, COLS = LENGTH + 2 * FLANK, MOTIFS = 8, TESTS = 7 };
@@ -241,12 +240,13 @@ static void figures_match_direct_computation(void **state)
         assert_ok(topk_accuracy(scores[c], is_true[c], positions, &accuracy[c], err));
     double mean = ((isnan(accuracy[0]) ? 0 : accuracy[0]) + (isnan(accuracy[1]) ? 0 : accuracy[1])) / 2;
     const struct evaluation_row *row = &out.row[out.rows - 1];
-    assert_true(fabs(row->exact - mean) < 0.1); /* probabilities closer than the resolution of top-k count as equal */
+    /* top-k treats probabilities that are closer than its resolution as equal */
+    assert_true(fabs(row->exact - mean) < 0.1);
     assert_true(fabs(row->exact + row->e2ee - 1) < 1e-12);
-    /* The true motifs have errors only where boxes overlap. */
+    /* If the true motifs are the predictions, errors occur only where boxes overlap. */
     assert_true(out.chance.perfect[0] == 0 && out.chance.perfect[1] < 0.9 && out.chance.perfect[2] < 0.5);
     assert_true(out.chance.all.low[0] <= out.chance.all.mean[0] && out.chance.all.mean[0] <= out.chance.all.high[0]);
-    assert_true(out.chance.fpe >= row->fpe); /* without the cores more motifs are false */
+    assert_true(out.chance.fpe >= row->fpe); /* without the cores, a larger share of the motifs is false */
     domain_truths_destroy(truth);
     method->destroy(run);
     run_env_close(&environment);
@@ -464,7 +464,7 @@ static void real_genes_give_windows_sites_and_boxes(void **state)
     }
     assert_int_equal(lessons, 0);
     assert_in_range(sites, 20, 60); /* two windows for each locus; the first contains the donor */
-    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* equal affinities at the threshold do not count */
+    assert_true(boxes > 0 && boxes <= 2 * 0.03 * positions + 30); /* affinities equal to the threshold do not count */
     struct domain_request first = {.set = DOMAIN_SAMPLE, .seed = -2, .index = 0};
     assert_ok(domain.domain->sample(domain.state, &first, planes, truth, err));
     first.set = DOMAIN_EXAMPLE;
@@ -489,7 +489,8 @@ static void digest(const struct sparling_config *config, const char *root, unsig
     domain_close(&domain);
 }
 
-/* One base or one entry of an affinity model changes the digest; writing the same file again does not. */
+/* A change of one base or of one entry of an affinity model changes the digest. Writing the same file again does not.
+ */
 static void digest_changes_with_the_data(void **state)
 {
     char root[64], genes[512], models[512];
@@ -537,13 +538,13 @@ static void run_on_real_genes_resumes(void **state)
     }
     assert_true(run->evaluation.chance.samples == 8);
     assert_true(run->evaluation.chance.fpe ==
-                run->evaluation.row[run->evaluation.rows - 1].fpe); /* no symbol is trivial */
+                run->evaluation.row[run->evaluation.rows - 1].fpe); /* no symbol is trivial, so both errors are equal */
     method->destroy(run);
     run_env_close(&environment);
     remove_data(root);
 }
 
-/* The arena of the training steps is nearly all the memory of a run. */
+/* The arena of the training steps is nearly all of a run's memory. */
 static void memory_stays_near_the_estimate(void **state)
 {
     struct run_env environment;

@@ -1,5 +1,5 @@
-/* Studies with several seeds, on any number of ranks (which are threads here): each seed has the result of a job of its
- * own, series are in the order of seeds, and any number of ranks continues from a checkpoint. */
+/* Tests studies with several seeds, on any number of ranks (which are threads here). Each seed has the result of a job
+ * of its own, series are in the order of seeds, and any number of ranks continues from a checkpoint. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +113,7 @@ static void study_gives_each_seed_the_result_of_its_own_run(void **state)
             rank_threads_same_weights(study, alone);
             same_stages(study->run, alone->run);
             assert_true(last->checkpoint > 0 &&
-                        alone->run->evaluation.rows > 1); /* otherwise the test would show little */
+                        alone->run->evaluation.rows > 1); /* with a single stage, the test would show little */
         }
         samples += alone->run->samples;
         rank_threads_close(alone, 1);
@@ -134,7 +134,7 @@ static void any_number_of_ranks_gives_same_study(void **state)
     configure(&config, many);
     struct rank_thread *one = rank_threads_run(method, &config, 1, NULL, 0, story);
     rank_threads_went_well(one, 1);
-    for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* also more ranks than seeds */
+    for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* also tests more ranks than seeds */
         memset(&story[1], 0, sizeof story[1]);
         struct rank_thread *all = rank_threads_run(method, &config, ranks, NULL, 0, &story[1]);
         rank_threads_went_well(all, ranks);
@@ -205,7 +205,7 @@ static void impossible_states_are_refused_on_all_ranks(void **state)
             continue;
         char *at = part->saved.data + contents[i].offset, kept[16];
         memcpy(kept, at, sizeof kept);
-        memset(at, 0xf4, 8); /* a large negative number, as integer and as double */
+        memset(at, 0xf4, 8); /* these bytes are a large negative number, as integer and as double */
         struct rank_thread *all = rank_threads_run(method, &config, 2, &part->saved, 0, NULL);
         for (int r = 0; r < 2; r++)
             if (all[r].status != STATUS_CORRUPT)
@@ -238,7 +238,7 @@ static char *bytes_of(struct run_env_bytes *in, const char *name, size_t *count)
     return found;
 }
 
-/* One seed with a weight that is not finite gives all ranks the same error. */
+/* If one seed has a weight that is not finite, all ranks get the same error. */
 static void failing_seed_stops_the_study(void **state)
 {
     const float broken = NAN;

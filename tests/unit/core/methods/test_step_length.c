@@ -1,4 +1,4 @@
-/* Steps are short where they once were not: a job that is cancelled ends after its current step. */
+/* Tests that steps are short, in cases in which they once were long. A cancelled job ends after its current step. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,11 +10,11 @@
 #include "core/methods/method.h"
 #include "tests/support/run_env.h"
 
-static const double SECONDS = 3; /* steps of one case */
+static const double SECONDS = 3; /* time for the steps of one case */
 #ifdef __SANITIZE_ADDRESS__
 static const double STEP_MOST = 30;
 #else
-static const double STEP_MOST = 2; /* a cancelled job ends within 2 s */
+static const double STEP_MOST = 2; /* longest allowed step; a cancelled job should end within 2 s */
 #endif
 
 #define TINY_SPARLING                                                                                                  \
@@ -129,7 +129,7 @@ static void scaling_has_short_steps(void **state)
     expect_short_steps("scaling", "superposition", settings);
 }
 
-/* Each case of a sweep draws samples for its statistics, however few samples it is tested on. */
+/* Each case of a sweep draws samples for its statistics, even if it is tested on few samples. */
 static void estimate_contains_the_statistics_of_each_case(void **state)
 {
     static const struct config_setting settings[] = {

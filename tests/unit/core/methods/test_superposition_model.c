@@ -1,5 +1,5 @@
-/* The trained model: gradients against central differences of a plain loss, sparse products against dense ones,
- * threads. */
+/* Tests the trained model. Compares gradients with central differences of a plain loss, sparse products with dense
+ * ones, and numbers of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Loss after a change of one weight. With `gate_loss`: the loss of the gate. */
+/* Returns the loss after a change of one weight. With `gate_loss`: the loss of the gate. */
 static double plain_loss(const struct plain *t, const struct weight *nudged, ptrdiff_t at, double by, bool gate_loss)
 {
     const struct autoencoder *m = t->model;
@@ -104,9 +104,9 @@ static struct autoencoder *make(const struct autoencoder_shape *shape)
     assert_int_equal(autoencoder_create(shape, true, &m, NULL), STATUS_OK);
     params_init(m->params, 11);
     for (size_t i = 0; i < m->decoder->count; i++)
-        m->decoder->value[i] *= 2; /* widens the spread */
+        m->decoder->value[i] *= 2; /* widens the spread of the outputs */
     for (int i = 0; m->gate && i < shape->n_s; i++)
-        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i; /* the gate's threshold is above 0 */
+        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i; /* the threshold of the gate is above 0 */
     return m;
 }
 
@@ -117,7 +117,7 @@ static void gradients_equal_central_differences(void **state)
     fill_importance(importance);
     assert_int_equal(thread_pool_create(1, &pool, NULL), STATUS_OK);
     for (int activation = 0; activation < ACTIVATIONS; activation++)
-        for (int kind = 0; kind < 8; kind++) { /* tied, dense, p */
+        for (int kind = 0; kind < 8; kind++) { /* the bits of `kind`: tied weights, dense products, p */
             struct autoencoder_shape shape = {N, D, kind & 1, false, (enum activation)activation, 0.15f, 6};
             struct plain t = {make(&shape), importance, kind & 4 ? 0.3 : 0.1};
             struct batch_samples samples = {3, STREAM_TRAINING, 5, COUNT, t.p, 0};
@@ -181,7 +181,8 @@ static void sparse_dense_and_threaded_products_agree(void **state)
             }
             for (size_t k = 0; k < count; k++)
                 most = fmax(most, (double)fabsf(one[k]));
-            for (int kind = 0; kind < 2; kind++) { /* dense; plain kernels */
+            /* compares with dense products (kind 0) and with plain kernels (kind 1) */
+            for (int kind = 0; kind < 2; kind++) {
                 run(n_s, n_d, p, 2, kind == 0, kind ? "ref" : NULL, other, &again);
                 assert_true(fabs(loss / again - 1) < 1e-5);
                 for (size_t k = 0; k < count; k++)

@@ -1,5 +1,5 @@
-/* Checks the pictures of experiments by the tables that are stored with them: lines of the theory and measured points
- * are there, and series of other experiments are not. Also lets each allocation fail. */
+/* Checks the pictures of experiments by the tables that are stored with them. The tables contain the lines of the
+ * theory and the measured points, and no series of other experiments. Also lets each allocation fail. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ struct row {
     double x, y, low, high, value;
 };
 
-/* Rows of a panel and a series (both as named in the table), at most `room`. Returns their number. */
+/* Reads the rows of a panel and a series (both as named in the table), at most `room`. Returns the number of rows. */
 static int rows_of(const char *table, const char *panel, const char *series, struct row *rows, int room)
 {
     char begin_with[160];
@@ -149,7 +149,8 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
     }
     assert_int_equal(rows_of(table, "p = 0.1", "best linear", rows, FINE), FINE);
     assert_close(rows[0].y, theory_linear(0.1, 0.25));
-    assert_int_equal(rows_of(table, "p = 0.1", "antipodal pairs", rows, FINE), FINE); /* defined from one half on */
+    /* antipodal pairs are defined from one half on */
+    assert_int_equal(rows_of(table, "p = 0.1", "antipodal pairs", rows, FINE), FINE);
     assert_true(isnan(rows[0].y) && fabs(rows[FINE - 1].y - theory_pairs(0.1, 0.75)) < 1e-9);
     assert_int_equal(rows_of(table, "p = 0.1", "\"closed form, line above a cut\"", rows, FINE), 0);
     int points = 0;
@@ -162,7 +163,7 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
         snprintf(series, sizeof series, "\"%s, n_s = %d\"", rug ? "rug" : "linear", c->n_s);
         int count = rows_of(table, panel, series, rows, FINE), same = 0;
         assert_int_equal(count, 3);
-        /* The second half holds each value relative to its prediction, in the same order. */
+        /* The second half of `gaps` contains each value relative to its prediction, in the same order. */
         assert_int_equal(rows_of(table, "measured over predicted", series, gaps, FINE), 6);
         for (int k = 0; k < count; k++)
             if (fabs(rows[k].x - c->ratio) < 1e-9) {
@@ -199,7 +200,7 @@ static void chart_of_losses_against_p_has_theory_and_points(void **state)
             assert_true(fabs(rows[i].x / (0.01 * pow(10, i / (FINE - 1.0))) - 1) < 1e-7);
         assert_close(rows[0].y, theory_bayes(0.01, theory_sigma(0.01, 0.25)));
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "antipodal pairs", rows, FINE),
-                         large ? FINE : 0); /* undefined below one half */
+                         large ? FINE : 0); /* this line is undefined below one half */
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "\"rug, n_s = 32\"", rows, FINE), 2);
         assert_close(rows[0].y, d.run->outcomes[0].loss);
         end(&d);
@@ -229,7 +230,7 @@ static void chart_of_activations_has_their_bounds(void **state)
     end(&d);
 }
 
-/* One panel for each value, at most eight, and at most twelve lines of measurements. */
+/* A chart has one panel for each value, but at most eight, and at most twelve lines of measurements. */
 static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
 {
     struct drawn d;
@@ -249,7 +250,7 @@ static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
     end(&d);
 }
 
-/* One chart for each size, of trained models only. */
+/* There is one chart for each size, and only of trained models. */
 static void maps_show_trained_models_only(void **state)
 {
     struct drawn d;
@@ -345,7 +346,7 @@ static void a_single_model_gets_its_three_pictures(void **state)
         assert_int_equal(rows_of(features, "Diagonal and bias", "W_ii", diagonal, 16), 16);
         for (int k = 0; k < 16; k++)
             assert_close(rows[k * cols + k].value, diagonal[k].y);
-        if (i == 0) { /* a gap, and the bias */
+        if (i == 0) { /* the first picture also has an empty column, and then the bias */
             struct row bias[16];
             assert_int_equal(rows_of(features, "Diagonal and bias", "bias", bias, 16), 16);
             for (int k = 0; k < 16; k++)
@@ -371,8 +372,8 @@ static void no_pictures_without_a_receiver(void **state)
     end(&d);
 }
 
-/* Lets each allocation fail in turn (MOTIF_FAULT_STRIDE=1: really each). The run reports it and publishes no partial
- * file. */
+/* Lets each allocation fail, one at a time (some are skipped unless MOTIF_FAULT_STRIDE=1). The run reports the failure
+ * and publishes no partial file. */
 static void failed_allocations_leave_no_partial_file(void **state)
 {
     static const char *const experiments[] = {"loss-ratio", "loss-p", "maps", "scaling"};

@@ -1,4 +1,4 @@
-/* Rugs: their algebra, their application, and their loss against the closed form. */
+/* Tests rugs: their algebra, their application to vectors, and their loss compared with the closed form. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void a_row_has_the_sums_of_the_theory(void **state)
     assert_true(with_zero > 0 && with_zero < 24);
 }
 
-/* Forms W by its definition, and checks that all sets are equally likely. */
+/* Computes W by the definition of a rug, and checks that all sets are equally likely. */
 static void a_rug_equals_the_matrix_of_its_definition(void **state)
 {
     enum { N = 32, D = 11 };

@@ -1,5 +1,5 @@
-/* Runs of superposition: exact resume for any case and phase, threads, stop rules, results, artifacts, queries, lists.
- */
+/* Tests runs of superposition: exact resume for any case and phase, threads, stop rules, results, artifacts, queries,
+ * lists. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static void every_case_is_measured(void **state)
         assert_true(w.outcomes[i].low <= w.outcomes[i].loss && w.outcomes[i].loss <= w.outcomes[i].high);
         bool trained = i >= 8 && i < 16;
         assert_int_equal((int)w.outcomes[i].samples, trained ? 310 : 0);
-        /* batches of 40, 40 and 20, three times, then a batch of 10 */
+        /* 310 samples: batches of 40, 40 and 20, three times, then a batch of 10 */
         assert_int_equal((int)w.outcomes[i].updates, trained ? 10 : 0);
     }
 }
@@ -129,7 +129,7 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             }
         }
     run->config.stop = STOP_BLOCKS;
-    run->samples = 4097; /* no comparison within a block */
+    run->samples = 4097; /* within a block, losses are not compared */
     assert_false(work_trained(run));
     run->samples = run->config.total_samples;
     assert_true(work_trained(run));
@@ -177,9 +177,10 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_ok(autoencoder_create(&shape, true, &m, err));
     assert_ok(thread_pool_create(2, &pool, err));
     params_init(m->params, 4);
+    /* the decoder does not represent feature 3 */
     for (int i = 0; i < N; i++)
         for (int k = 0; k < D; k++)
-            m->decoder->value[i * D + k] += m->encoder->value[i * D + k] * (i == 3 ? 0 : 3); /* feature 3 is dropped */
+            m->decoder->value[i * D + k] += m->encoder->value[i * D + k] * (i == 3 ? 0 : 3);
     assert_ok(statistics_model(m, pool, kernels_best(), 0.2, 1, &s, err));
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
@@ -209,7 +210,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_true(fabs(s.lyapunov - lyapunov) < 1e-5 && fabs(s.lyapunov_code - code) < 1e-5);
     assert_true(s.dropped > 0.9 / N && s.saturation >= 1);
     assert_true(s.kolmogorov > 0 && s.kolmogorov < 1);
-    struct rug rug; /* one row of a rug gives the statistics of all rows */
+    struct rug rug; /* of a rug, one row gives the statistics of all rows */
     assert_ok(rug_create(64, 24, 1, 0, &rug, err));
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
@@ -247,7 +248,8 @@ static void lists_of_values_are_parsed(void **state)
     assert_int_equal(superposition_list("1e-3,0.5,1", 1, values), 3);
     assert_true(values[0] == 1e-3 && values[2] == 1);
     assert_int_equal(superposition_list("0.002001:0.8:20", 1, values), 20);
-    assert_true(fabs(values[1] - 0.044001) < 1e-6 && fabs(values[6] - 0.254001) < 1e-6); /* the published grid */
+    /* values of the published grid */
+    assert_true(fabs(values[1] - 0.044001) < 1e-6 && fabs(values[6] - 0.254001) < 1e-6);
     static const char *const wrong[] = {"0",    "-1",      "1.5",     "a",         "0.1,",
                                         ",0.1", "0.1 0.2", "0.1:0.2", "0.1:0.2:1", "0.1:0.2:3x"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -317,7 +319,7 @@ static void a_checkpoint_answers_queries(void **state)
             assert_int_equal(heard.n_s, 64);
             sum += heard.loss;
         }
-        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the evaluation's samples */
+        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* these are the samples of the evaluation */
         struct heard heard = {0};
         const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
         float values[64] = {0}, odd[64] = {2};

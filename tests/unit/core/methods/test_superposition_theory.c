@@ -24,7 +24,7 @@ static void the_loss_equals_its_check_values(void **state)
     assert_within(theory_loss(1, 0, 0.1, 0.5), 0.007234038479732, 1e-14);
 }
 
-/* Draws samples instead of integrating. */
+/* Compares the closed form of the loss with the mean over drawn samples. */
 static void the_loss_equals_that_of_drawn_samples(void **state)
 {
     enum { N = 400000 };
@@ -129,7 +129,7 @@ static void losses_and_bounds_are_in_order(void **state)
         }
 }
 
-/* Draws two features that share one dimension. */
+/* Compares the closed form with drawn samples of two features that share one dimension. */
 static void a_pair_with_both_features_on_loses_the_smaller(void **state)
 {
     enum { N = 400000 };
@@ -143,8 +143,8 @@ static void a_pair_with_both_features_on_loses_the_smaller(void **state)
     assert_within(sum / N / 2, theory_pairs(.3, .5), 2e-4);
     assert_within(theory_pairs(.3, 1), 0, 0);
     assert_true(isnan(theory_pairs(.3, .49)));
-    assert_true(theory_pairs(.044, .5) <
-                theory_bayes(.044, theory_sigma(.044, .5))); /* the bound holds for Gaussian interference only */
+    /* this loss is below the Bayes bound, which holds for Gaussian interference only */
+    assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5)));
 }
 
 /* The paper states that loss r / p^2 grows like ln(1/p) for p -> 0. Compares it at r = .1 with known values. */
@@ -159,7 +159,8 @@ static void a_cut_is_the_best_line_above_a_threshold(void **state)
 {
     const double p = 0.044, sigma = theory_sigma(0.044, 0.254);
     struct theory_cut best = theory_cut(p, sigma);
-    assert_true(best.loss < theory_optimum(p, sigma).loss); /* a threshold is better than plain ReLU here */
+    /* here, an output with a threshold is better than plain ReLU */
+    assert_true(best.loss < theory_optimum(p, sigma).loss);
     for (int i = -5; i <= 5; i++) {
         struct theory_cut other = theory_cut_share(p, sigma, best.share * (1 + 0.1 * i));
         assert_true(other.loss >= best.loss - 1e-15);

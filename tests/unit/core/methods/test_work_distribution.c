@@ -1,5 +1,5 @@
-/* Lists of cases on several ranks (which are threads here): any number of ranks gives the figures, the series and the
- * last model of a single rank, and continues from a checkpoint of any other number. */
+/* Tests lists of cases on several ranks (which are threads here). Any number of ranks gives the figures, the series and
+ * the last model of a single rank, and continues from a checkpoint of any other number of ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +17,11 @@ enum { CONFIG_BYTES = 1 << 16 };
 struct list {
     const char *kind;
     struct config_setting more[24];
-    int64_t every; /* updates between changes of the number of ranks */
+    int64_t every; /* number of updates between changes of the number of ranks */
 };
 
-/* Cases with and without training, cases with several fits, and a list whose last case is not trained. */
+/* The lists have cases with and without training, and cases with several fits. In one list, the last case is not
+ * trained. */
 static const struct list lists[] = {
     {"superposition",
      {{"experiment", "loss-ratio"},

@@ -1,4 +1,4 @@
-/* Agreement of two models whose motifs are near each other. */
+/* Tests the agreement of two models whose motifs are near each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 
 static void channels_that_find_the_same_motifs_agree(void **state)
 {
-    /* Channels 0 and 1 of the first model match 2 and 0 of the second; one motif is too far, one has no partner. */
+    /* Channels 0 and 1 of the first model match channels 2 and 0 of the second. One motif is too far away, and one has
+     * no partner. */
     const struct motif first[] = {{10, 10, 0, 1}, {40, 10, 0, 1}, {10, 40, 1, 1}, {70, 70, 1, 1}};
     const struct motif second[] = {{12, 7, 2, 1}, {40, 16, 2, 1}, {10, 45, 0, 1}, {10, 36, 0, 1}};
     struct agreement a;
@@ -22,7 +23,8 @@ static void channels_that_find_the_same_motifs_agree(void **state)
     assert_int_equal(agreement_match(&a, other_of, share, &err), STATUS_OK);
     assert_int_equal(other_of[0], 2);
     assert_int_equal(other_of[1], 0);
-    assert_true(share[0] == 2.0 / 5); /* one of two motifs of the first model, one of three of the second */
+    /* the match covers one of two motifs of the first model and one of three of the second */
+    assert_true(share[0] == 2.0 / 5);
     assert_true(share[1] == 2.0 / 4);
     assert_true(share[2] == 0);
     agreement_close(&a);

@@ -1,4 +1,4 @@
-/* Rectangular assignment, compared with brute force. */
+/* Compares rectangular assignment with brute force. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #define MOST 7
 
-/* The best sum over all ways to give rows a column or none, by plain recursion. */
+/* Returns the best sum over all ways to give each row a column or none, by plain recursion. */
 static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
 {
     if (left == 0)
@@ -48,7 +48,7 @@ static void expect_valid(const double *score, int rows, int cols, const int *col
     assert_true(fabs(sum - total) < 1e-9);
 }
 
-/* Small integers (many ties), negative numbers, and reals, in all shapes up to 7 x 7. */
+/* Tests small integers (many ties), negative numbers and reals, in all shapes up to 7 x 7. */
 static void small_matrices_equal_brute_force(void **state)
 {
     srand(3);
@@ -67,7 +67,7 @@ static void small_matrices_equal_brute_force(void **state)
     }
 }
 
-/* The greedy choice takes 10 and then only 1 is left; 9 and 8 have the larger sum. */
+/* The greedy choice takes 10, and then only 1 is left. 9 and 8 have the larger sum. */
 static void the_greedy_choice_is_avoided(void **state)
 {
     const double score[4] = {10, 9, 8, 1};
@@ -123,7 +123,7 @@ static void empty_and_faulty_matrices_are_handled(void **state)
         }
         assert_int_equal(status, STATUS_NO_MEMORY);
     }
-    assert_true(total == 9.0); /* the best sum of {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
+    assert_true(total == 9.0); /* the best sum of the matrix {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Bins of activations, and the bound on the information of a sparse map. */
+/* Tests bins of activations, and the bound on the information of a sparse map. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
-/* Eight values and two bins: limits 4.5 and 8, and the value 8 itself belongs to the lowest bin. */
+/* Eight values in two bins have the limits 4.5 and 8. A value of 8 or more belongs to the lowest bin. */
 static void limits_and_means_equal_those_computed_by_hand(void **state)
 {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -27,7 +27,7 @@ static void limits_and_means_equal_those_computed_by_hand(void **state)
     assert_near(binning_apply(&b, 100), 3.6, 1e-15);
 }
 
-/* More bins approximate better; a single value is returned unchanged. */
+/* The error falls as the number of bins grows. A single value is returned unchanged. */
 static void more_bins_approximate_better(void **state)
 {
     float values[1000];
@@ -52,7 +52,7 @@ static void information_equals_the_published_value(void **state)
     assert_near(binning_information(8, 0.5, 0), 8, 1e-12);
     assert_near(binning_information(100, 0, 4), 0, 0);
     assert_near(binning_information(10, 1, 4), 40, 0);
-    /* The paper's digits: 10^5 positions at 5.02e-5, four bits an activation. */
+    /* The digits of the paper: 10^5 positions at the density 5.02e-5, with four bits for an activation. */
     assert_near(binning_information(1e5, 5.022621e-5, 4), 1e5 * (7.8974984e-4 + 4 * 5.022621e-5), 1e-3);
 }
 

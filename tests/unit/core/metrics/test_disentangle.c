@@ -1,5 +1,5 @@
-/* Boosted trees, disentanglement, supports, rankings and regressions: reference values, and cases with a known answer.
- */
+/* Tests boosted trees, disentanglement, supports, rankings and regressions with reference values and with cases whose
+ * answer is known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void trees_find_the_columns_that_matter(void **state)
                      STATUS_INVALID);
 }
 
-/* The codes are the factors in another order, and one more code is noise. */
+/* The codes are the factors in another order, and one more code that is noise. */
 static void codes_that_are_factors_score_highest(void **state)
 {
     enum { N = 400 };
@@ -133,10 +133,11 @@ static void rankings_equal_reference_values(void **state)
     assert_int_equal(ranking_row(perfect, likes, 8, 5, 10, &r, &err), STATUS_OK);
     assert_near(r.recall, 1, 1e-12);
     assert_near(r.ndcg, 1, 1e-12);
-    assert_int_equal(ranking_row(falling, one, 8, 5, 10, &r, &err), STATUS_OK); /* liked: the sixth */
+    assert_int_equal(ranking_row(falling, one, 8, 5, 10, &r, &err), STATUS_OK); /* the user likes only the sixth item */
     assert_near(r.recall, 0, 1e-12);
     assert_near(r.ndcg, 1 / log2(7), 1e-12);
-    assert_int_equal(ranking_row(falling, likes, 8, 2, 4, &r, &err), STATUS_OK); /* second, fourth, seventh */
+    /* the user likes the second, fourth and seventh item */
+    assert_int_equal(ranking_row(falling, likes, 8, 2, 4, &r, &err), STATUS_OK);
     assert_near(r.recall, 0.5, 1e-12);
     assert_near(r.ndcg, (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3) + 0.5), 1e-12);
     assert_int_equal(ranking_row(falling, none, 8, 5, 10, &r, &err), STATUS_OK);

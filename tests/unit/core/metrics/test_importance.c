@@ -1,4 +1,4 @@
-/* The constants of the theorem: the authors' line, a line computed by hand, and small lines from the definition. */
+/* Tests the constants of the theorem: the authors' line, a line computed by hand, and small lines by definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,9 @@ static struct importance measure(const struct importance_line *line)
     return found;
 }
 
-/* Eleven places, three to six motifs two apart (84, 70, 21 and 1 patterns): 0.465 with the authors' divisor of 5, 0.494
- * with the number of motifs present (.198 + .196 + .071 and .226 + .196 + .071). */
+/* A line of eleven places, with three to six motifs that are two apart: 84, 70, 21 and 1 patterns. With the authors'
+ * divisor of 5, the constant of deletion is 0.465 = .198 + .196 + .071. With the number of motifs present as divisor,
+ * it is 0.494 = .226 + .196 + .071. */
 static void the_authors_line_gives_their_constants(void **state)
 {
     const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
@@ -33,7 +34,8 @@ static void the_authors_line_gives_their_constants(void **state)
     line.picks = 0;
     struct importance own = measure(&line);
     assert_near(own.deletion, 0.494, 6e-4);
-    /* n of ten digits without the other one: the mean of n (10 - n) / 90. */
+    /* If n of ten digits are in a picture, one given digit is present and another one absent with probability
+     * n (10 - n) / 90. The expected value is the mean over n. */
     assert_near(own.exchange, (21 + 24 + 25 + 24) / (4 * 90.0), 1e-12);
     assert_near(own.symbol, 0.246428571, 1e-9);
     assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
@@ -119,7 +121,7 @@ static void list(struct all *a, const struct importance_line *line)
     }
 }
 
-/* Whether m2 is m1 with one motif of symbol `from` (0: of any) changed to `to` (0: deleted). */
+/* Returns whether m2 is m1 with one motif of symbol `from` (0: of any symbol) changed to `to` (0: deleted). */
 static bool partner(const struct all *a, const int *m1, const int *m2, int from, int to)
 {
     int changed = 0;
@@ -171,13 +173,13 @@ static void small_lines_equal_the_definition(void **state)
 
 static void the_constant_follows_its_formula(void **state)
 {
-    /* Ten digits, windows of 17 pixels (cells of 33 x 33), 3 to 6 a picture. */
+    /* Ten digits, windows of 17 pixels (which give cells of 33 x 33), and 3 to 6 digits in a picture. */
     assert_near(importance_constant(6, 4.5, 1089, 10, 0.5), 16 * 36 * 1089.0 * 90 / (4.5 * 0.25), 1e-3);
     assert_near(importance_constant(6, 4.5, 1089, 1, 0.5), 16 * 36 * 1089.0 / (4.5 * 0.25), 1e-6);
     assert_true(isinf(importance_constant(6, 4.5, 1089, 10, 0)));
 }
 
-/* In 87.1 % of the published pictures the cells of two digits, 33 pixels wide with windows of 17, overlap. */
+/* A cell is 33 pixels wide for windows of 17. In 87.1 % of the published pictures, the cells of two digits overlap. */
 static void published_pictures_are_crowded(void **state)
 {
     enum { PICTURES = 1000 };

@@ -1,4 +1,5 @@
-/* Motif errors in both forms: pictures counted by hand, the definitions on random maps, and the error of the proof. */
+/* Tests motif errors by boxes and by windows: pictures counted by hand, the definitions on random maps, and the error
+ * of the proof. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +50,9 @@ static void counts_equal_those_made_by_hand(void **state)
     assert_int_equal(errors.samples, 1);
     assert_int_equal(errors.motifs, 4);
 
-    assert_int_equal(at(&errors, MOTIF_BOXES, 0, 2), 1); /* A: 1.0 beats 0.5 */
-    /* B has no prediction, because box A has used up the motif */
+    /* in box A, the value 1.0 of channel 2 is larger than the 0.5 of channel 0 */
+    assert_int_equal(at(&errors, MOTIF_BOXES, 0, 2), 1);
+    /* box B has no prediction, because the motif in both boxes belongs to A */
     assert_int_equal(at(&errors, MOTIF_BOXES, 1, NONE_CHANNEL), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, 2, NONE_CHANNEL), 1);
     assert_int_equal(at(&errors, MOTIF_BOXES, NONE_SYMBOL, 1), 1);
@@ -61,7 +63,7 @@ static void counts_equal_those_made_by_hand(void **state)
     assert_true(report.ce_assignment == 0.0 && report.ce_majority == 0.0);
     assert_int_equal(report.predictions, 3); /* the weaker motif in box A is not counted */
 
-    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 0), 1); /* (6, 8) is nearer to B */
+    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 0), 1); /* the motif at (6, 8) is nearer to B */
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 1, 2), 1);
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 2, 1), 1);
     assert_int_equal(at(&errors, MOTIF_WINDOWS, NONE_SYMBOL, 3), 1);
@@ -81,7 +83,7 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     struct motif_report report;
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_int_equal(motif_errors_add(&errors, near_first, 3, boxes, 2, NULL), STATUS_OK);
-    /* of motifs with equal values, the lower channel is the stronger */
+    /* of motifs with equal values, that of the lower channel is the stronger one */
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 1), 1);
     assert_int_equal(errors.taken, 1);
     assert_int_equal(errors.weaker, 2);
@@ -97,11 +99,12 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     motif_errors_close(&errors);
 }
 
-/* Channel 0 marks symbols 0 and 1 equally often; channel 3 is never active. One-to-one matching must give one symbol
- * another channel, majority need not. */
+/* Channel 0 marks symbols 0 and 1 equally often, and channel 3 is never active. One-to-one matching must give one of
+ * these symbols another channel. Assignment by majority may give both symbols channel 0. */
 static void confusion_by_matching_and_by_majority(void **state)
 {
-    static const int pairs[][3] = {{0, 0, 6}, {1, 0, 6}, {1, 1, 2}, {2, 2, 5}, {2, 1, 1}}; /* symbol, channel, times */
+    /* symbol, channel, number of times */
+    static const int pairs[][3] = {{0, 0, 6}, {1, 0, 6}, {1, 1, 2}, {2, 2, 5}, {2, 1, 1}};
     struct motif_errors errors;
     struct motif_report report;
     int symbol_of[CHANNELS];
@@ -114,25 +117,28 @@ static void confusion_by_matching_and_by_majority(void **state)
         }
     }
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
-    assert_true(report.ce_assignment == 7.0 / 20); /* 0->0, 1->1, 2->2: 6 + 2 + 5 of 20 */
-    assert_true(report.ce_majority == 7.0 / 20);   /* 0: 6 of 12, 1: 2 of 3, 2: 5 of 5 */
+    assert_true(report.ce_assignment == 7.0 / 20); /* the matching 0->0, 1->1, 2->2 is right 6 + 2 + 5 times of 20 */
+    /* by majority, channel 0 is right 6 of 12 times, channel 1 2 of 3, channel 2 5 of 5 */
+    assert_true(report.ce_majority == 7.0 / 20);
     assert_int_equal(motif_errors_assign(&errors, MOTIF_BOXES, symbol_of, NULL), STATUS_OK);
     assert_memory_equal(symbol_of, ((int[]){0, 1, 2, -1}), sizeof symbol_of);
     motif_errors_majority(&errors, MOTIF_BOXES, symbol_of);
     assert_memory_equal(symbol_of, ((int[]){0, 1, 2, -1}), sizeof symbol_of);
 
-    for (int i = 0; i < 4; i++) { /* channel 3 now marks symbol 0 too: majority counts it, matching does not */
+    /* channel 3 now marks symbol 0 too, which majority counts as right and matching does not */
+    for (int i = 0; i < 4; i++) {
         const struct box box = box_of(0, 8, 8);
         const struct motif motif = {8, 8, 3, 1.0F};
         assert_int_equal(motif_errors_add(&errors, &motif, 1, &box, 1, NULL), STATUS_OK);
     }
     assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
     assert_true(report.ce_majority == 7.0 / 24);
-    assert_true(report.ce_assignment == 9.0 / 24); /* 3->0, 0->1, 2->2: 4 + 6 + 5 */
+    assert_true(report.ce_assignment == 9.0 / 24); /* the matching 3->0, 0->1, 2->2 is right 4 + 6 + 5 times of 24 */
     motif_errors_close(&errors);
 }
 
-/* The definition on a dense map: visit the boxes, take the strongest motif, clear the box, count the rest. */
+/* Computes the errors by boxes from their definition on a dense map: visits the boxes, takes the strongest motif of
+ * each, clears the box, and counts the remaining motifs. */
 static void naive_boxes(float *map, const struct box *boxes, int count, int64_t *matrix)
 {
     for (int b = 0; b < count; b++) {
@@ -157,7 +163,7 @@ static void naive_boxes(float *map, const struct box *boxes, int count, int64_t 
         matrix[NONE_SYMBOL * (CHANNELS + 1) + i / (ROWS * COLS)] += map[i] > 0.0F;
 }
 
-/* False positives and misses of the paper's text, directly from the definitions in Appendix C. */
+/* Counts false positives and misses as the paper's text defines them in Appendix C. */
 static void naive_windows(const float *map, const struct box *boxes, int count, int64_t *strays, int64_t *missed)
 {
     bool covered[8] = {false};
@@ -175,7 +181,7 @@ static void naive_windows(const float *map, const struct box *boxes, int count, 
 
 static int random_picture(float *map, struct box *boxes)
 {
-    static const float values[] = {0.25F, 0.5F, 1.0F}; /* few values, so that there are ties */
+    static const float values[] = {0.25F, 0.5F, 1.0F}; /* few different values, so that ties occur */
     memset(map, 0, sizeof(float) * CHANNELS * ROWS * COLS);
     for (int i = rand() % 25; i > 0; i--)
         map[rand() % (CHANNELS * ROWS * COLS)] = values[rand() % 3];
@@ -212,7 +218,7 @@ static void random_maps_equal_the_definitions(void **state)
     motif_errors_close(&errors);
 }
 
-/* Neither the order of the list nor the division of samples among accumulators matters. */
+/* Neither the order of the list nor the way in which samples are divided among accumulators changes the result. */
 static void order_and_partition_do_not_matter(void **state)
 {
     static float map[CHANNELS * ROWS * COLS];
@@ -318,7 +324,7 @@ static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* Appendix E: as many motifs as truths, in any arrangement. */
+/* Appendix E assumes as many motifs as truths, in any arrangement. */
 static void the_error_of_the_proof_bounds_the_others(void **state)
 {
     uint32_t draw = 7;

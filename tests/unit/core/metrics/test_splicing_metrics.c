@@ -1,4 +1,4 @@
-/* Metrics of the splicing domain: top-k accuracy, motifs that do not count, and errors of chance. */
+/* Tests the metrics of the splicing domain: top-k accuracy, motifs that do not count, and errors of chance. */
 #include "core/metrics/shuffled.h"
 #include "core/metrics/topk.h"
 
@@ -18,7 +18,7 @@ static void topk_equals_the_value_by_hand(void **state)
     double out, scores[10] = {.9, .8, .7, .6, .5, .4, .3, .2, .1, .05};
     uint8_t truth[10] = {1, 0, 1, 0, 0, 1, 0, 0, 0, 0};
     assert_int_equal(topk_accuracy(scores, truth, 10, &out, NULL), STATUS_OK);
-    /* k = 3: the quantile at 0.7 of ten values is between .6 and .7: two of three true ones exceed it. */
+    /* k = 3. The quantile at 0.7 of the ten values is between .6 and .7, and two of the three true values exceed it. */
     assert_true(fabs(out - 2.0 / 3) < 1e-15);
     memset(truth, 0, sizeof truth);
     assert_int_equal(topk_accuracy(scores, truth, 10, &out, NULL), STATUS_OK);
@@ -85,7 +85,8 @@ static void errors_of_chance_equal_their_expectation(void **state)
     struct shuffled_sequence sequence[SEQUENCES];
     struct shuffled_errors out, again, folded;
     for (int i = 0; i < SEQUENCES; i++) {
-        for (int j = 0; j < BOXES; j++) { /* perfect predictions of two symbols in turn; boxes of 21 in 100 */
+        /* the predictions are perfect; the symbols alternate between 0 and 1; boxes cover 21 of 100 positions */
+        for (int j = 0; j < BOXES; j++) {
             int at = 100 + 100 * j + 50;
             boxes[i][j] = (struct box){j % 2, 0, 1, at - 10, at + 11, 0, at};
             motifs[i][j] = (struct motif){0, at, j % 2, 1.0F + (float)j};
@@ -93,11 +94,12 @@ static void errors_of_chance_equal_their_expectation(void **state)
         sequence[i] = (struct shuffled_sequence){motifs[i], BOXES, boxes[i], BOXES};
     }
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &out, NULL), STATUS_OK);
-    assert_true(fabs(out.fne.mean - exp(-0.21)) < 0.02); /* no motif in 21 positions */
+    assert_true(fabs(out.fne.mean - exp(-0.21)) < 0.02); /* the probability that none of the 21 positions has a motif */
     assert_true(out.fpe.mean > 0.79 &&
                 /* 0.79 of the motifs are outside of all boxes; of two motifs in a box only one counts */
                 out.fpe.mean < 0.83);
-    assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5); /* the better of two random one-to-one matchings */
+    /* the expected error of the better of two random one-to-one matchings */
+    assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5);
     assert_true(out.ce.low <= out.ce.mean && out.ce.mean <= out.ce.high && out.ce.low < out.ce.high);
     assert_int_equal(out.ce.count, 10);
     assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &again, NULL), STATUS_OK);

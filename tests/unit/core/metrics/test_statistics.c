@@ -1,4 +1,4 @@
-/* Edit distance, bootstrap intervals and densities. */
+/* Tests edit distance, bootstrap intervals and densities. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,8 +55,8 @@ static void edit_distance_of_empty_and_long_lists(void **state)
     assert_true(isnan(edit_error(many, 1, many, EDIT_DISTANCE_MAX + 1)));
 }
 
-/* Reference from numpy 1.24: RandomState(0).choice, percentiles with linear interpolation. The nine values are the
- * end-to-end errors of the paper's nine runs, whose published interval is [.47, 1.15]. */
+/* The reference is numpy 1.24: RandomState(0).choice, and percentiles with linear interpolation. The nine values are
+ * the end-to-end errors of the paper's nine runs, whose published interval is [.47, 1.15]. */
 static void bootstrap_equals_numpy(void **state)
 {
     const double runs[] = {.36, .38, .42, .46, .571, .64, .76, .77, 2.23}, holes[] = {1, NAN, 4, 2.5};
@@ -94,7 +94,7 @@ static bool near(double value, double wanted)
     return fabs(value - wanted) <= 1e-14 * wanted;
 }
 
-/* The sequence of densities of section 4.2 and the last densities of the experiments. */
+/* Checks the sequence of densities of section 4.2 and the last densities of the experiments. */
 static void densities_fall_to_the_minimum(void **state)
 {
     assert_true(density_at(DENSITY_START, DENSITY_FACTOR, 0) == 0.5);
@@ -109,8 +109,10 @@ static void densities_fall_to_the_minimum(void **state)
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(7.5, 642, 10)), 21);
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 1.8e-3), 19);
     assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.6), 0);
-    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2); /* exactly reached */
-    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);      /* the search ends */
+    /* the density of stage 2 equals the minimum exactly */
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2);
+    /* the minimum 0 is never reached, but the search ends */
+    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);
 }
 
 static void information_equals_its_formula(void **state)

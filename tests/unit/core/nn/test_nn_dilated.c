@@ -1,4 +1,4 @@
-/* The dilated network of the splicing domain: its size, its receptive field, its gradients. */
+/* Tests the dilated network of the splicing domain: its size, its receptive field, its gradients. */
 #include "core/nn/dilated.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static struct params *make_params(void)
     return params;
 }
 
-/* The published size. */
+/* Compares the number of parameters with the published one. */
 static void size_of_the_network_equals_the_published_one(void **state)
 {
     static struct dilated h;
@@ -35,7 +35,7 @@ static void size_of_the_network_equals_the_published_one(void **state)
         assert_int_equal(dilated_units(contexts[i]), units[i]);
 }
 
-/* Weights that use the outermost taps only and lose no signal. */
+/* Sets weights that use only the outermost taps and that lose no signal. */
 static void open_wide(struct params *params)
 {
     for (size_t i = 0; i < params_arrays(params); i++) {

@@ -1,4 +1,4 @@
-/* Parameters and Adam: names, initial values, freezing, saving, updates. */
+/* Tests parameters and Adam: names, initial values, freezing, saving, updates. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void check_uniform(struct params *p, const char *name, double bound)
     assert_true(fabs(square / (bound * bound / 3.0) - 1.0) < 0.15);
 }
 
-/* The bounds of initial values in the published network, with width 512 and 8 heads. */
+/* Checks the bounds of initial values in the published network, with width 512 and 8 heads. */
 static void initialisation_rules_have_their_bounds(void **state)
 {
     struct params *p;
@@ -133,7 +133,8 @@ static void check_names_the_first_array_that_is_not_finite(void **state)
     struct params *p = two_linears("a", "b", NULL, true);
     assert_int_equal(params_check(p, &err), STATUS_OK);
     params_find(p, "b.bias")->grad[19] = (real)NAN;
-    assert_int_equal(params_check(p, &err), STATUS_OK); /* not written in this step */
+    /* this step has not written the gradient of b.bias, so it is not checked */
+    assert_int_equal(params_check(p, &err), STATUS_OK);
     params_find(p, "b.bias")->grad_ready = true;
     assert_int_equal(params_check(p, &err), STATUS_NUMERIC);
     assert_string_equal(err.message, "the gradient of b.bias is not finite");
@@ -201,7 +202,7 @@ static void adam_equals_its_formula(void **state)
     bench_close(&b);
 }
 
-/* A frozen array, or one without a gradient, keeps value and moments. */
+/* If an array is frozen or has no gradient, Adam changes neither its values nor its moments. */
 static void adam_leaves_arrays_without_gradient_unchanged(void **state)
 {
     struct bench b;
@@ -226,7 +227,7 @@ static void clipping_limits_the_global_gradient_norm(void **state)
     struct bench b;
     struct adam_config config = ADAM_DEFAULT;
     config.clip_norm = 0.5;
-    config.epsilon = 1.0; /* so that the update depends on the size of the gradient */
+    config.epsilon = 1.0; /* with a large epsilon, the update depends on the size of the gradient */
     bench_open(&b, config);
     struct weight *w = params_find(b.params, "a.bias");
     real before = w->value[2];

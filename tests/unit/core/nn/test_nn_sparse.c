@@ -1,5 +1,5 @@
-/* The sparse layer: quantiles compared with sorting, momentum, collection of batches, and the behaviour of the authors'
- * package on Gaussian data. */
+/* Tests the sparse layer: quantiles compared with sorting, momentum, collection of batches, and the behaviour of the
+ * authors' package on Gaussian data. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void layer_close(struct layer *l)
     free(l->planes);
 }
 
-/* Normal values; channel c has mean `spread` * c. */
+/* Draws normal values. Channel c has the mean `spread` * c. */
 static void draw(struct layer *l, double spread)
 {
     struct philox from = philox_stream(3, l->drawn++, 0);
@@ -78,7 +78,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sorted values of one channel (-1: of all channels) of `batches` consecutive batches. */
+/* Writes the sorted values of one channel (-1: of all channels) of `number` consecutive batches. Returns their number.
+ */
 static size_t sorted(const struct layer *l, const real *batches, size_t number, int channel, real *out)
 {
     size_t n = 0;
@@ -89,8 +90,8 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
-/* At low densities the layer uses bounds from earlier batches; the threshold must be the k-th value of any next batch.
- */
+/* At low densities the layer uses bounds from earlier batches. Whatever the next batch is, the threshold must be its
+ * exact k-th value. */
 static void quantile_from_few_large_values_is_exact(void **state)
 {
     static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};
@@ -103,14 +104,11 @@ static void quantile_from_few_large_values_is_exact(void **state)
         for (int step = 0; step < 14; step++) {
             draw(&l, step > 3 ? 0.5 : 0.0);
             for (size_t i = 0; i < l.count; i++)
+                /* step 5: too few values are above the bound; step 6: all values are above it */
                 if (step == 5 || step == 6)
-                    l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0)
-                                            : l.planes[i] * R(5.0) +
-                                                  /* in turn: too few values are above the bound; all values are
-                                                   * above it */
-                                                  R(9.0);
+                    l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0) : l.planes[i] * R(5.0) + R(9.0);
                 else if (step == 8)
-                    l.planes[i] = R(2.0); /* equal values */
+                    l.planes[i] = R(2.0); /* all values are equal */
                 else if (step == 10 && i < l.plane * 18)
                     l.planes[i] += R(4.0); /* all large values are in one image */
             double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
@@ -139,13 +137,12 @@ static void quantile_from_few_large_values_is_exact(void **state)
 
 enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
 
-struct half { /* a rank that has half of the images of the batch */
+struct half { /* a rank that has half of the images of each batch */
     struct layer layer;
     const real *steps; /* [STEPS][2 * HALF images] */
     struct comm *comm;
     double density;
-    bool starved; /* at step STARVED the rank has memory for way 1 (sparse_quantile.c), as in step 0, but not for way 2
-                   */
+    bool starved; /* at step STARVED, the rank has no memory for way 2 of sparse_quantile.c */
     size_t peak[STEPS];
     real thresholds[STEPS][18];
     struct error error;
@@ -176,8 +173,8 @@ static void *half_steps(void *context)
     return NULL;
 }
 
-/* If one rank has no memory for way 2 of sparse_quantile.c, all ranks take way 1: no rank waits forever, and thresholds
- * are exact. */
+/* Way 2 of sparse_quantile.c exchanges the largest values, way 1 selects from the whole batch. If one rank has no
+ * memory for way 2, all ranks take way 1: no rank waits forever, and thresholds are exact. */
 static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state)
 {
     struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
@@ -201,7 +198,7 @@ static void rank_without_memory_makes_all_ranks_take_the_slower_way(void **state
     for (int r = 0; r < 2; r++)
         pthread_join(ranks[r].thread, NULL);
     assert_true(ranks[1].peak[1] >
-                ranks[1].peak[0] + SPARE); /* at step STARVED, way 2 needs more memory than there is */
+                ranks[1].peak[0] + SPARE); /* way 2 needs more memory than the rank gets at step STARVED */
     for (int r = 1; r >= 0; r--)
         if (ranks[r].error.code != STATUS_OK)
             fail_msg("rank %d: %s (%zu bytes in step 0, %zu in step 1)", r, ranks[r].error.message, ranks[r].peak[0],
@@ -237,7 +234,8 @@ static void select_kth_equals_sorted_value(void **state)
     }
 }
 
-/* k = max(1, trunc(N (1 - density))); t moves a tenth of the way before it is used. */
+/* The quantile is the k-th value with k = max(1, trunc(N (1 - density))). The threshold t moves a tenth of the way
+ * towards it before t is used. */
 static void check_rule(enum sparse_mode mode, double density)
 {
     struct layer l;
@@ -284,7 +282,7 @@ static void interpolated_quantile_lies_between_order_statistics(void **state)
     layer_open(&l, &config, (struct map_shape){1, 1, 1, 5, 0, 1});
     const real values[5] = {R(4.0), R(0.0), R(3.0), R(1.0), R(10.0)};
     memcpy(l.planes, values, sizeof(values));
-    pass(&l, true, 0.1, false); /* rank 0.9 * 4 = 3.6: 4 + 0.6 * (10 - 4) */
+    pass(&l, true, 0.1, false); /* the quantile is at the rank 0.9 * 4 = 3.6, so it is 4 + 0.6 * (10 - 4) */
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 7.6) < 1e-5);
     pass(&l, true, 0.5, false);
     assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 3.0) < 1e-5);
@@ -318,7 +316,7 @@ static void check_collected(enum sparse_mode mode, bool interpolate)
         .mode = mode, .channels = CHANNELS, .momentum = 0.9, .accumulate = 10.0, .interpolate = interpolate};
     layer_open(&l, &config, (struct map_shape){1, CHANNELS, 20, 25, 1, 1});
     size_t n = mode == SPARSE_SINGLE ? 1500 : 500;
-    double density = 10.0 / (3.5 * (double)n); /* reached with the fourth batch */
+    double density = 10.0 / (3.5 * (double)n); /* count * density reaches `accumulate` with the fourth batch */
     real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
     for (int b = 0; b < BATCHES; b++) {
         assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
@@ -363,8 +361,8 @@ static void rising_density_drops_collected_values(void **state)
     layer_close(&l);
 }
 
-/* With `elements`, the density does not matter: after 500 of 2000 values the threshold is unchanged; at the end it is
- * the quantile of all values. */
+/* With `elements`, thresholds move after a fixed number of values, whatever the density. After 500 of 2000 values the
+ * threshold is unchanged. After the last batch it has moved towards the quantile of all values. */
 static void thresholds_move_after_the_given_number_of_values(void **state)
 {
     enum { BATCHES = 4 };
@@ -374,7 +372,7 @@ static void thresholds_move_after_the_given_number_of_values(void **state)
                                        .channels = 2,
                                        .momentum = 0.9,
                                        .elements = mode == SPARSE_SINGLE ? 4000 : 2000};
-        const double densities[BATCHES] = {0.5, 0.1, 0.4, 0.3}; /* may rise */
+        const double densities[BATCHES] = {0.5, 0.1, 0.4, 0.3}; /* the density may rise from batch to batch */
         layer_open(&l, &config, (struct map_shape){1, 2, 20, 25, 1, 1});
         real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
         for (int b = 0; b < BATCHES; b++) {
@@ -394,8 +392,8 @@ static void thresholds_move_after_the_given_number_of_values(void **state)
     }
 }
 
-/* Three layers on one map equal three layers on its channels: with thresholds per channel, with one threshold, with
- * none. */
+/* Three layers on one map equal three layers on the channels of each: a layer with thresholds per channel, one with a
+ * single threshold, and one without thresholds. */
 static void parallel_layers_equal_single_layers_on_their_channels(void **state)
 {
     enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
@@ -436,7 +434,8 @@ static void parallel_layers_equal_single_layers_on_their_channels(void **state)
     }
     struct snapshot *snapshot;
     assert_int_equal(snapshot_create(&snapshot, NULL), STATUS_OK);
-    assert_int_equal(sparse_parallel_snapshot(parallel, snapshot, NULL), STATUS_OK); /* names differ */
+    /* fails if two arrays have the same name */
+    assert_int_equal(sparse_parallel_snapshot(parallel, snapshot, NULL), STATUS_OK);
     snapshot_destroy(snapshot);
     struct error err = {0};
     l.shape.channels--;
@@ -479,7 +478,7 @@ static struct snapshot *declare(struct layer *l)
     return snapshot;
 }
 
-/* Collected values survive saving; counts from a hostile stream cannot select memory. */
+/* Collected values survive saving. Counts from a hostile stream cannot make the layer read outside its memory. */
 static void collected_values_survive_saving(void **state)
 {
     struct layer l, other;
@@ -523,7 +522,7 @@ static void collected_values_survive_saving(void **state)
     layer_close(&other);
 }
 
-/* The exact k-th value of channel 1 at a density. */
+/* Returns the exact k-th value of channel 1 at a density. */
 static real quantile_of(const struct layer *l, double density)
 {
     real *values = calloc(l->count, sizeof *values);
@@ -533,8 +532,9 @@ static real quantile_of(const struct layer *l, double density)
     return q;
 }
 
-/* A reinitialised channel is inactive until the next update, which sets its threshold to the quantile. It is four times
- * as dense as the others, then twice, then equally dense; the others do not change. All of this survives saving. */
+/* A reinitialised channel is inactive until the next update, which sets its threshold to a quantile. At first the
+ * channel is four times as dense as the others, then twice, then equally dense. The other channels do not change. All
+ * of this survives saving. */
 static void reinitialised_channel_is_denser_for_a_while(void **state)
 {
     struct layer l, plain, other;

@@ -37,7 +37,7 @@ enum {
 #define DENSITY 0.3
 #define RATE 1e-3
 #ifdef MOTIF_REAL_DOUBLE
-#define TOLERANCE 3e-7 /* the files contain floats */
+#define TOLERANCE 3e-7 /* in double precision, the limit is the precision of the files, which contain floats */
 static const char *const tables[] = {"ref"};
 #else
 #define TOLERANCE 1e-4
@@ -87,7 +87,7 @@ static void fixture_close(struct fixture *f)
     free(f->bytes);
 }
 
-/* The values of entry KIND.NAME, owned by the fixture; NULL and *count 0 if there is no such entry. */
+/* Returns the values of entry KIND.NAME, which the fixture owns. If there is no such entry: NULL, and *count is 0. */
 static const float *fixture_find(const struct fixture *f, const char *kind, const char *name, size_t *count)
 {
     char full[2 * SNAPSHOT_NAME];
@@ -216,8 +216,8 @@ static void compare_state(struct network *n, const struct fixture *f, const char
     compare("state", name, w->value, fixture_get(f, "result", entry, w->count), w->count, 0.0);
 }
 
-/* Compares Adam's change. If a gradient is nearly zero (a bias before a batch norm), the change in float is noise, so
- * the float build skips elements below 1e-3 of the largest. */
+/* Compares the change that Adam makes. If a gradient is nearly zero (that of a bias before a batch norm), the change in
+ * float is noise. The float build therefore skips elements whose gradient is below 1e-3 of the largest. */
 static size_t compare_updates(struct network *n, const struct fixture *f)
 {
     size_t compared = 0;

@@ -1,4 +1,5 @@
-/* Transformer stacks in double precision: gradients through whole layers, cached and uncached decoding, padding. */
+/* Tests transformer stacks in double precision: gradients through whole layers, cached and uncached decoding, padding.
+ */
 #include "tests/unit/core/gradient.h"
 
 #include <setjmp.h>
@@ -66,7 +67,7 @@ static void layer_gradients_match_differences(void **state)
     }
 }
 
-/* Decoding position by position gives the same result as the whole prefix at once. */
+/* Decoding position by position gives the same result as decoding the whole prefix at once. */
 static void cached_decoding_equals_uncached_decoding(void **state)
 {
     static const int lengths[BATCH] = {6, 2, 1};
@@ -76,7 +77,8 @@ static void cached_decoding_equals_uncached_decoding(void **state)
         probe_open(&p, 2, "ref");
         probe_rows(&p, BATCH * KEYS, WIDTH, 1.0);
         probe_rows(&p, BATCH * LENGTH, WIDTH, 1.0);
-        stacks_open(&s, &p, variant & 1 ? TRANSFORMER_PRE_NORM : TRANSFORMER_POST_NORM, 0.5); /* ignored */
+        /* dropout of 0.5 has no effect here, because this is no training step */
+        stacks_open(&s, &p, variant & 1 ? TRANSFORMER_PRE_NORM : TRANSFORMER_POST_NORM, 0.5);
         s.lengths = variant & 2 ? lengths : NULL;
         exec_begin(&p.exec, false, 0);
         struct tensor *whole = build_stacks(&p, &s);
@@ -185,7 +187,7 @@ static void rms_scale_follows_the_mean_square_in_training(void **state)
     exec_begin(&p.exec, true, 0);
     rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, none, 1, 2, false));
     assert_true(fabs((double)*scale.square->value - square) < 1e-12);
-    scale.momentum = 1.0; /* in the gradient, the scale is a constant */
+    scale.momentum = 1.0; /* with momentum 1, the scale is a constant in the gradient */
     probe_check(&p, build_scale, &scale, 1e-6);
     params_destroy(params);
     probe_close(&p);
