@@ -20,8 +20,9 @@ void agreement_close(struct agreement *a); /* a zeroed struct is allowed */
 void agreement_add(struct agreement *a, const struct motif *motifs, int count, const struct motif *others,
                    int other_count, int reach);
 
-/* other_of: [channels], the matched channel of the second model or -1. share: [channels], twice the number of motifs
- * that both found over the sum of both numbers of motifs; 0 where there are none. */
+/* Matches the channels. other_of: [channels], the matched channel of the second model, or -1. share: [channels], twice
+ * the number of motifs that both channels found, divided by the sum of the two channels' numbers of motifs; 0 for a
+ * channel without a match, and if both channels have no motifs. */
 enum status agreement_match(const struct agreement *a, int *other_of, double *share, struct error *err);
 
 #endif

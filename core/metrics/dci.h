@@ -4,9 +4,9 @@
 
 #include "core/base/error.h"
 
-/* From importance: [codes][factors] >= 0: 1 - the entropy (base `factors`) of a code's importances over the factors,
- * averaged over codes with their share of all importances as weights. In [0, 1]; 0 when all importances are 0; NaN for
- * fewer than two factors. */
+/* The disentanglement of importance: [codes][factors] >= 0. For each code it is 1 - the entropy (base `factors`) of the
+ * code's importances over the factors. The result is the mean over codes, weighted by each code's share of all
+ * importances. In [0, 1]; 0 when all importances are 0; NaN for fewer than two factors. */
 double dci_disentanglement(const double *importance, int codes, int factors);
 
 /* The disentanglement, computed from the importances of boosted trees (boosting.h) that predict each factor from the

@@ -17,7 +17,8 @@ static size_t cells(const struct motif_errors *errors)
     return (size_t)(errors->symbols + 1) * (size_t)(errors->channels + 1);
 }
 
-/* Entry of a confusion matrix; symbol == symbols and channel == channels are "none". */
+/* The entry of a symbol and a channel in a confusion matrix. symbol == symbols and channel == channels stand for
+ * "none". */
 static size_t cell(const struct motif_errors *errors, int symbol, int channel)
 {
     return (size_t)symbol * (size_t)(errors->channels + 1) + (size_t)channel;

@@ -1,4 +1,5 @@
-/* Request targets and the header values that are lists: routing, percent-decoding, queries, ranges, tags, Accept. */
+/* Request targets, and header values that are lists. The target tests routing, percent-decoding, queries, ranges,
+ * entity tags and Accept. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

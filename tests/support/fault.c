@@ -1,5 +1,5 @@
-/* Counts allocations and lets them fail (fault.h). The linker redirects those of the program's own objects here
- * (--wrap). */
+/* Counts allocations and lets them fail (fault.h). The linker redirects the allocations of the program's own objects to
+ * this file (--wrap). */
 #include "tests/support/fault.h"
 
 #include <stdlib.h>

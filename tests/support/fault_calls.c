@@ -1,5 +1,5 @@
-/* Counts system calls and lets them fail (fault_calls.h). The linker redirects the program's own calls here (--wrap).
- */
+/* Counts system calls and lets them fail (fault_calls.h). The linker redirects the program's own calls to this file
+ * (--wrap). */
 #include "tests/support/fault_calls.h"
 
 #include <dirent.h>

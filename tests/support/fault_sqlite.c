@@ -1,5 +1,5 @@
-/* Counts calls of SQLite and lets them fail (fault_sqlite.h). The linker redirects the program's calls here (--wrap).
- */
+/* Counts calls of SQLite and lets them fail (fault_sqlite.h). The linker redirects the program's calls to this file
+ * (--wrap). */
 #include "tests/support/fault_sqlite.h"
 
 #include <stdarg.h>

@@ -54,8 +54,8 @@ void audio_sequence_sample(const struct audio_sequence *domain, int64_t seed, in
  * class. */
 int audio_sequence_single(const struct audio_sequence *domain, int64_t seed, int64_t index, float *audio);
 
-/* The boxes of the words in a map of one row and `frames` columns that covers the clip. The first column of a box is
- * start * frames / samples, its number of columns is length * frames / samples. boxes: [truth->count]. */
+/* Computes the boxes of the words in a map that has one row and covers the clip with `frames` columns. A box begins at
+ * column start * frames / samples and has length * frames / samples columns. boxes: [truth->count]. */
 void audio_sequence_boxes(const struct audio_sequence *domain, const struct audio_truth *truth, int frames,
                           struct box *boxes);
 

@@ -514,7 +514,7 @@ static enum status read_sizes(struct delimited *d, int *documents, int *words, s
     return STATUS_OK;
 }
 
-/* The other lines: document, word (both from 1) and count. */
+/* The other lines contain the numbers of a document and a word (both from 1) and a count. */
 static enum status read_triples(struct delimited *d, struct features *f, struct error *err)
 {
     for (;;) {
@@ -552,7 +552,7 @@ static enum status read_docwords(const char *folder, struct features **features,
     return status;
 }
 
-/* vocab.txt: one word a line, in the order of their numbers. */
+/* vocab.txt has one word a line; the n-th line is word n. */
 static enum status read_vocabulary(const char *folder, struct features *f, struct error *err)
 {
     struct delimited d;

@@ -17,8 +17,9 @@ enum status genes_neighbours(const struct features *f, double limit, cells_produ
                              struct error *err);
 void genes_noise(const struct features *f, double power, double offset, double *noise);
 
-/* Quantile normalisation in place: every row gets the same sorted values, which are the means over rows of the sorted
- * values; ties get the mean of their ranks' values (as in preprocessCore). x: [rows][columns]. */
+/* Quantile normalisation in place, with ties as in preprocessCore. Every row gets the same sorted values: the k-th is
+ * the mean over rows of the k-th smallest value of each row. Tied entries of a row get the value at the mean of their
+ * ranks; if this mean is between two ranks, they get the mean of the two values. x: [rows][columns]. */
 enum status genes_quantile_normalise(float *x, int rows, int columns, struct error *err);
 
 #endif

@@ -106,7 +106,7 @@ struct psi {
     int features, latent;
     /* shapes for tanh: [units][features] and [latent][units]; for linear, `first` is [latent][features] */
     double *first, *second;
-    double *mean, *scale; /* [latent] */
+    double *mean, *scale; /* [latent] each */
 };
 
 static void psi_raw(const struct psi *p, const double *x, double *z)

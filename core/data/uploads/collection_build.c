@@ -1,5 +1,5 @@
-/* Builds a collection sample by sample, and finishes it: sorted vocabulary, target, boxes by sample, and checks that
- * hold for every format. */
+/* Builds a collection sample by sample and finishes it: sorts the vocabulary, determines the target, sorts the boxes by
+ * sample, and does the checks that hold for every format. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
