@@ -46,7 +46,7 @@ struct acknowledged {
 
 static struct {
     struct daemon_process daemon;
-    pthread_mutex_t lock; /* protects url and the list */
+    pthread_mutex_t lock; /* protects `url` and the list of acknowledged jobs */
     char url[64];
     struct acknowledged list[ACKNOWLEDGED_MAX];
     size_t count;

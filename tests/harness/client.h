@@ -8,7 +8,7 @@
 
 struct reply {
     int status;    /* HTTP status; 0: the server did not answer */
-    char *headers; /* head of the answer, unparsed */
+    char *headers; /* the head of the answer as text */
     char *body;
     size_t body_bytes;
     cJSON *json; /* the body, when it is JSON; otherwise NULL */
@@ -20,7 +20,7 @@ struct call {
     size_t body_bytes;          /* size of the body; 0: strlen(body) */
     const char *type;           /* Content-Type; NULL: application/json when there is a body */
     const char *const *headers; /* further "Name: value" lines, ended by NULL; NULL: none */
-    const char *authority;      /* PEM file of the trusted certificate; NULL: the system's */
+    const char *authority;      /* PEM file of the certificate that the client trusts; NULL: those of the system */
     long tls_most;              /* CURL_SSLVERSION_MAX_...: newest TLS version to offer; 0: any */
 };
 
@@ -30,7 +30,7 @@ void reply_close(struct reply *reply);
 /* Copies the value of a header into a buffer of 256 bytes; "" when it is missing. */
 const char *reply_header(const struct reply *reply, const char *name, char value[256]);
 
-/* Shorthands for call_server(). */
+/* Shorthands for call_server() with the usual methods. */
 void get(const char *url, const char *path, struct reply *reply);
 void post(const char *url, const char *path, const char *json, struct reply *reply);
 const char *json_text(const cJSON *object, const char *name); /* Returns the text of a member; "" when it is missing. */

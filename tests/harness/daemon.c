@@ -48,7 +48,7 @@ void daemon_init(struct daemon_process *daemon)
     (void)snprintf(daemon->log, sizeof daemon->log, "%s/log", daemon->folder);
 }
 
-/* Runs in the child after fork(). */
+/* Replaces the child process after fork() by the daemon. Never returns. */
 static _Noreturn void become_daemon(const struct daemon_process *daemon, const char *const *args, int out)
 {
     char *argv[DAEMON_ARGS + 8];
@@ -62,7 +62,7 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     int log = open(daemon->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(log, STDERR_FILENO);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the daemon dies with its test */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel kills the daemon when its test ends */
     (void)signal(SIGHUP, SIG_DFL);          /* under nohup SIGHUP is ignored; the daemon must start with the default */
     (void)execv(binary(), argv);
     perror("execv");
@@ -189,7 +189,7 @@ void daemon_close(struct daemon_process *daemon, bool show_log)
     }
 }
 
-/* Reads a pipe to its end. */
+/* Reads a pipe to its end. The caller frees the text. */
 static char *drain(int fd)
 {
     size_t used = 0, capacity = 4096;

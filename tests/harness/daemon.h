@@ -10,10 +10,10 @@
 struct daemon_process {
     char folder[64]; /* a folder for this daemon only, which contains its database and its log */
     char db[96], log[96];
-    pid_t pid; /* 0: the daemon does not run */
-    int out;   /* what the daemon printed on its standard output during the start */
+    pid_t pid; /* process id of the daemon; 0: it does not run */
+    int out;   /* descriptor from which the standard output of the daemon can be read */
     int port;
-    char url[64]; /* http://127.0.0.1:PORT, or https:// */
+    char url[64]; /* address of the daemon: http://127.0.0.1:PORT, with TLS https:// */
 };
 
 /* Makes a fresh folder under TMPDIR. The environment variable MOTIFD names the binary. */
@@ -38,7 +38,8 @@ void daemon_kill(struct daemon_process *daemon); /* sends SIGKILL */
  * properly, prints the log and ends the test program with a failure. `show_log`: prints the log in any case. */
 void daemon_close(struct daemon_process *daemon, bool show_log);
 
-/* Runs `motifd ARGS...` to its end. Returns the exit code; the caller frees the output (NULL: not wanted). */
+/* Runs `motifd ARGS...` to its end. Returns the exit code. Stores standard output in *out and standard error in
+ * *errors (NULL: not wanted), which the caller frees. */
 int motifd_run(const char *const *args, char **out, char **errors);
 
 void sleep_ms(int ms);

@@ -62,7 +62,7 @@ static inline void job_path(char path[256], const char *id, const char *rest)
     (void)snprintf(path, 256, "/v1/jobs/%s%s", id, rest);
 }
 
-/* Copies the job's state. */
+/* Copies the state of the job. */
 static inline void job_state(const char *url, const char *id, char state[16])
 {
     char path[256];

@@ -1,4 +1,5 @@
-/* The machine's clock changes again and again while the daemon works: deadlines hold, jobs end, times are in order. */
+/* The machine's clock changes again and again while the daemon works. Deadlines must hold, jobs must end, and
+ * times must be in order. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -10,7 +11,7 @@ enum { HOUR = 3600 * 1000 };
 #define DAY ((int64_t)24 * HOUR)
 
 static struct daemon_process served;
-static volatile int64_t *offset; /* offset of the daemon's wall clock, in ms */
+static volatile int64_t *offset; /* difference between the daemon's wall clock and the real time, in ms */
 
 static int setup(void **state)
 {

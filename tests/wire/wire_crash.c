@@ -1,5 +1,5 @@
-/* A daemon that dies of a crash signal leaves a report and keeps the signal's exit status; its jobs continue at the
- * next start. */
+/* A daemon that a crash signal ends leaves a report, and its exit status is that of the signal. Its jobs continue
+ * at the next start. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -146,7 +146,7 @@ static void an_upload_over_the_quota_is_refused(void **state)
     while (strlen(body) < 60000)
         strcat(body,
                "1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
-    put("/v1/datasets/large", "text/csv", body, &reply); /* 30000 numbers: more than the quota */
+    put("/v1/datasets/large", "text/csv", body, &reply); /* refused, because 30000 numbers need more than the quota */
     assert_problem(&reply, 413);
     assert_non_null(strstr(reply.body, "of 40000 bytes"));
     reply_close(&reply);

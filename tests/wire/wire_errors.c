@@ -78,7 +78,8 @@ static void wrong_bodies_are_refused(void **state)
     refused(400, "POST", "/v1/jobs", NULL, "\xff\xfe");
     refused(400, "POST", "/v1/jobs", NULL, "{'kind':1}");
     struct reply reply;
-    call_server(served.url, &(struct call){.method = "POST", .path = "/v1/jobs"}, &reply); /* no body at all */
+    /* a request without a body */
+    call_server(served.url, &(struct call){.method = "POST", .path = "/v1/jobs"}, &reply);
     assert_true(reply.status == 400 || reply.status == 411);
     reply_close(&reply);
 }

@@ -1,4 +1,5 @@
-/* Bytes that a well-behaved client never sends: contradictory framing, slow clients, half-closed connections. */
+/* Sends bytes that a well-behaved client never sends: requests with contradictory lengths, slow clients, and
+ * connections that are closed on one side. */
 #include "tests/wire/wire.h"
 
 #include <sys/socket.h>

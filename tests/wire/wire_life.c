@@ -97,16 +97,16 @@ static void a_job_pauses_resumes_and_cancels(void **state)
     double asked = now_seconds();
     assert_int_equal(act(id, "pause", now), 202);
     await_state(served.url, id, "paused");
-    assert_true(now_seconds() - asked < 10.0 * SLOWED); /* the pause was quick */
+    assert_true(now_seconds() - asked < 10.0 * SLOWED); /* the daemon has paused the job quickly */
     assert_int_equal(act(id, "pause", now), 409);
     double before = step_of(id);
     sleep_ms(300);
-    assert_true(step_of(id) == before); /* the job makes no steps */
+    assert_true(step_of(id) == before); /* a paused job makes no steps */
     char path[256];
     struct reply reply;
     job_path(path, id, "");
     call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
-    assert_problem(&reply, 409); /* only a finished job can be deleted */
+    assert_problem(&reply, 409); /* refused, because only a finished job can be deleted */
     reply_close(&reply);
     assert_int_equal(act(id, "resume", now), 202);
     await_step(id, before);

@@ -34,7 +34,7 @@ static void in_folder(const char *name, char out[128])
     (void)snprintf(out, 128, "%s/%s", served.folder, name);
 }
 
-/* Starts motifctl with words split at spaces, in the daemon's folder. */
+/* Starts motifctl in the daemon's folder. Spaces in `line` separate the arguments. */
 static pid_t start(const char *line)
 {
     char words_text[2048], out[128], err[128], *words[WORDS] = {0};

@@ -42,7 +42,7 @@ struct api_fixture {
     bool draining;
     atomic_int woken, poked;
     char poked_job[STORAGE_ID];
-    char log[4096]; /* logged lines, joined */
+    char log[4096]; /* all logged lines, one after the other */
     const char *headers[16][2];
     size_t header_count;
     enum api_scope scope;

@@ -41,11 +41,11 @@ struct sweep {
 struct answer {
     int status;  /* status of the response; 599: the connection would have been closed */
     bool failed; /* the fault has happened */
-    char *bytes; /* the caller frees it */
+    char *bytes; /* body of the response, which the caller frees */
     size_t count;
 };
 
-/* Reports up to 40 failures of a sweep instead of only the first. */
+/* Number of failures that the sweeps reported. A test prints up to 40 of them, not only the first. */
 extern int complaints;
 #define complain(...)                                                                                                  \
     (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0, complaints < 41 ? print_error("\n") : (void)0)

@@ -129,8 +129,8 @@ static void job_of_an_unknown_kind_has_no_model(void **state)
     assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
 }
 
-/* Methods that lack one function each. "mute" has no optional function at all. Each of the others lacks the last
- * function that some query needs. */
+/* Methods that lack functions. "mute" has none of the optional functions. Each other method lacks one function
+ * that some query needs. */
 static void missing_functions_of_a_method_are_reported(void **state)
 {
     struct api_fixture *f = *state;
@@ -186,7 +186,7 @@ static void missing_functions_of_a_method_are_reported(void **state)
     f->api = NULL;
 }
 
-/* An evaluation has no model, chain or bundle. */
+/* An evaluation has no model, no hash chain and no bundle. */
 static void evaluation_has_no_files(void **state)
 {
     struct api_fixture *f = *state;
@@ -220,8 +220,7 @@ static void requests_before_the_first_checkpoint_conflict(void **state)
     ask_all(f, id, none, sizeof none / sizeof none[0]);
 }
 
-/* ---- little memory -----------------------------------------------------------------------------------------------
- */
+/* ---- little memory ------------------------------------------------------------------------------------------ */
 
 static void create_survives_every_failed_allocation(void **state)
 {

@@ -1,4 +1,5 @@
-/* Configurations of submitted jobs: which are refused, with which fault, and what documents show of accepted ones. */
+/* Configurations of submitted jobs: which ones the api refuses, with which fault, and what documents contain of
+ * the accepted ones. */
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/json/config_json.h"
@@ -220,7 +221,7 @@ static void faults_beyond_the_limit_are_counted(void **state)
     assert_int_equal(number_at(f, "/errors_left_out"), 100 - API_FAULTS_MAX);
 }
 
-/* The names of the members of /config, separated by spaces. */
+/* Returns the names of the members of /config, separated by spaces. */
 static const char *config_names(struct api_fixture *f)
 {
     static char names[256];
@@ -249,7 +250,8 @@ static void documents_show_fields_that_apply_changed_ones_first(void **state)
     struct arena arena;
     arena_init(&arena, 4096, 0);
     assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
-    assert_non_null(strstr(job.config, "\"span\":5")); /* the stored configuration has every field */
+    /* the stored configuration has every field, also those that the document leaves out */
+    assert_non_null(strstr(job.config, "\"span\":5"));
     arena_close(&arena);
 }
 

@@ -1,4 +1,4 @@
-/* The life of jobs over the api: submit, idempotency, lists, tags, changes, deletion. */
+/* The life of jobs over the api: submission, idempotency keys, lists, ETags, changes and deletion. */
 #include "tests/unit/api/api_fixture.h"
 
 #define NOWHERE "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -115,7 +115,7 @@ static void full_queue_and_drain_refuse_new_jobs(void **state)
     f->draining = true;
     (void)ask(f, "POST", "/v1/jobs", ECHO);
     assert_problem(f, 503, "unavailable");
-    assert_int_equal(ask(f, "GET", "/v1/jobs?limit=1", NULL), 200); /* reading still works */
+    assert_int_equal(ask(f, "GET", "/v1/jobs?limit=1", NULL), 200); /* requests that only read still succeed */
     (void)ask(f, "GET", "/readyz", NULL);
     assert_problem(f, 503, "unavailable");
     assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);

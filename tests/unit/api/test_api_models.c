@@ -204,8 +204,7 @@ static void test_models(void **state)
     assert_int_equal(complaints, 0);
 }
 
-/* ---- odd requests --------------------------------------------------------------------------------------------------
- */
+/* ---- odd requests ------------------------------------------------------------------------------------------- */
 
 /* In target and body, "@" stands for the id of the sparling job and "$" for that of the pathways job. `pointer` is
  * the pointer of the expected fault; NULL: any. */

@@ -17,8 +17,7 @@
 #include "api/formats/safetensors.h"
 #include "core/draw/picture.h"
 
-/* ---- methods ------------------------------------------------------------------------------------------------------
- */
+/* ---- methods ------------------------------------------------------------------------------------------------ */
 
 static struct api_fixture *fixture; /* the fixture of the running test, for methods that send requests */
 static struct {
@@ -302,8 +301,8 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs",
                          "{\"kind\":\"whole\",\"preset\":\"large\",\"config\":{\"density\":7,\"mode\":\"strict\"}}"),
                      422);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")),
-                     1); /* one fault per field, although the preset's value is too large as well */
+    /* one fault for the field, although the value of the preset is too large as well */
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 1);
     /* accepted, although this method has no field for the number of threads */
     submit_job(f, "{\"kind\":\"plain\",\"threads\":2}", id);
     assert_int_equal(number_at(f, "/threads"), 2);
@@ -330,8 +329,7 @@ static void configurations(void **state)
     free(faults);
 }
 
-/* ---- recovery
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- recovery ----------------------------------------------------------------------------------------------- */
 
 #define LAYERS "\"model\":{\"layers\":[{\"filters\":[[1,2]]}]}"
 
@@ -389,8 +387,7 @@ static void recoveries(void **state)
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
 }
 
-/* ---- between two looks
- * ---------------------------------------------------------------------------------------------- */
+/* ---- between two reads -------------------------------------------------------------------------------------- */
 
 /* The api reads a job twice while it handles a request with If-Match. Between both reads, the test changes the
  * job. */
@@ -477,8 +474,7 @@ static void changed_meanwhile(void **state)
     assert_int_equal(ask(f, "GET", path_of(id, names), NULL), 400);
 }
 
-/* ---- inputs, files and small things
- * -------------------------------------------------------------------------------- */
+/* ---- inputs, files, headers and times ----------------------------------------------------------------------- */
 
 static void wide_inputs(void **state)
 {

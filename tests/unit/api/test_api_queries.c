@@ -1,4 +1,5 @@
-/* Motifs and predict: every form of input, every refusal, pictures, and the cache of open models. */
+/* The queries motifs and predict: every form of input, every reason for a refusal, pictures, and the cache of open
+ * models. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <pthread.h>

@@ -8,8 +8,7 @@
 #include "api/documents/prometheus.h"
 #include "core/base/arena.h"
 
-/* ---- a job that starts from another -----------------------------------------------------------------------------
- */
+/* ---- a job that starts from another ------------------------------------------------------------------------- */
 
 static void attestation_names_the_source_of_a_job(void **state)
 {
@@ -54,8 +53,7 @@ static void attestation_names_the_source_of_a_job(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"from\":{}}"), 422);
 }
 
-/* ---- the audit log -----------------------------------------------------------------------------------------
- */
+/* ---- the audit log ------------------------------------------------------------------------------------------ */
 
 static void audit_log_is_read_page_by_page(void **state)
 {
@@ -92,8 +90,7 @@ static void audit_log_is_read_page_by_page(void **state)
     assert_true(null_at(f, "/next_cursor")); /* there is no further page */
 }
 
-/* ---- events -----------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------- */
 
 static void every_type_of_event_is_written(void **state)
 {
@@ -140,9 +137,7 @@ static void every_type_of_event_is_written(void **state)
     arena_close(&arena);
 }
 
-/* ---- labels, guesses, configurations
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- labels, guesses, configurations ------------------------------------------------------------------------ */
 
 static void labels_are_escaped_and_problems_have_a_default(void **state)
 {

@@ -65,7 +65,8 @@ static void targets_are_matched_and_decoded(void **state)
     assert_problem(f, 414, "target-too-long");
     (void)ask(f, "PUT", "/v1/jobs/abc", NULL);
     assert_string_equal(answer_header(f, "Allow"), "GET, HEAD, PATCH, DELETE");
-    assert_int_equal(ask(f, "GET", "/v1/%6aobs", NULL), 200); /* a percent-encoded letter equals the letter */
+    /* in a path, a percent-encoded letter means the same as the letter */
+    assert_int_equal(ask(f, "GET", "/v1/%6aobs", NULL), 200);
 }
 
 static void routes_require_their_scope(void **state)
@@ -241,7 +242,7 @@ static void system_and_kinds_are_shown(void **state)
     assert_non_null(strstr(f->body, "/openapi.json"));
 }
 
-/* The page is small, its policy allows no foreign sources, and gzip and plain bytes are the same. */
+/* The page is small, its policy allows no sources from other hosts, and the compressed page equals the plain one. */
 static void page_has_a_strict_policy(void **state)
 {
     struct api_fixture *f = *state;
@@ -270,7 +271,7 @@ static void page_has_a_strict_policy(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 304);
 }
 
-/* Script and style have the names that the page uses, and may be cached forever. */
+/* The script and the style have the names that the page uses. Browsers may cache them forever. */
 static void assets_may_be_cached_forever(void **state)
 {
     struct api_fixture *f = *state;

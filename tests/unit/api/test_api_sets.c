@@ -79,8 +79,7 @@ static void hex_of(const char *text, char hex[HASH_TEXT])
     hash_hex(digest, hex);
 }
 
-/* ---- formats and names ----------------------------------------------------------------------------------
- */
+/* ---- formats and names -------------------------------------------------------------------------------------- */
 
 static void each_format_is_recognised(void **state)
 {
@@ -172,8 +171,7 @@ static void folders_of_the_operator_are_kept(void **state)
     assert_int_equal(cJSON_GetArraySize(at(s->f, "/datasets")), 0);
 }
 
-/* ---- in pieces ---------------------------------------------------------------------------------------------------
- */
+/* ---- in pieces ---------------------------------------------------------------------------------------------- */
 
 struct piece {
     const char *target, *length, *who;
@@ -279,7 +277,7 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(folder_entries(s->root, ""), 1);
 }
 
-/* Two uploads of the same bytes at once. */
+/* Two uploads of the same bytes at the same time. */
 static void parallel_uploads_of_one_set_store_it_once(void **state)
 {
     struct sets *s = *state;
@@ -431,9 +429,7 @@ static void upload_without_length_ends_at_the_limit(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* ---- deletion while jobs use a set
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- deletion while jobs use a set -------------------------------------------------------------------------- */
 
 static void store(struct sets *s, const char *kind, const char *config, char id[STORAGE_ID])
 {
@@ -492,8 +488,7 @@ static void unreadable_configuration_prevents_deletion(void **state)
     assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------------------
- */
+/* ---- faults ------------------------------------------------------------------------------------------------- */
 
 static void arm_call(int place, bool forever)
 {

@@ -534,7 +534,7 @@ static void changed_cursors_are_refused(void **state)
     assert_true(cursor_read(cursor, "queued/", back));
     assert_string_equal(back, id);
     assert_false(cursor_read(cursor, "running/", back));
-    for (size_t i = 0; cursor[i] != '\0'; i++) { /* each changed character is detected */
+    for (size_t i = 0; cursor[i] != '\0'; i++) { /* decoding detects each changed character */
         char changed[CURSOR_TEXT];
         memcpy(changed, cursor, sizeof changed);
         changed[i] = changed[i] == 'x' ? 'y' : 'x';

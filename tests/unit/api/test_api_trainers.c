@@ -312,8 +312,7 @@ static void checkpoint_arrives_in_pieces(void **state)
     assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404);
 }
 
-/* ---- responses in unusual states ---------------------------------------------------------------------------
- */
+/* ---- responses in unusual states ---------------------------------------------------------------------------- */
 
 static void remake_store(struct trainee *t)
 {
@@ -470,8 +469,7 @@ static void documents_beyond_limits_are_refused(void **state)
     free(body);
 }
 
-/* ---- faults
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------------------------------- */
 
 /* Sends a request while an allocation or call fails, and reads the response meanwhile. "@" stands for the epoch. */
 static struct answer attempt(struct trainee *t, const char *method, const char *rest, const char *body,

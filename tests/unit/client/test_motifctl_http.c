@@ -197,7 +197,7 @@ static void run(struct outcome *outcome, int port, const char *format, ...)
 #define EVENTS "GET /v1/jobs/" JOB "/events?after=now "
 #define NO_SERIES HEAD("200 OK", "") "{\"series\":{}}"
 
-/* The value of a header in a recorded request; "" when it is missing. */
+/* Returns the value of a header in a recorded request; "" when it is missing. */
 static const char *header(const char *request, const char *name)
 {
     static char value[512];

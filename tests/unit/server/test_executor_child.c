@@ -88,7 +88,7 @@ static void output_arrives_line_by_line(void **state)
     wanted[CHILD_LINE] = '\0';
     assert_memory_equal(lines.text, wanted, CHILD_LINE);
     assert_int_equal(strlen(lines.text), 600 + 3);
-    /* The last line with a reason becomes part of `death`. */
+    /* The last output line of motif-train or mpirun that gives a reason becomes part of `death`. */
     child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
     assert_string_equal(child.death, "the trainer ended with exit code 7 and without a reason: motif-train: lost");
     child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);

@@ -99,7 +99,7 @@ static void leftovers_of_a_killed_mpirun_are_removed(void **state)
     close(make_segment("another-host", user, "3", -1, other_host));
     close(make_segment(NULL, user + 1, "4", -1, other_user));
     snprintf(name, sizeof name, "/dev/shm/vader_segment.%s.%u.5-%d", host, user, (int)getpid());
-    assert_int_equal(mkdir(name, 0700), 0); /* a folder instead of a file */
+    assert_int_equal(mkdir(name, 0700), 0); /* a folder with the name of a segment, which the cleanup must leave */
     executor_clear_mpirun(pid);
     assert_int_equal(access(folder, F_OK), -1);
     assert_int_equal(access(parent(), F_OK), -1);

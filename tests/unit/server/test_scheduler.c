@@ -414,7 +414,7 @@ static void a_cancelled_job_keeps_its_model(void **state)
     /* The model of a cancelled job can still be queried. */
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     assert_int_equal(storage_checkpoint_find(bench->storage, id, pick, &latest, NULL), STATUS_OK);
-    assert_true(latest.step == 5 || latest.step == 6); /* the request may arrive before the sixth step */
+    assert_true(latest.step == 5 || latest.step == 6); /* the cancellation may arrive before or after the sixth step */
 }
 
 static void a_drained_job_continues_after_a_restart(void **state)

@@ -128,7 +128,8 @@ static void addresses_are_split_and_checked(void **state)
 {
     const struct {
         const char *listen, *host;
-        int port, loopback; /* -1: the address is refused */
+        /* expected port, and whether the host is a loopback address; port -1: the address is refused */
+        int port, loopback;
     } cases[] = {
         {"127.0.0.1:8080", "127.0.0.1", 8080, 1},
         {"127.5.5.5:0", "127.5.5.5", 0, 1},

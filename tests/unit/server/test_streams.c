@@ -33,7 +33,7 @@ static void wake(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_true(reader->suspended); /* only a suspended connection is woken */
+    assert_true(reader->suspended); /* the thread must wake only a suspended connection */
     reader->suspended = false;
     (void)pthread_cond_signal(&reader->woken);
     (void)pthread_mutex_unlock(&reader->lock);
@@ -152,7 +152,7 @@ static void every_reader_gets_every_event_once(void **state)
             OK(storage_flush(f->storage, &f->err));
     }
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
-    for (int i = 1; i < READERS; i += 2) /* streams of the job end when the job ends */
+    for (int i = 1; i < READERS; i += 2) /* a stream of one job ends when the job ends */
         (void)pthread_join(readers[i].thread, NULL);
     struct streams_stats stats = {0};
     for (int i = 0; i < 6000 && stats.events < READERS * (EVENTS + 3) - 2; i++) {
@@ -160,7 +160,7 @@ static void every_reader_gets_every_event_once(void **state)
         streams_stats_read(streams, &stats);
     }
     assert_int_equal(stats.events, READERS * (EVENTS + 3) - 2);
-    streams_end(streams); /* streams of all jobs end after their queued bytes */
+    streams_end(streams); /* a stream of all jobs ends after it has delivered its queued bytes */
     for (int i = 0; i < READERS; i += 2)
         (void)pthread_join(readers[i].thread, NULL);
     for (int i = 0; i < READERS; i++) {
@@ -191,7 +191,7 @@ static void open_streams_are_limited(void **state)
     for (int i = 0; i < STREAMS_MAX; i++)
         streams_close(readers[i].stream);
     streams_end(streams);
-    assert_null(open_for(streams, &readers[0], "", 0)); /* no stream opens after the end */
+    assert_null(open_for(streams, &readers[0], "", 0)); /* no stream can be opened after streams_end() */
     end(f, streams);
 }
 

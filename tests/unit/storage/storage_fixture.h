@@ -83,7 +83,7 @@ static inline void fixture_remove(struct fixture *f)
     free(f);
 }
 
-/* Setup and teardown for cmocka. */
+/* Functions that cmocka calls before and after each test. */
 static inline int setup_closed(void **state)
 {
     *state = fixture_new();
@@ -105,7 +105,7 @@ static inline int teardown(void **state)
 #define TEST_OPEN(name) cmocka_unit_test_setup_teardown(name, setup_open, teardown)
 #define TEST_CLOSED(name) cmocka_unit_test_setup_teardown(name, setup_closed, teardown)
 
-/* Fails the test with the error's message. */
+/* Makes the call and fails the test with the error's message unless the call succeeds. */
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
         error_clear(&f->err);                                                                                          \
@@ -114,7 +114,7 @@ static inline int teardown(void **state)
             fail_msg("%s: %s: %s", #call, status_name(status_), f->err.message);                                       \
     } while (0)
 
-/* The call must fail with this status and a message. */
+/* Makes the call and asserts that it fails with this status and a message. */
 #define REFUSED(expected, call)                                                                                        \
     do {                                                                                                               \
         error_clear(&f->err);                                                                                          \
@@ -148,13 +148,13 @@ static inline struct storage_job job_of(struct fixture *f, const char *id)
     return job;
 }
 
-/* Finishes a running job and waits until the sweep has removed everything. */
+/* Ends a running job with success. */
 static inline void finish(struct fixture *f, const char *id)
 {
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
 }
 
-/* Reads an integer from the file with a separate read-only connection, because the store is open. */
+/* Reads an integer from the file. Uses a separate read-only connection, because the store is open. */
 static inline int64_t file_integer(const struct fixture *f, const char *sql)
 {
     sqlite3 *db;
@@ -200,14 +200,14 @@ static inline void await_integer(const struct fixture *f, const char *sql, int64
     fail_msg("%s is %lld, not %lld", sql, (long long)value, (long long)expected);
 }
 
-/* A small random generator for test data with the same numbers everywhere. */
+/* A small random generator. It gives the same numbers on every machine. */
 static inline uint32_t lcg(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33);
 }
 
-/* Reads the job's latest checkpoint completely, and its facts into `look` unless that is NULL. */
+/* Reads the whole data of the job's latest checkpoint, and stores its description in `look` unless that is NULL. */
 static inline enum status verify_latest(struct fixture *f, const char *job,
                                         enum status (*look)(struct fixture *f, struct storage_checkpoint_reader *reader,
                                                             const struct storage_checkpoint *info))

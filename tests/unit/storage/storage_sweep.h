@@ -44,7 +44,7 @@ int sweep_opening(const struct sweep_kind *kind, bool forever, int stride);
 extern int complaints;
 #define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
 
-/* For cmocka's group: registers the VFS of fault_vfs.h, and creates the store that all tries copy. */
+/* Setup of the group of tests: registers the VFS of fault_vfs.h, and makes the store that each attempt copies. */
 int sweep_setup(void **state);
 int sweep_teardown(void **state);
 

@@ -74,7 +74,7 @@ static void job_has_one_trainer_at_a_time(void **state)
                      STATUS_INVALID);
     assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", "42", &tries, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
-    assert_string_equal(lease.foreign_id, "42"); /* stored together with the lease */
+    assert_string_equal(lease.foreign_id, "42"); /* this id was stored together with the lease */
     assert_string_equal(lease.executor, "slurm");
     assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
     save(f, id, 1);
@@ -100,7 +100,7 @@ static void job_has_one_trainer_at_a_time(void **state)
     assert_string_equal(lease.foreign_id, "4711");
     assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
 
-    /* A second registration with the same token locks the earlier trainer out. */
+    /* A second trainer registers with the same token. Messages of the first trainer are then refused. */
     assert_int_equal(storage_lease_register(f->storage, id, &later, &f->err), STATUS_OK);
     assert_true(later > epoch);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 8, &f->err), STATUS_CONFLICT);
@@ -108,8 +108,8 @@ static void job_has_one_trainer_at_a_time(void **state)
     assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_CLAIM, NULL, NULL, &f->err), STATUS_INVALID);
     assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_SUCCEED, "{\"a\":1}", NULL, &f->err),
                      STATUS_OK);
-    assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_FAIL, NULL, "{}", &f->err),
-                     STATUS_OK); /* the trainer repeats its message */
+    /* the trainer repeats its message, which is accepted */
+    assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_FAIL, NULL, "{}", &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, later, 9, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
     assert_int_equal(lease.ending, JOB_EVENT_SUCCEED);

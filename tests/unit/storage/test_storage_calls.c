@@ -289,7 +289,7 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(kind_of(s, "a/b"), DATASET_NONE);
     error_clear(&s->err);
     assert_int_equal(dataset_remove(s->root, "foreign", &s->err), STATUS_NOT_FOUND);
-    for (int i = 0; i < 70; i++) { /* more names than the list's first allocation */
+    for (int i = 0; i < 70; i++) { /* more names than the first allocation of the list can hold */
         char name[16];
         (void)snprintf(name, sizeof name, "set-%02d", 69 - i);
         assert_int_equal(put(s, name), STATUS_OK);
@@ -367,7 +367,7 @@ static void network_file_system_is_refused(void **state)
     REFUSED(STATUS_INVALID, storage_open(&f->options, &f->storage, &f->err));
     assert_non_null(strstr(f->err.message, "network file system (NFS)"));
     assert_null(f->storage);
-    assert_int_not_equal(access(f->path, F_OK), 0); /* no file was created */
+    assert_int_not_equal(access(f->path, F_OK), 0); /* storage has not created a file */
     f->options.allow_network_fs = true;
     fixture_open(f);
     assert_non_null(strstr(logged, "is on NFS"));
@@ -386,7 +386,7 @@ static void network_file_system_is_refused(void **state)
     f->options.log = (struct log_hook){NULL, NULL};
 }
 
-/* An open store reports missing random numbers and unreadable disk facts. */
+/* An open store reports when random numbers are missing, and when facts about the disk cannot be read. */
 static void open_store_reports_failed_calls(void **state)
 {
     struct fixture *f = *state;

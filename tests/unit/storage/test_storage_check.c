@@ -117,7 +117,7 @@ static void damaged_small_table_prevents_opening(void **state)
     assert_null(f->storage);
 }
 
-/* Closing does not wait for the check; the next start checks again. */
+/* Closing the store ends the check. The next start checks again. */
 static void closing_ends_the_check(void **state)
 {
     struct fixture *f = *state;

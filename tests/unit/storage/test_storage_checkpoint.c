@@ -69,7 +69,7 @@ static void checkpoints_are_found_by_every_rule(void **state)
     assert_int_equal(save(f, id, &what, 1, 1000, 77), 1);
     what =
         (struct storage_checkpoint_new){.step = 9, .samples = 90, .density = 5e-5, .accuracy = 0.5, .stage_end = true};
-    assert_int_equal(save(f, id, &what, 2, 0, 1), 2); /* an empty checkpoint */
+    assert_int_equal(save(f, id, &what, 2, 0, 1), 2); /* a checkpoint without data */
     fixture_reopen(f);
     OK(storage_checkpoint_find(f->storage, id, LATEST, &found, &f->err));
     assert_int_equal(found.seq, 2);
@@ -210,7 +210,7 @@ static void unfinished_checkpoints_are_removed(void **state)
     storage_checkpoint_abandon(NULL);
     await_integer(f, "SELECT count(*) FROM chunk", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 0);
-    assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number is not reused */
+    assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number of the deleted checkpoint is not used again */
     /* make what a crash leaves: an incomplete row and a chunk of data */
     fixture_close(f);
     sqlite3 *db;
@@ -228,7 +228,7 @@ static void unfinished_checkpoints_are_removed(void **state)
     free(bytes);
 }
 
-/* The job is deleted while its checkpoint is being written. */
+/* A client deletes the job while its checkpoint is being written. */
 static void commit_fails_for_deleted_job(void **state)
 {
     struct fixture *f = *state;

@@ -29,7 +29,7 @@ static void whole_job(struct fixture *f, char id[STORAGE_ID])
     finish(f, id);
 }
 
-/* Asserts that event times increase with the ids. Returns the newest time. */
+/* Asserts that the times of events increase with their ids. Returns the newest time. */
 static int64_t assert_in_order(struct fixture *f)
 {
     struct storage_event *events;
@@ -68,7 +68,7 @@ static void clock_set_back_keeps_event_order(void **state)
     assert_true(newest <= now_ms() && newest > now_ms() - 60 * 1000);
 }
 
-/* A clock that was years ahead does not determine the times for ever. */
+/* The clock was years ahead for a while. Later times must follow the corrected clock. */
 static void clock_far_ahead_has_no_lasting_effect(void **state)
 {
     struct fixture *f = *state;
@@ -84,7 +84,7 @@ static void clock_far_ahead_has_no_lasting_effect(void **state)
     assert_true(job_of(f, id).created_at <= now_ms());
 }
 
-/* Waiting for the writer uses the monotonic clock. */
+/* The writing thread measures its waiting time with the monotonic clock. */
 static void lazy_writes_ignore_the_system_clock(void **state)
 {
     struct fixture *f = *state;

@@ -55,7 +55,7 @@ static void change(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* A thread that submits jobs without end. */
+/* Context of a thread that submits jobs until the test stops it. */
 struct submitter {
     struct fixture *f;
     atomic_bool stop;
@@ -113,7 +113,7 @@ static void copy_of_a_busy_store_is_complete(void **state)
     assert_int_equal(facts.st_size, report.bytes);
     assert_int_equal(facts.st_mode & 0777, 0600);
     assert_false(there(to, ".part") || there(to, "-wal"));
-    /* restored and opened: the running job is queued again, and its checkpoints are complete */
+    /* open the copy as a restored backup: the running job is queued again, and its checkpoints are complete */
     (void)snprintf(back.path, sizeof back.path, "%s/back.db", f->folder);
     OK(storage_copy(&(struct storage_copy_options){.from = to, .to = back.path, .to_be_used = true}, &report, &f->err));
     back.options.path = back.path;

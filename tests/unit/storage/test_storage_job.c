@@ -167,7 +167,7 @@ static void pages_are_stable_and_filtered(void **state)
             assert_string_equal(jobs[i].id, ids[next--]);
         (void)snprintf(page_end, sizeof page_end, "%s", jobs[count - 1].id);
         filter.before = page_end;
-        char extra[STORAGE_ID]; /* jobs that are added later do not shift the pages */
+        char extra[STORAGE_ID]; /* jobs that are submitted between two pages do not shift the pages */
         submit(f, "late", 0, extra);
     }
     assert_int_equal(next, -1);
@@ -310,14 +310,14 @@ static void requests_reach_the_running_job(void **state)
     assert_int_equal(requested, REQUESTED_PAUSED);
     int64_t version = job_of(f, id).version;
     OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
-    assert_int_equal(job_of(f, id).version, version); /* a repeated request changes nothing */
+    assert_int_equal(job_of(f, id).version, version); /* repeating the request changes nothing */
     OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     OK(storage_job_requested(f->storage, id, &requested, &f->err));
     assert_int_equal(requested, REQUESTED_NONE);
     REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     assert_int_equal(now, JOB_RUNNING);
     OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
-    fixture_close(f); /* the requested state survives the process: the job becomes paused */
+    fixture_close(f); /* the requested state survives the end of the process, and the job is then paused */
     fixture_open(f);
     assert_int_equal(job_of(f, id).state, JOB_PAUSED);
     assert_int_equal(job_of(f, id).requested, REQUESTED_NONE);
@@ -363,7 +363,7 @@ static void leave_records_result_or_error(void **state)
     assert_int_equal(now, JOB_FAILED);
     assert_string_equal(job_of(f, id).error, "{\"title\":\"loss\"}");
     assert_null(job_of(f, id).result);
-    /* a queued job has no executor that could leave it */
+    /* leaving fails, because a queued job has no executor */
     submit(f, "sparling", 0, id);
     REFUSED(STATUS_CONFLICT, storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
 }
@@ -391,7 +391,7 @@ static void newest_progress_is_stored(void **state)
     assert_string_equal(job_of(f, id).progress, "{\"step\":100}");
 }
 
-/* A lazy write is on disk within a second without a flush. */
+/* A lazy write reaches the disk within a second without a flush. */
 static void progress_is_on_disk_within_a_second(void **state)
 {
     struct fixture *f = *state;

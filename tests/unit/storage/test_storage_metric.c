@@ -110,7 +110,7 @@ static void many_series_and_jobs_stay_apart(void **state)
         (void)snprintf(names[n], sizeof names[n], "m%02d", n);
     for (int i = 0; i < 10000; i++)
         metrics[i] = (struct storage_metric){.name = names[i % 50], .point = {i, i * 0.5}};
-    for (int i = 0; i < 10000; i += 100) /* alternating, so that the batches of the two jobs interleave */
+    for (int i = 0; i < 10000; i += 100) /* alternate between the jobs, so that their batches interleave in the queue */
         for (int j = 0; j < 2; j++)
             OK(storage_metric_append(f->storage, ids[j], metrics + i, 100, &f->err));
     struct storage_metric more = {.name = "all", .point = {0, 1}};
@@ -242,7 +242,7 @@ static void reduced_series_follow_the_definition(void **state)
 
 /* ---- long series: summaries give the same result as the points --------------------------------------- */
 
-#define LONG 70000 /* points: more than four rows of summaries, so that two levels are used */
+#define LONG 70000 /* number of points: more than four rows of summaries, so that two levels are used */
 
 static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
 {

@@ -266,8 +266,7 @@ static void every_sqlite_code_is_reported(void **state)
     assert_string_equal(job_of(f, id).id, id);
 }
 
-/* ---- closing -----------------------------------------------------------------------------------------------------
- */
+/* ---- closing ------------------------------------------------------------------------------------------------ */
 
 struct late {
     struct fixture *f;

@@ -290,7 +290,7 @@ static void import_stores_a_whole_job(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM chain"), 0);
 }
 
-/* Chain rows stay when retention removes their checkpoints. */
+/* The rows of the hash chain remain when the retention rule removes their checkpoints. */
 static void chain_keeps_removed_checkpoints(void **state)
 {
     struct fixture *f = *state;

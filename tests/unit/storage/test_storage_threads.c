@@ -1,4 +1,4 @@
-/* Many threads use one store. Also run under the thread sanitizer. */
+/* Many threads use one store. The test also runs under the thread sanitizer. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void *submitter(void *argument)
         struct arena arena;
         arena_init(&arena, 4096, 0);
         expect(s, storage_job_submit(s->f->storage, &in, id, &outcome, NULL) == STATUS_OK);
-        /* an acknowledged job can be read at once */
+        /* a job that was acknowledged can be read at once */
         expect(s, storage_job_get(s->f->storage, id, &arena, &job, NULL) == STATUS_OK);
         atomic_fetch_add(&s->submitted, 1);
         if (i % 7 == 3)
@@ -157,7 +157,7 @@ static void concurrent_calls_stay_consistent(void **state)
                      atomic_load(&s.finished) - removed);
 }
 
-/* No job is claimed twice. */
+/* Claims jobs until none is queued. The test then asserts that no job was claimed twice. */
 static void *claimer(void *argument)
 {
     struct shared *s = argument;

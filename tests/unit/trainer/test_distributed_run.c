@@ -325,8 +325,7 @@ static void lost_rank_ends_the_run_without_report(void **state)
     assert_int_equal(w.leave_calls, 0);
 }
 
-/* ---- the job ------------------------------------------------------------------------------------------------------
- */
+/* ---- the job ------------------------------------------------------------------------------------------------ */
 
 static void gets_job(struct distributed_run *distributed, const struct coordinator *coordinator)
 {

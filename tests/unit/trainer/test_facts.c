@@ -79,8 +79,7 @@ static void program_restarts_once_for_its_kernels(void **state)
     unsetenv("OPENBLAS_CORETYPE");
 }
 
-/* ---- facts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- facts -------------------------------------------------------------------------------------------------- */
 
 static void facts_match_the_machine(void **state)
 {
