@@ -1,5 +1,5 @@
-/* The path of a request: match the route, admit it (scope, media type, size), check the query, call the handler, add
- * the headers of every response, count it. */
+/* Handles a request: finds its route, admits it (scope, media type, size), checks its query, calls the handler, adds
+ * the headers of every response, and counts the response. */
 #include "api/api.h"
 
 #include <sodium/randombytes.h>
@@ -174,7 +174,8 @@ static bool admit_scope(struct exchange *x)
     if (route->scope == API_SCOPE_TRAINER)
         return trainer_admit(x);
     if (route->scope != API_SCOPE_NONE && trainer_token(exchange_header(x, "Authorization")))
-        scope = API_SCOPE_NONE; /* a trainer's token opens no other routes, even when the daemon needs no tokens */
+        scope = API_SCOPE_NONE; /* a trainer's token opens only the routes of trainers, even when the daemon needs no
+                                   tokens */
     if (scope >= route->scope)
         return true;
     if (scope == API_SCOPE_NONE) {
@@ -192,7 +193,7 @@ static bool admit_scope(struct exchange *x)
     return false;
 }
 
-/* Checks size, coding and media type of the body by the headers. */
+/* Checks the size, the coding and the media type of the body, as its headers announce them. */
 static bool admit_body(struct exchange *x)
 {
     const struct api_route *route = x->match.route;

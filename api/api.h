@@ -34,17 +34,17 @@ enum status api_create(const struct api_options *options, struct api **api, stru
 /* No request may be in progress, and every response must be closed. NULL is fine. */
 void api_destroy(struct api *api);
 
-/* Stops the queries that compute or wait; they respond 503. Called when the daemon ends. */
+/* Stops the queries that compute or wait; their requests get 503. The daemon calls this when it ends. */
 void api_interrupt(struct api *api);
 
-/* Checks a request before its body is read: see above. True: the adapter may read *body_limit bytes (0: the route takes
- * no body). False: the response is ready to be sent. */
+/* Checks a request before its body is read (the first step above). True: the adapter may read *body_limit bytes; 0
+ * means that the route takes no body. False: the response is ready to be sent. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);
 
-/* For a route that streams, after api_admit(): the adapter passes the body piece by piece to api_upload_add() and sets
- * `request->upload` for api_handle(). False: the response is ready to be sent, and there is no upload. After true, the
- * adapter calls api_upload_close() once in any case. A client that announced the hash can resume an upload that was
- * not handled. */
+/* Begins an upload, for a route that takes its body as a stream; the adapter calls this after api_admit(). True: the
+ * adapter passes the body piece by piece to api_upload_add(), sets `request->upload` for api_handle(), and calls
+ * api_upload_close() once in any case. False: the response is ready to be sent, and there is no upload. If the request
+ * ends before api_handle(), a client that announced the hash can resume the upload. */
 bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
                       struct api_response *response);
 void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);
@@ -54,16 +54,18 @@ void api_upload_close(struct api *api, struct api_upload *upload); /* NULL is fi
  * checks of api_admit(), so that it is safe without that call. */
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response);
 
-/* Fills the response for a problem that the adapter found itself (400 for wrong framing, 413, 417, 421, 429, 431, 503).
- * title: NULL for that of the status. retry_after: seconds; 0: no Retry-After. Method and target of the request may be
- * NULL when they did not arrive. */
+/* Fills the response for a problem that the adapter itself has found (400 for wrong framing, 413, 417, 421, 429, 431,
+ * 503). title: NULL selects the title of the status. retry_after: seconds; 0: no Retry-After. The method and the target
+ * of the request are NULL if they have not arrived. */
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
                 int retry_after, struct api_response *response);
 
-/* The trainer of a job is gone: drops a checkpoint that it sent only in part. */
+/* The adapter calls this when the trainer of a job has ended: drops a checkpoint that the trainer has sent only in
+ * part. */
 void api_trainer_gone(struct api *api, const char *job);
 
-/* The route of a method and a target, or NULL. The functions below read it before the request is complete. */
+/* Returns the route of a method and a target, or NULL. An adapter passes the route to the functions below before the
+ * request is complete. */
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target);
 size_t api_route_body_limit(const struct api_route *route);
 enum api_scope api_route_scope(const struct api_route *route);

@@ -1,4 +1,5 @@
-/* The audit log: every request that can change something, with its caller, before and after its handler runs. */
+/* The audit log: it records every request that can change something, with the caller, before and after the handler
+ * runs. */
 #ifndef MOTIF_API_AUDIT_H
 #define MOTIF_API_AUDIT_H
 
@@ -6,8 +7,8 @@
 
 struct exchange;
 
-/* Records the request when its route can change something; *noted is then true and audit_end() must follow. A change
- * that cannot be recorded must not happen: after such a failure it returns false and has responded. */
+/* Records the request if its route can change something. *noted is then true, and audit_end() must follow. If the
+ * request cannot be recorded, it must not change anything: the function responds and returns false. */
 bool audit_begin(struct exchange *x, bool *noted);
 /* Adds the status of the response and the job that the request created. */
 void audit_end(struct exchange *x);

@@ -49,7 +49,7 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
     }
 }
 
-/* Adds the domains that a field applies to, when the server lists them. */
+/* Adds the meaning of a field and the domains that it applies to, if the server lists them. */
 static void add_meaning(struct table *table, const cJSON *field)
 {
     const cJSON *domains = json_member(field, "domains"), *domain = NULL;
@@ -87,8 +87,8 @@ static bool is(const cJSON *field, const char *member, const char *wanted)
     return text && strcmp(text, wanted) == 0;
 }
 
-/* One table for the fields of `group` that are shown, basic fields first; NULL: all fields, as a server without groups
- * lists them. Returns how many fields of the group were left out. */
+/* Makes a table of the fields of `group` that are displayed, basic fields first. NULL: all fields, for a server without
+ * groups. Returns how many fields of the group were left out. */
 static int group_table(const cJSON *fields, const char *group, const struct view *view, struct buf *out)
 {
     static const char *const levels[] = {"basic", "advanced", "research"};

@@ -34,7 +34,7 @@ static void escape_string(char **text)
         return;
     buf_init(&shown, 12 * bytes + 1);
     utf8_escape(&shown, *text, bytes, UTF8_FOR_TERMINAL);
-    char *made = buf_take(&shown, NULL); /* NULL without memory: no text is shown then */
+    char *made = buf_take(&shown, NULL); /* without memory, the text is left out */
     cJSON_free(*text);
     *text = made;
 }
@@ -59,7 +59,8 @@ cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes)
 
 /* --- saying what is wrong --- */
 
-/* Messages of libraries and, with --json, problems of the server come here unescaped. */
+/* Appends a message with its control characters escaped: messages of libraries and, with --json, problems of the server
+ * are not escaped before. */
 static void escape_lines(struct buf *out, const char *text)
 {
     for (size_t line; *text; text += line) {
@@ -318,7 +319,7 @@ static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *jo
 }
 
 struct search {
-    const char *prefix; /* NULL: the newest */
+    const char *prefix; /* beginning of the wanted id; NULL: the newest job */
     bool trained;
     char id[CTL_ID];
     int found;
@@ -342,7 +343,7 @@ static bool match(void *context, const cJSON *job)
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id)
 {
     struct search search = {.prefix = strcmp(wanted, "latest") == 0 ? NULL : wanted, .trained = trained};
-    if (strlen(wanted) == 26) { /* a whole id: the server decides whether it exists */
+    if (strlen(wanted) == 26) { /* a whole id is not looked up, because the server decides whether it exists */
         snprintf(id, CTL_ID, "%s", wanted);
         return CTL_SUCCESS;
     }

@@ -53,19 +53,21 @@ extern const struct command command_submit, command_list, command_show, command_
  * *json (NULL for an empty body) unless `json` is NULL; the caller frees it. Otherwise prints the error on stderr and
  * returns the exit code. The caller closes `answer` in any case. */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
-/* Parses a document of the server, which the caller frees; NULL when it is not JSON. All text of the server that is
- * printed comes from this function. In the result escapes (\x1b, \u202e) replace control characters in strings and
- * member names, so that the server's text cannot command the terminal; with --json ctl_print_json() escapes them. */
+/* Parses a document of the server, which the caller frees; NULL if it is not JSON. All text of the server that motifctl
+ * prints comes from this function. In the result, escapes (\x1b, \u202e) replace control characters in strings and
+ * member names, so that the server's text cannot control the terminal. With --json, ctl_print_json() makes these
+ * replacements instead. */
 cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes);
 /* GETs a document; the caller frees *json. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
-/* Sends a request and prints the document: with --json as it came, otherwise through `view`. */
+/* Sends a request and prints the document: with --json unchanged, otherwise with `view`. */
 int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
 /* Sends a request and writes the body of the answer to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
 /* Prints the error of an answer on stderr and returns its exit code. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
-/* Prints an error on stderr; ctl_usage() adds how to get help and returns CTL_USAGE. */
+/* ctl_fault() prints an error on stderr and returns `code`. ctl_usage() also prints how to get help, and returns
+ * CTL_USAGE. */
 int ctl_fault(struct ctl *ctl, int code, const struct error *err);
 int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -93,23 +95,23 @@ const cJSON *json_member(const cJSON *object, const char *name);
 
 /* --- shared views --- */
 
-/* The job's name, its preset or its kind: the first that it has. */
+/* Returns the job's name; without a name, its preset; without a preset, its kind. */
 const char *job_title(const cJSON *job);
-/* The numbers of a result (of a training or an evaluation): errors, in total and by density, without the confusion
- * matrix. */
+/* Appends the numbers of a result of a training or an evaluation: errors, in total and by density, without the
+ * confusion matrix. */
 void view_result(struct buf *out, const cJSON *result, bool colour);
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour);
-/* Why a job failed. */
+/* Appends why a job failed. */
 void view_job_error(struct buf *out, const cJSON *job, bool colour);
-/* A flat object as two columns. */
+/* Appends an object without nested objects as two columns. */
 void view_object(struct buf *out, const cJSON *object, bool colour);
-/* A scalar as text: numbers short, strings unchanged. */
+/* Writes a number, a string or another single value as text: numbers are shortened, strings are unchanged. */
 void view_scalar(const cJSON *value, char *out, size_t bytes);
-/* An RFC 3339 time as "12 s ago"; "" when it is malformed. */
+/* Writes an RFC 3339 time as "12 s ago"; "" if the time is malformed. */
 void view_age(const char *time, char *out, size_t bytes);
 
-/* Prints the progress of a job until it ends, every `interval` seconds without an event stream; gives up when the
- * server is away for `patience` seconds. Returns the exit code of the job. */
+/* Prints the progress of a job until it ends. Without an event stream, requests the job every `interval` seconds. Gives
+ * up if the server does not answer for `patience` seconds. Returns the exit code of the job. */
 int watch_job(struct ctl *ctl, const char *id, double interval, double patience);
 
 #endif

@@ -1,4 +1,4 @@
-/* Motif maps in half blocks and plots in braille dots. */
+/* Draws motif maps as half blocks and plots as braille dots. */
 #include "api/client/draw.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ int draw_shrink(int image_columns, int columns)
     return shrink;
 }
 
-/* Mean of the pixels under a shrunk pixel; 0 (black) outside the image. */
+/* Returns the mean of the pixels that a shrunk pixel covers; pixels outside the image count as 0 (black). */
 static double sample(const struct draw_image *image, int row, int column, int shrink)
 {
     double sum = 0;
@@ -30,7 +30,8 @@ static double sample(const struct draw_image *image, int row, int column, int sh
     return mean < 0 ? 0 : mean > 1 ? 1 : mean;
 }
 
-/* The strongest motif in a cell of text, or NULL. A maximal motif precedes any other. */
+/* Returns the motif to draw in a cell of text, or NULL: the strongest one, where every maximal motif precedes all
+ * others. */
 static const struct draw_motif *motif_in(const struct draw_motif *motifs, size_t count, int line, int column,
                                          int shrink)
 {
@@ -160,7 +161,7 @@ static bool ranges(const struct draw_point *points, size_t count, bool log_y, st
 
 static void put_braille(struct buf *out, unsigned char bits)
 {
-    /* U+2800 + bits in UTF-8. */
+    /* the code point U+2800 + bits, in UTF-8 */
     char text[3] = {(char)0xe2, (char)(0xa0 | bits >> 6), (char)(0x80 | (bits & 0x3f))};
     if (bits)
         buf_append(out, text, 3);

@@ -17,12 +17,13 @@ struct draw_motif {
     double row, column; /* position in pixels of the image */
     int channel;
     double value;
-    bool maximal; /* the strongest motif of its footprint */
+    bool maximal; /* true: no other motif within its footprint is stronger */
 };
 
-/* Draws two rows of pixels per line of text (Unicode half blocks in true colour), at most `columns` wide: larger images
- * are shrunk by a whole factor. Without colour the pixels are ASCII characters of rising darkness. A motif is the
- * letter of its channel at its position; of several motifs in one cell the strongest is drawn. */
+/* Draws two rows of pixels per line of text (Unicode half blocks in true colour). The picture is at most `columns`
+ * wide; a larger image is shrunk by a whole factor. Without colour, the pixels are ASCII characters of increasing
+ * darkness. A motif is drawn as the letter of its channel at its position. If several motifs are in one cell, the
+ * strongest is drawn. */
 void draw_motif_map(struct buf *out, const struct draw_image *image, const struct draw_motif *motifs, size_t count,
                     int columns, bool colour);
 /* Returns the factor by which draw_motif_map() shrinks an image. */

@@ -30,7 +30,7 @@ void event_stream_end(struct event_stream *stream)
     buf_close(&stream->data);
 }
 
-/* Called at the empty line that ends a block. */
+/* Passes on the event that the fields of a block describe, at the empty line that ends the block. */
 static bool dispatch(struct event_stream *stream)
 {
     bool go_on = true;
@@ -49,7 +49,7 @@ static bool take_line(struct event_stream *stream, const char *line)
     if (!line[0])
         return dispatch(stream);
     if (line[0] == ':')
-        return true; /* a comment */
+        return true; /* a comment is ignored */
     size_t length = strcspn(line, ":");
     const char *value = line[length] ? line + length + 1 : "";
     value += value[0] == ' ';

@@ -1,4 +1,4 @@
-/* Parses server-sent events from pieces of a body (WHATWG HTML, section 9.2.6). One thread per stream. */
+/* Parses server-sent events from pieces of a body (WHATWG HTML, section 9.2.6). Only one thread may use a stream. */
 #ifndef MOTIF_API_CLIENT_EVENT_STREAM_H
 #define MOTIF_API_CLIENT_EVENT_STREAM_H
 
@@ -7,10 +7,10 @@
 
 #include "core/base/buf.h"
 
-struct event_stream { /* zeroed by the caller before the first event_stream_begin() */
-    char last[32];    /* id of the last complete event; "" before the first */
-    /* Called for each event; `type` and `data` are "" for a block without an event, such as the first block of a
-     * stream. Returns false to stop. */
+struct event_stream { /* the caller sets it to zero before the first event_stream_begin() */
+    char last[32];    /* id of the last complete event; "" before the first event */
+    /* Called for each event. `type` and `data` are "" for a block without an event, such as the first block of a
+     * stream. Returns false to stop the parser. */
     bool (*take)(void *context, const char *type, const char *data);
     void *context;
     struct buf line, data;
@@ -18,7 +18,7 @@ struct event_stream { /* zeroed by the caller before the first event_stream_begi
     bool any; /* the current block has a field */
 };
 
-/* Starts a new body; an incomplete block of the last body is dropped, `last` stays. */
+/* Prepares for a new body: drops an incomplete block of the last body, and keeps `last`. */
 void event_stream_begin(struct event_stream *stream, bool (*take)(void *context, const char *type, const char *data),
                         void *context);
 /* Parses the next bytes. Returns false when take() returned false, or when a line is longer than 8 MiB. */

@@ -17,7 +17,7 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool begun, write_failed, stopped; /* stopped: a function of the request returned false */
+    bool begun, write_failed, stopped; /* stopped: a function of the request has returned false */
 };
 
 enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
@@ -166,7 +166,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
     if (asprintf(&url, "%s%s", http->server, request->path) < 0)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     struct curl_slist *headers = headers_of(http, request);
-    curl_easy_reset(curl); /* keeps the connection */
+    curl_easy_reset(curl); /* this does not close the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);

@@ -1,4 +1,4 @@
-/* The HTTP client of motifctl and motif-train: one connection to one server, over libcurl. One thread per
+/* The HTTP client of motifctl and motif-train: one connection to one server, over libcurl. Only one thread may use a
  * connection. */
 #ifndef MOTIF_API_CLIENT_HTTP_H
 #define MOTIF_API_CLIENT_HTTP_H
@@ -16,37 +16,40 @@ struct http;
 struct http_answer;
 
 struct http_request {
-    const char *method; /* "GET" */
-    const char *path;   /* "/v1/jobs?limit=1" */
-    const char *body;   /* NULL: none */
-    size_t body_bytes;  /* 0: `body` is text that ends with a NUL */
+    const char *method; /* method, such as "GET" */
+    const char *path;   /* path and query, such as "/v1/jobs?limit=1" */
+    const char *body;   /* body of the request; NULL: none */
+    size_t body_bytes;  /* bytes of `body`; 0: it is text that ends with a NUL */
     const char *type;   /* media type of the body; NULL: application/json */
-    FILE *from;         /* reads the body from here, `from_bytes` bytes; NULL: none */
+    FILE *from;         /* file from which `from_bytes` bytes of the body are read; NULL: none */
     int64_t from_bytes;
-    const char *accept;     /* NULL: application/json */
-    const char *headers[4]; /* further complete header lines; the rest is NULL */
-    FILE *file;             /* receives the body of an answer below 300; NULL: it goes to the answer's buffer */
+    const char *accept;     /* value of Accept; NULL: application/json */
+    const char *headers[4]; /* further header lines, each complete; unused entries are NULL */
+    FILE *file; /* file for the body of an answer with a status below 300; NULL: the body goes to the answer's buffer */
     /* Called after the head of the answer, before the first byte goes to `file` or `piece`. May be NULL. */
     void (*begins)(void *context, const struct http_answer *answer);
     /* Called about every 100 ms while a body arrives; false stops the transfer. May be NULL. */
     bool (*moving)(void *context, int64_t received, int64_t expected);
-    /* Called with the bytes of a body below 300, which is then not kept; false stops the transfer. May be NULL. */
+    /* Called with pieces of the body of an answer with a status below 300; the body is then not stored. False stops the
+     * transfer. May be NULL. */
     bool (*piece)(void *context, const char *bytes, size_t count);
-    void *context; /* of the three functions */
+    void *context; /* context of the three functions above */
 };
 
 struct http_answer {
     long status;
-    struct buf body; /* body of any answer that did not go to `file`; the body of an error is here too */
+    struct buf body; /* the body if it did not go to `file`, such as that of an error */
     char etag[128], location[512], content_type[128], content_range[128];
     double retry_after; /* value of Retry-After in seconds; 0: the header is missing */
     int64_t file_bytes; /* bytes written to `file` */
 };
 
-/* `server` is a URL without a path: "http://127.0.0.1:8080". `token` may be NULL. STATUS_INVALID for another URL. */
+/* Connects to a server. `server` is a URL without a path, such as "http://127.0.0.1:8080". `token` may be NULL.
+ * STATUS_INVALID: another form of URL. */
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
-/* A further connection to the same server, for a stream beside other requests. */
+/* Opens another connection to the same server, so that a stream and other requests can be in progress at the same time.
+ */
 enum status http_second(const struct http *http, struct http **second, struct error *err);
 const char *http_server(const struct http *http);
 

@@ -68,7 +68,7 @@ static int help(const struct command *command)
     return print(stdout, &out, CTL_SUCCESS);
 }
 
-/* Index of the first word that is neither an option nor the value of an option; 0: none. */
+/* Returns the index of the first word that is neither an option nor the value of an option; 0: none. */
 static int command_index(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -127,15 +127,15 @@ static int run(struct ctl *ctl, int count, char **words)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
     http_destroy(ctl->http);
-    if (fflush(stdout) != 0 || ferror(stdout) || ctl->out.failed) { /* an incomplete answer is not a success */
+    if (fflush(stdout) != 0 || ferror(stdout) || ctl->out.failed) { /* incomplete output is a failure */
         fprintf(stderr, "%s\n", incomplete);
         return code == CTL_SUCCESS ? CTL_FAILED : code;
     }
     return code;
 }
 
-/* Ends the program when memory runs out: cJSON would otherwise leave members out of a request or an answer without an
- * error. */
+/* Ends the program if memory runs out. Otherwise cJSON would leave members out of a request or an answer without
+ * reporting an error. */
 static void *allocate(size_t bytes)
 {
     void *made = malloc(bytes);

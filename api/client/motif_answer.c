@@ -11,7 +11,7 @@
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
 #define CROWD                                                                                                          \
-    20 /* with more motifs than one per so many pixels, only maximal ones are drawn, because the others would hide the \
+    20 /* pixels per motif: with more motifs than that, only maximal ones are drawn, because the others would hide the \
           input */
 
 static double number_at(const cJSON *list, int index)
@@ -145,7 +145,7 @@ void motif_answer_close(struct motif_answer *answer)
     memset(answer, 0, sizeof(*answer));
 }
 
-/* The box that contains a motif, the first one where boxes overlap; NULL: outside all boxes. */
+/* Returns the box that contains a motif, the first one if boxes overlap; NULL: no box contains it. */
 static const struct motif_box *box_of(const struct motif_answer *answer, const struct draw_motif *motif)
 {
     for (size_t i = 0; i < answer->box_count; i++) {

@@ -11,26 +11,26 @@
 
 struct motif_box {
     char symbol[32];
-    double row0, column0, row1, column1; /* [row0, row1) x [column0, column1) */
+    double row0, column0, row1, column1; /* a box of rows [row0, row1) and columns [column0, column1) */
 };
 
 struct motif_answer {
     int rows, columns, channels; /* shape of the motif map */
-    float *grey;                 /* [rows][columns], the input; all 0 when the answer does not contain it */
+    float *grey;                 /* the input, [rows][columns]; all 0 if the answer does not contain it */
     struct draw_motif *motifs;
     size_t motif_count;
-    struct motif_box *boxes; /* true boxes of the symbols, when they are known */
+    struct motif_box *boxes; /* true boxes of the symbols; NULL if they are not known */
     size_t box_count;
     bool has_truth;
-    char prediction[256], label[256]; /* the model's reading and the true one: symbols separated by spaces, or "" */
+    char prediction[256], label[256]; /* predicted and true: symbols separated by spaces, or "" */
 };
 
-/* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Copies everything; motif_answer_close() frees it.
- * STATUS_INVALID when the document is no motif map. */
+/* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Copies everything; motif_answer_close() frees the
+ * copy. STATUS_INVALID: the document is not a motif map. */
 enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
 void motif_answer_close(struct motif_answer *answer);
 
-/* Appends the picture, one line per active channel, the model's reading and the true one. */
+/* Appends the picture, one line for each active channel, the label that the model predicts, and the true one. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

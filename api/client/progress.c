@@ -29,7 +29,7 @@ static char *next(struct parts *parts)
     return parts->text[parts->count++];
 }
 
-/* One decimal; a smaller number keeps one significant digit: "0.03". */
+/* Writes a fraction as percent with one decimal; a smaller one has one significant digit, such as "0.03". */
 static void short_percent(char out[16], double fraction)
 {
     double percent = fraction * 100;
@@ -51,7 +51,7 @@ static void motif_errors(char *out, size_t bytes, const cJSON *errors)
     snprintf(out, bytes, "FPE %s FNE %s CE %s %%", text[0], text[1], text[2]);
 }
 
-/* Collects the parts in order of importance: the last ones are dropped first when the terminal is narrow. */
+/* Collects the parts in order of importance. If the terminal is narrow, parts at the end are left out. */
 static void collect(struct parts *parts, const cJSON *progress, const cJSON *errors)
 {
     const size_t bytes = sizeof(parts->text[0]);

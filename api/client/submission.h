@@ -9,8 +9,8 @@
 /* Adds the text of a file. A whole submission (with "kind", "preset" or "config") is copied member by member; any other
  * object becomes "config". Members are copied unchanged, duplicates too, because the server validates them. */
 enum status submission_file(cJSON *body, const char *text, struct error *err);
-/* Adds "field=value" to "config". A value that is JSON is copied letter by letter, so that the server sees a number
- * that cJSON cannot represent. Any other value becomes a string. */
+/* Adds "field=value" to "config". A value that is valid JSON is copied letter by letter, so that the server receives
+ * every digit of a number, even one that cJSON cannot represent. Any other value becomes a string. */
 enum status submission_set(cJSON *body, const char *assignment, struct error *err);
 /* Adds "from": {"job": id, "checkpoint": seq}; `colon` points at ":SEQ", or is NULL for the latest checkpoint. */
 enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err);

@@ -1,4 +1,4 @@
-/* Numbers, bars, tables and colours as text. */
+/* Writes numbers, bars, tables and colours as text. */
 #include "api/client/term.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ enum term_style term_state_style(const char *state)
 
 unsigned term_channel_colour(int channel)
 {
-    /* Distinguishable on black; the first eight also for most colour-blind people. */
+    /* These colours are distinguishable on black; most colour-blind people can also distinguish the first eight. */
     static const unsigned colours[TERM_CHANNEL_COLOURS] = {
         0xe69f00, 0x56b4e9, 0x2fd19b, 0xf0e442, 0x5c8df6, 0xff6b3d,
         0xf08fd0, 0xb9e05b, 0xc49cff, 0xff5c7a, 0x39d5d5, 0xd9b38c,

@@ -14,10 +14,10 @@
 /* Properties of an output stream. */
 struct term {
     FILE *stream;
-    bool live;   /* a terminal: a line may be drawn again in place */
-    bool colour; /* live, NO_COLOR is not set and TERM is not dumb */
+    bool live;   /* the stream is a terminal, so a line can be replaced by the next one */
+    bool colour; /* colours are used: `live` is true, NO_COLOR is not set and TERM is not "dumb" */
     int columns; /* width of the terminal; 100 when it is not a terminal */
-    bool failed; /* output is incomplete: no memory, or a write failed */
+    bool failed; /* the output is incomplete, because memory was short or a write failed */
 };
 /* Finds out what `stream` can show. */
 void term_init(struct term *term, FILE *stream);
@@ -27,7 +27,7 @@ void term_flush(struct term *term, struct buf *out);
 /* Styles. term_style() writes nothing without colour. */
 enum term_style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW, STYLE_BLUE, STYLE_CYAN };
 void term_style(struct buf *out, bool colour, enum term_style style);
-/* Style of a job state: green succeeded, red failed, ... */
+/* The style of a job state, such as green for succeeded and red for failed. */
 enum term_style term_state_style(const char *state);
 
 /* Colours of motif channels as 0xRRGGBB; they repeat after TERM_CHANNEL_COLOURS. */
@@ -43,31 +43,31 @@ int term_width(const char *text);
 /* A bar of `cells` columns with a resolution of an eighth of a column: "██████▍     ". NaN draws an empty bar. */
 void term_bar(struct buf *out, double fraction, int cells);
 
-/* "42 s", "3:07", "1:02:05", "3 d 4:00"; "-" for NaN. */
+/* Writes a duration such as "42 s", "3:07", "1:02:05" or "3 d 4:00"; "-" for NaN. */
 void term_duration(char *out, size_t bytes, double seconds);
-/* "812", "12.4k", "1.2M". */
+/* Writes a count such as "812", "12.4k" or "1.2M". */
 void term_count(char *out, size_t bytes, double count);
-/* "512 B", "1.5 MiB". */
+/* Writes a size such as "512 B" or "1.5 MiB". */
 void term_bytes(char *out, size_t bytes, double count);
-/* A fraction as percent, "1.48 %"; small ones have two digits: "0.0025 %". */
+/* Writes a fraction as percent, such as "1.48 %"; a small one has two significant digits, such as "0.0025 %". */
 void term_percent(char *out, size_t bytes, double fraction);
-/* "0.0133", "5.02e-05", "-". */
+/* Writes a number such as "0.0133" or "5.02e-05"; "-" for NaN. */
 void term_number(char *out, size_t bytes, double value);
 
-/* A table. Cells are added row by row, from left to right; the first row is the head. */
+/* A table. Cells are added row by row, from left to right; the first row contains the titles of the columns. */
 #define TABLE_COLUMNS 24
 struct table {
     int columns;
-    bool right[TABLE_COLUMNS]; /* right-aligned */
+    bool right[TABLE_COLUMNS]; /* whether the column is right-aligned */
     char **cells;
     enum term_style *styles;
     size_t count, capacity;
-    bool failed; /* no memory: writing the table fails */
+    bool failed; /* memory was short, so the table cannot be written */
 };
 /* `head`: column names separated by '|'; a name that starts with '>' is right-aligned. */
 void table_init(struct table *table, const char *head);
 void table_close(struct table *table);
-void table_add(struct table *table, const char *text); /* NULL: "-" */
+void table_add(struct table *table, const char *text); /* adds a cell; NULL is shown as "-" */
 void table_add_styled(struct table *table, const char *text, enum term_style style);
 void table_write(const struct table *table, bool colour, struct buf *out);
 /* Writes the table to the terminal and closes it. */

@@ -1,4 +1,4 @@
-/* Documents of the server as text for people: results, errors, confusion matrices. */
+/* Formats documents of the server for people: results, errors, confusion matrices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ void view_object(struct buf *out, const cJSON *object, bool colour)
     table_close(&table);
 }
 
-/* Errors are fractions; these members of a result are printed as percent, with a title. */
+/* The errors of a result, which are fractions, and the titles under which they are printed as percent. */
 static const struct {
     const char *name, *title;
 } errors[] = {
@@ -120,7 +120,7 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     table_close(&table);
 }
 
-/* Errors that can be computed without boxes. They add nothing where motif errors exist. */
+/* Adds errors that can be computed without boxes. They are left out if the result contains motif errors. */
 static void view_motif_counts(struct table *table, const cJSON *result)
 {
     const cJSON *counts = json_member(result, "motif_counts");
@@ -152,7 +152,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
-        if (!json_member(result, errors[i].name)) /* null means that nothing was counted, and is printed as such */
+        if (!json_member(result, errors[i].name)) /* null means that nothing was counted, and is printed */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));
         table_add(&table, errors[i].title);
@@ -172,7 +172,8 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     view_by_density(out, json_member(result, "by_density"), colour);
 }
 
-/* {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row per true symbol, one column per channel. */
+/* Appends a confusion matrix, {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row for each true
+ * symbol, one column for each channel. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
     const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");

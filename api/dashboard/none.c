@@ -1,4 +1,4 @@
-/* A build without the page. */
+/* The files of the dashboard in a build without the dashboard: there are none. */
 #include "api/documents/dashboard.h"
 
 const struct dashboard_file dashboard_files[1];

@@ -1,5 +1,5 @@
-/* Uploaded data sets: stores, lists, shows and deletes them. A data set never changes; the SHA-256 of the uploaded
- * bytes identifies it. Its document is written once, when it is stored. */
+/* Uploaded data sets: stores, lists, displays and deletes them. A data set never changes; the SHA-256 of the uploaded
+ * bytes identifies it. The document about a data set is written once, when the data set is stored. */
 #include "api/datasets/datasets.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     return false;
 }
 
-/* Checks that the name is valid and not taken by other data. False after it responded. */
+/* Checks that the name is valid and that no other data has it. False: the function has responded. */
 static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
     const char *text = NULL;
@@ -97,12 +97,12 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         respond_error(x, &err);
         return false;
     }
-    if (text == NULL) { /* a folder that no upload made, or a data set deleted meanwhile */
+    if (text == NULL) { /* an upload did not create this folder, or the data set was deleted meanwhile */
         respond_problem(x, PROBLEM_CONFLICT, "The operator has a folder named %s: choose another name.", name);
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* possibly the same data set again: compared when it has arrived */
+        return true; /* possibly the same data set again; compared after the upload has arrived */
     respond_problem(x, PROBLEM_CONFLICT,
                     "Another data set is named %s, and data sets never change: choose another name.", name);
     return false;
@@ -118,7 +118,8 @@ static enum status reserve_for(struct exchange *x, struct api_upload *upload, in
     return reserve(&x->api->reservations, &limits, r, least, most, err);
 }
 
-/* Reserves the bytes that the client announced (`length`, -1: nothing), or as many as are free. */
+/* Reserves the number of bytes that the client announced (`length`). If it announced none (-1), reserves as many as are
+ * free. */
 static enum status reserve_arrival(struct exchange *x, struct api_upload *upload, int64_t length, struct error *err)
 {
     const struct upload_request *request = upload_request_of(upload);
@@ -129,7 +130,7 @@ static enum status reserve_arrival(struct exchange *x, struct api_upload *upload
     if (status == STATUS_OK)
         upload_limit(upload, request->offset + (r->bytes - (r->part >= 0 ? request->offset : 0)));
     else if (request->offset == 0)
-        upload_drop(upload); /* nothing of it has arrived */
+        upload_drop(upload); /* no bytes of this upload have arrived, so nothing is worth keeping */
     return status;
 }
 
@@ -267,7 +268,8 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
     return status;
 }
 
-/* Stores the data set. The quotas count the bytes of all its files, which are known before the first is written. */
+/* Stores the data set. The quotas count the bytes of all its files; their sizes are known before the first one is
+ * written. */
 static enum status keep(struct exchange *x, const struct arrived *a, struct api_upload *upload, struct error *err)
 {
     char folder[DATASET_FILES];
@@ -284,7 +286,7 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
         status = collection_write(a->collection, &counter, err);
     if (status == STATUS_OK) {
         bytes += (int64_t)(about.size + preview.size);
-        upload_reservation(upload)->part = -1; /* the part has been removed */
+        upload_reservation(upload)->part = -1; /* the part's file was removed */
         status = reserve_for(x, upload, bytes, bytes, err);
     }
     if (status == STATUS_OK)
@@ -432,7 +434,7 @@ void datasets_put(struct exchange *x)
         take_in(x, upload);
         return;
     }
-    /* An adapter that does not stream passes the whole body. */
+    /* if the adapter does not stream, the request contains the whole body */
     if (!datasets_begin(x, &upload))
         return;
     upload_add(upload, x->request->body, x->request->body_bytes);
@@ -460,7 +462,7 @@ void datasets_list(struct exchange *x)
         enum status status = dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, &err);
         if (status == STATUS_OK)
             json_sink_raw(&x->json, NULL, text);
-        else if (status != STATUS_NOT_FOUND) { /* deleted meanwhile: skip it */
+        else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
             respond_error(x, &err);
             return;
         }
@@ -499,7 +501,7 @@ void datasets_preview(struct exchange *x)
     respond_body(x, 200, "image/png");
 }
 
-/* Whether a job's configuration names the data set. */
+/* Finds out whether a job's configuration contains the name of the data set. */
 static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,
                                  struct error *err)
 {
@@ -519,7 +521,7 @@ static enum status names_dataset(const struct exchange *x, const struct storage_
     return STATUS_OK;
 }
 
-/* Finds an unfinished job that uses the data set; "" when there is none. */
+/* Finds an unfinished job that uses the data set; `id` is "" if there is none. */
 static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], struct error *err)
 {
     static const enum job_state states[] = {JOB_RUNNING, JOB_QUEUED, JOB_PAUSED};

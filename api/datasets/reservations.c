@@ -12,7 +12,8 @@ static int64_t arrived(const struct reservation *r)
     return r->part >= 0 && fstat(r->part, &what) == 0 ? (int64_t)what.st_size : 0;
 }
 
-/* The bytes that the holders may still write: those of one owner, or of all if `owner` is NULL. */
+/* Returns how many bytes the holders of reservations may still write: those of one owner, or all holders if `owner` is
+ * NULL. */
 static int64_t reserved(const struct reservations *all, const char *owner)
 {
     int64_t bytes = 0;
@@ -38,7 +39,8 @@ static void unlink_reservation(struct reservations *all, struct reservation *r)
 static enum status apply_limit(const struct reservations *all, const char *root, const char *owner, int64_t limit,
                                int64_t least, int64_t *most, struct error *err)
 {
-    /* The reservations come first: bytes that arrive meanwhile count twice then, and not zero times. */
+    /* The reservations are added up before the files are measured: bytes that arrive between the two count twice,
+     * instead of not at all. */
     int64_t waiting = reserved(all, owner), used;
     enum status status = dataset_bytes(root, owner, &used, err);
     if (status != STATUS_OK)

@@ -10,11 +10,11 @@
 
 #include "core/base/error.h"
 
-struct reservation { /* zeroed: holds nothing */
+struct reservation { /* a reservation that is all zero holds nothing */
     struct reservation *next;
-    const char *owner; /* borrowed; "": none */
-    int64_t bytes;     /* of the whole, with those that have arrived */
-    int part;          /* descriptor of a named part, whose bytes on disk count already; -1: none */
+    const char *owner; /* borrowed; "": no owner */
+    int64_t bytes;     /* bytes of the whole upload, including those that have arrived */
+    int part;          /* descriptor of a named part, whose bytes the files on disk include already; -1: none */
     bool held;
 };
 
@@ -25,7 +25,7 @@ struct reservations {
 
 struct reservation_limits {
     const char *root;   /* the folder of data sets */
-    int64_t all, owner; /* upper limits of bytes: of all data sets; of those of one owner (0: no limit) */
+    int64_t all, owner; /* upper limits of bytes: of all data sets, and of those of one owner; 0: no limit */
 };
 
 /* Reserves `least` to `most` bytes and writes the number to r->bytes. If `r` holds bytes already, the new number
@@ -33,7 +33,7 @@ struct reservation_limits {
  * `least` bytes are free; `r` holds nothing then. STATUS_IO: the folder cannot be read. */
 enum status reserve(struct reservations *all, const struct reservation_limits *limits, struct reservation *r,
                     int64_t least, int64_t most, struct error *err);
-/* Releases the bytes; a reservation that holds nothing is fine. */
+/* Releases the bytes; a reservation may hold nothing. */
 void reservation_release(struct reservations *all, struct reservation *r);
 
 #endif

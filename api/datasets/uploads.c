@@ -1,5 +1,5 @@
-/* An upload that arrives: upload_add() appends to a partial file, and a parser thread reads it back. The two share
- * the number of bytes that have arrived, under a lock. */
+/* An upload while it arrives: upload_add() appends to a partial file, and a parser thread reads the file at the same
+ * time. The two share the number of bytes that have arrived, under a lock. */
 #include "api/datasets/uploads.h"
 
 #include <pthread.h>
@@ -13,15 +13,15 @@ struct api_upload {
     const char *root;
     struct upload_request request;
     int file;
-    struct error fault; /* of upload_add() */
+    struct error fault; /* the first failure of upload_add() */
     struct reservation reservation;
-    /* shared with the parser */
+    /* These members are shared with the parser thread: */
     pthread_t parser;
     pthread_mutex_t lock;
     pthread_cond_t more;
     int64_t arrived;
     bool complete, broken, parsing;
-    /* belongs to the parser until it is joined */
+    /* Only the parser thread uses these members, until it is joined: */
     int64_t read;
     struct hash hash;
     char digest[HASH_TEXT];
@@ -29,7 +29,7 @@ struct api_upload {
     struct error err;
 };
 
-/* Waits for bytes and returns how many can be read; -1 when the upload was abandoned. */
+/* Waits for bytes and returns how many can be read; -1 if the upload was abandoned. */
 static int64_t await(struct api_upload *u)
 {
     pthread_mutex_lock(&u->lock);
@@ -145,7 +145,7 @@ void upload_add(struct api_upload *u, const void *bytes, size_t count)
             break;
         }
         done += (size_t)now;
-        publish(u, now, false, false); /* only this thread changes `arrived` */
+        publish(u, now, false, false); /* no other thread changes `arrived`, so it is read without the lock */
     }
 }
 

@@ -1,9 +1,9 @@
-/* The upload of a data set. Arriving bytes are written to a partial file (storage/files/dataset.h); a parser thread
- * reads them back as they arrive, hashes and parses them. A fault in row 3 is therefore found when row 3 arrives, and
- * memory holds only the parsed collection, not the upload.
+/* The upload of a data set. Arriving bytes are written to a partial file (storage/files/dataset.h). At the same time, a
+ * parser thread reads, hashes and parses them. So a fault in row 3 is found when row 3 arrives, and memory holds only
+ * the parsed collection, not the bytes of the upload.
  *
  * Order of calls: upload_begin(), upload_add() any number of times, upload_finish() when all bytes have arrived,
- * upload_close(). One thread at a time. */
+ * upload_close(). Only one thread at a time may call these functions for an upload. */
 #ifndef MOTIF_API_DATASETS_UPLOADS_H
 #define MOTIF_API_DATASETS_UPLOADS_H
 
@@ -21,17 +21,17 @@ struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
     bool channels_first;
-    char hash[HASH_TEXT]; /* SHA-256 of the whole, announced by the client in hex; "": not announced */
+    char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
-    int64_t most;         /* upper limit of the whole, in bytes */
-    char owner[128];      /* name of the token; "": none */
+    int64_t most;         /* upper limit of the bytes of the whole upload */
+    char owner[128];      /* name of the token that uploads; "": none */
 };
 
-/* root: the folder of data sets; borrowed. STATUS_CONFLICT: the partial file does not have `offset` bytes (*there gets
- * its length), or another request writes it. */
+/* Starts an upload. root: the folder of data sets; borrowed. STATUS_CONFLICT: another request is writing the partial
+ * file, or the file does not have `offset` bytes (*there is then its length). */
 enum status upload_begin(const char *root, const struct upload_request *request, struct api_upload **upload,
                          int64_t *there, struct error *err);
-/* Errors are reported by upload_finish(). */
+/* Adds bytes; upload_finish() reports errors. */
 void upload_add(struct api_upload *upload, const void *bytes, size_t count);
 /* Waits for the parser after the last byte and reports the first error. hash: SHA-256 of all bytes, in hex. The upload
  * keeps the collection. */
@@ -41,11 +41,11 @@ enum status upload_finish(struct api_upload *upload, const struct collection **c
  * upload_drop() deleted it. */
 void upload_close(struct api_upload *upload);
 void upload_drop(struct api_upload *upload);
-/* Lowers the upper limit of the whole; before the first upload_add(). */
+/* Lowers the upper limit of the whole upload; may be called only before the first upload_add(). */
 void upload_limit(struct api_upload *upload, int64_t most);
-/* Whether more bytes arrived than the upper limit allows. */
+/* Returns whether more bytes have arrived than the upper limit allows. */
 bool upload_exceeds(const struct api_upload *upload);
-/* The bytes that the upload keeps free under the quotas. datasets.c sets and releases them. */
+/* Returns the reservation under which the quotas count the upload. datasets.c sets and releases it. */
 struct reservation *upload_reservation(struct api_upload *upload);
 /* The descriptor of the partial file if the file has a name, else -1. */
 int upload_part(const struct api_upload *upload);

@@ -1,5 +1,5 @@
-/* GET / and /assets/{name}: the page and its files. They are embedded as gzip and sent as they are; a client that does
- * not accept gzip gets them unpacked. The two representations have different ETags. */
+/* GET / and /assets/{name}: the page and its files. The program contains them as gzip and sends them in this form. A
+ * client that does not accept gzip gets them unpacked. The two representations have different ETags. */
 #include "api/documents/dashboard.h"
 
 #include <stdio.h>
@@ -7,11 +7,11 @@
 
 #include "api/documents/documents.h"
 #include "api/http/exchange.h"
-#define ZLIB_CONST /* next_in may point to constants */
+#define ZLIB_CONST /* zlib then declares next_in as a pointer to constants */
 #include <zlib.h>
 
-/* The page may load its own script, the inline script and style with these hashes, and pictures that it fetched, and
- * may connect to this daemon only. */
+/* The Content-Security-Policy of the page. The page may load its own script, the inline script and style with these
+ * hashes, and pictures that it has fetched. It may connect only to this daemon. */
 #define PAGE_POLICY                                                                                                    \
     "default-src 'none'; script-src 'self' '%s'; style-src '%s'; img-src 'self' blob: data:; connect-src 'self'; "     \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -66,7 +66,7 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
     respond_body(x, 200, file->type);
 }
 
-/* The text at /, for clients that accept only text and for builds without the page. */
+/* Responds with the text for clients that accept only text, and for builds without the page. */
 static void respond_directory(struct exchange *x)
 {
     struct api_system system;

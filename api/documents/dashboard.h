@@ -1,15 +1,16 @@
-/* The files of the page at `/`, built from api/dashboard and embedded as gzip bytes. A build without Node has none. */
+/* The files of the page at `/`, which are built from api/dashboard and contained in the program as gzip. A build
+ * without Node contains none. */
 #ifndef MOTIF_API_DOCUMENTS_DASHBOARD_H
 #define MOTIF_API_DOCUMENTS_DASHBOARD_H
 
 #include <stddef.h>
 
 struct dashboard_file {
-    const char *path;           /* after /assets/; "" for the page itself */
+    const char *path;           /* path below /assets/; "" for the page itself */
     const char *type;           /* Content-Type */
-    const char *tag;            /* hash of the bytes in hex, for the ETag */
-    const unsigned char *bytes; /* gzip */
-    size_t size, plain_size;    /* compressed and uncompressed */
+    const char *tag;            /* hash of the bytes in hex, which becomes the ETag */
+    const unsigned char *bytes; /* the content, compressed by gzip */
+    size_t size, plain_size;    /* bytes of the compressed and of the uncompressed content */
 };
 
 extern const struct dashboard_file dashboard_files[];

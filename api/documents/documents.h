@@ -1,5 +1,5 @@
-/* Handlers of documents about the daemon itself: kinds, system, health, metrics, OpenAPI, the page; one for each row of
- * routes.c. Each responds. */
+/* Handlers of documents about the daemon itself: kinds, system, health, metrics, OpenAPI, the page. There is one for
+ * each of their rows in routes.c. Each handler sends a response. */
 #ifndef MOTIF_API_DOCUMENTS_DOCUMENTS_H
 #define MOTIF_API_DOCUMENTS_DOCUMENTS_H
 

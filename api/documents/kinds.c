@@ -1,4 +1,4 @@
-/* GET /v1/kinds and /v1/kinds/{kind}: the tables of the methods as documents. */
+/* GET /v1/kinds and /v1/kinds/{kind}: writes the tables of the methods as documents. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static const char *type_name(enum field_type type)
     return names[type];
 }
 
-/* Writes the list "domains": the values of the clause of `applies` about the field that selects the data (`domain` or
- * `data`); empty when the field has an effect for all data. */
+/* Writes the list "domains". A clause of `applies` can restrict the field that selects the data (`domain` or `data`);
+ * the list contains the values in this clause. It is empty if the field has an effect for all data. */
 static void write_domains(const struct sink *out, const char *applies)
 {
     sink_begin_list(out, "domains");
@@ -76,7 +76,7 @@ static enum status write_preset(const struct sink *out, const struct method *met
     sink_begin_object(out, NULL);
     sink_text(out, "name", preset->name);
     sink_text(out, "meaning", preset->meaning);
-    sink_begin_object(out, "settings"); /* the fields that the preset sets */
+    sink_begin_object(out, "settings"); /* contains the fields that the preset sets */
     for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
         const struct config_field *field = config_find(&method->config, s->field);
         if (field != NULL)

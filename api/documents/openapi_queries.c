@@ -1,7 +1,7 @@
 /* Writes the schemas of the routes that come from the methods' tables.
  *
- * Several methods may share a route. The schema of its request body then has the members of all these methods, and the
- * answer matches the schema of one of them. */
+ * Several methods may share a route. The schema of its request body then has the members of all these methods, and a
+ * valid answer matches the schema of at least one of them. */
 #include "api/documents/openapi_queries.h"
 
 #include <stdio.h>
@@ -30,8 +30,8 @@ static void typed(const struct sink *out, const char *key, const char *type)
 
 /* ---- iteration over the queries that share a route ---- */
 
-/* Returns the next query from (*method, *index) on that shares the route with `query`, or NULL. Moves the position
- * after that query. */
+/* Returns the next query, from (*method, *index) on, that shares the route with `query`, and moves the position behind
+ * it. NULL: there is none. */
 static const struct method_query *next_query(const struct api *api, const struct method_query *query, size_t *method,
                                              size_t *index)
 {
@@ -110,7 +110,7 @@ static void write_answer(const struct api *api, const struct method_query *query
 
 /* ---- request bodies ---- */
 
-/* Whether an earlier query of the route has a parameter of this name. */
+/* Returns whether an earlier query of the route has a parameter of this name. */
 static bool earlier_field(const struct api *api, const struct method_query *query, const struct method_query *until,
                           const char *name)
 {

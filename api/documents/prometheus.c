@@ -12,13 +12,13 @@ static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404,
                                413, 414, 415, 416, 417, 421, 422, 429, 431, 500, 501, 503, 504, 0 /* others */};
 #define STATUSES (sizeof statuses / sizeof statuses[0])
 struct row {
-    _Atomic uint64_t by_status[2][STATUSES]; /* [is HEAD] */
+    _Atomic uint64_t by_status[2][STATUSES]; /* the first index is 1 for HEAD, else 0 */
     struct histogram times;
 };
 
 struct counters {
     const struct route_table *routes;
-    size_t rows; /* one for each route and one for requests that match none */
+    size_t rows; /* one for each route, and one for requests that match no route */
     struct row row[];
 };
 

@@ -9,7 +9,7 @@
 #include "api/queries/query_gate.h"
 #include "storage/storage.h"
 
-/* Writes "avx2 fma" as a list. */
+/* Writes words that are separated by spaces, such as "avx2 fma", as a list. */
 static void write_words(const struct sink *out, const char *key, const char *words)
 {
     sink_begin_list(out, key);
@@ -79,7 +79,7 @@ void system_show(struct exchange *x)
     sink_integer(out, "checkpoints", stats.checkpoints);
     sink_integer(out, "checkpoint_bytes", stats.checkpoint_bytes);
     sink_end_object(out);
-    sink_begin_object(out, "models"); /* open for queries */
+    sink_begin_object(out, "models"); /* the models that are open for queries */
     sink_integer(out, "count", (int64_t)models.models);
     sink_integer(out, "bytes", (int64_t)models.bytes);
     sink_end_object(out);
@@ -101,7 +101,7 @@ static void respond_status(struct exchange *x, const char *text)
     respond_json(x, 200);
 }
 
-/* Reads no other part of the daemon, so that it responds whatever else is busy. */
+/* Responds without reading other parts of the daemon, so that it works even if they are busy. */
 void health_live(struct exchange *x)
 {
     respond_status(x, "ok");

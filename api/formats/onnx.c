@@ -1,5 +1,5 @@
-/* Collects the nodes and constants that a method draws, and encodes them as an ONNX model. One arena holds everything,
- * because the structs of protobuf-c point at each other. */
+/* Collects the nodes and constants of a method's graph and encodes them as an ONNX model. All of them are in one arena,
+ * because the structs of protobuf-c point to each other. */
 #include "api/formats/onnx.h"
 
 #include <onnx.pb-c.h>
@@ -9,7 +9,7 @@
 #include "core/base/arena.h"
 
 #define IR_VERSION 7
-#define LIST_MAX 4096 /* most nodes, constants and notes of a model */
+#define LIST_MAX 4096 /* upper limits of the nodes, of the constants and of the notes of a model */
 
 struct list {
     void **items;

@@ -1,5 +1,5 @@
-/* Writes a graph (core/base/graph.h) as an ONNX model. protobuf-c encodes it, from the schema in Debian's libonnx-dev.
- * One thread at a time. */
+/* Writes a graph (core/base/graph.h) as an ONNX model. protobuf-c encodes the model, according to the schema in
+ * Debian's package libonnx-dev. Only one thread at a time may use a model. */
 #ifndef MOTIF_API_FORMATS_ONNX_H
 #define MOTIF_API_FORMATS_ONNX_H
 
@@ -12,7 +12,8 @@
 struct onnx;
 enum status onnx_create(struct onnx **onnx, struct error *err);
 void onnx_destroy(struct onnx *onnx); /* NULL is fine */
-/* The writer that a method draws its graph with; it belongs to the model. onnx_encode() reports the first failure. */
+/* Returns the writer to which a method passes its graph; it belongs to the model. Its functions report no failures:
+ * onnx_encode() reports the first one. */
 const struct graph_writer *onnx_writer(struct onnx *onnx);
 /* Adds an entry to the metadata of the model. */
 void onnx_note(struct onnx *onnx, const char *key, const char *value);

@@ -1,5 +1,5 @@
-/* Reads a stored checkpoint as a safetensors file. The head is built when the file is opened; a table of pieces maps
- * offsets of its data to offsets of the stored stream. */
+/* Reads a stored checkpoint as a safetensors file. The header is built when the file is opened. A table of pieces maps
+ * offsets in the data of the file to offsets in the stored stream. */
 #include "api/formats/safetensors.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct piece { /* one tensor: its offsets in the data of the file and in the str
 
 struct safetensors {
     struct snapshot_reader from;
-    struct buf header; /* after its length */
+    struct buf header; /* the length and the JSON */
     struct piece *pieces;
     size_t count;
     uint64_t data_bytes;
@@ -145,7 +145,7 @@ uint64_t safetensors_bytes(const struct safetensors *file)
     return file->header.size + file->data_bytes;
 }
 
-/* The last piece that begins at or before `at`. The data must not be empty. */
+/* Returns the last piece that begins at or before `at`. The file must have data. */
 static size_t find_piece(const struct safetensors *file, uint64_t at)
 {
     size_t low = 0, high = file->count;

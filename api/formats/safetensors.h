@@ -1,11 +1,12 @@
-/* Converts the weights of a checkpoint to a safetensors file, which can be read at any offset without building it, and
- * back.
+/* Converts the weights of a checkpoint to a safetensors file and back. The file need not be built: it can be read at
+ * any offset.
  *
  *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
  *
  * The JSON contains {"dtype","shape","data_offsets":[begin,end)} for each tensor, and texts about the origin in
- * "__metadata__". The format allows no gaps between tensors; a stored stream aligns them to 64 bytes, so a table maps
- * offsets between the two. The same checkpoint always gives the same bytes. One thread at a time. */
+ * "__metadata__". The format allows no gaps between tensors, but a stored stream aligns them to 64 bytes, so a table
+ * maps offsets between the two. The same checkpoint always gives the same bytes. Only one thread at a time may use a
+ * file. */
 #ifndef MOTIF_API_FORMATS_SAFETENSORS_H
 #define MOTIF_API_FORMATS_SAFETENSORS_H
 
@@ -23,8 +24,8 @@ struct safetensors_note { /* an entry of __metadata__ */
     const char *name, *value;
 };
 
-/* Appends the head of a file (length and JSON) for entries that are weights, of which it reads name, type, rank, dim
- * and bytes. `head` must be empty. */
+/* Appends the header of a file (length and JSON) for entries that are weights. Uses the name, type, rank, dim and bytes
+ * of each entry. `head` must be empty. */
 enum status safetensors_head(const struct snapshot_entry *entries, size_t count, const struct safetensors_note *notes,
                              size_t note_count, struct buf *head, struct error *err);
 
@@ -48,18 +49,18 @@ struct safetensors_tensor {
     uint64_t dim[4], begin, end; /* first and last offset in the data, in bytes */
 };
 struct safetensors_content {
-    cJSON *head;                        /* owns the names of tensors */
+    cJSON *head;                        /* the parsed JSON, which contains the names of the tensors; owned */
     const cJSON *notes;                 /* the object __metadata__, whose values are texts; NULL: none */
-    const unsigned char *data;          /* borrowed */
+    const unsigned char *data;          /* the tensors' bytes; borrowed */
     struct safetensors_tensor *tensors; /* tensors in the order of their data, which has no gaps */
     size_t count;
 };
 /* Parses a file in memory, which must outlive the content and may be hostile. STATUS_INVALID: err->pointer leads to the
  * faulty tensor in the JSON, and *out is empty. Types that a stored stream lacks are refused. */
 enum status safetensors_parse(const void *bytes, size_t count, struct safetensors_content *out, struct error *err);
-void safetensors_content_close(struct safetensors_content *content); /* a zeroed one is fine */
+void safetensors_content_close(struct safetensors_content *content); /* a struct that is all zero is allowed */
 const char *safetensors_note(const struct safetensors_content *content,
-                             const char *name); /* value of a note; NULL: none */
+                             const char *name); /* returns the value of a note; NULL: there is no such note */
 
 /* Appends the tensors as a stream of weights (core/base/snapshot.h) to `out`. */
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err);

@@ -106,7 +106,7 @@ static int by_place(const void *left, const void *right)
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
-        return a->end < b->end ? -1 : 1; /* empty tensors come before the one that begins at the same offset */
+        return a->end < b->end ? -1 : 1; /* at equal offsets, empty tensors come first */
     return strcmp(a->name, b->name);
 }
 

@@ -1,5 +1,5 @@
-/* Page cursors: base64 of an id and seven bytes of a SHA-256 over the id and the filter. The hash has no secret: it
- * detects mistakes, not attacks, and a forged cursor reaches nothing that the list does not show anyway. */
+/* Page cursors: base64 of an id and seven bytes of a SHA-256 over the id and the filter. The hash contains no secret,
+ * so it detects mistakes but no attacks. A forged cursor gives access only to what the list shows anyway. */
 #include "api/http/cursor.h"
 
 #include <sodium/utils.h>
@@ -8,7 +8,7 @@
 #include "core/base/hash.h"
 
 #define ID_BYTES (STORAGE_ID - 1)
-#define CHECK_BYTES 7 /* 33 bytes in all: 44 characters without padding */
+#define CHECK_BYTES 7 /* makes 33 bytes in total, which are 44 characters without padding */
 
 static void check(const char *id, const char *filter, unsigned char out[HASH_BYTES])
 {

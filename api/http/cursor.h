@@ -1,6 +1,6 @@
-/* Cursors of lists that are read page by page. A cursor contains the id of the last item of a page and a hash over that
- * id and the list's filter, so that a cursor that was invented, truncated or taken from another list is refused.
- * Clients treat it as opaque text. Pure functions; any thread. */
+/* Cursors of lists that clients read page by page. A cursor contains the id of the last item of a page and a hash over
+ * that id and the list's filter. So an invented or truncated cursor, or the cursor of another list, is refused. For
+ * clients, a cursor is opaque text. Pure functions; any thread. */
 #ifndef MOTIF_API_HTTP_CURSOR_H
 #define MOTIF_API_HTTP_CURSOR_H
 

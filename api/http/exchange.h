@@ -15,8 +15,8 @@
 #include "api/json/json_sink.h"
 #include "core/base/arena.h"
 
-#define API_DOCUMENT_MAX (256u << 20) /* bytes of a response that is built in memory */
-#define RETRY_SECONDS 2               /* Retry-After of 429 and 503 */
+#define API_DOCUMENT_MAX (256u << 20) /* upper limit of the bytes of a response that is built in memory */
+#define RETRY_SECONDS 2               /* value of Retry-After for 429 and 503 */
 
 struct api_faults;
 
@@ -28,51 +28,52 @@ struct exchange {
     struct query query;     /* query parameters, parsed and checked against the route's table */
     struct arena arena;     /* memory that lives until the response is complete */
     struct json_sink json;  /* writes to response->body */
-    const struct sink *out; /* the same sink, for sink_*() */
+    const struct sink *out; /* the sink of `json`, for sink_*() */
 };
 
 /* ---- reading the request ---- */
 
-/* A path parameter of the route, decoded; "" when the pattern has none of this name. */
+/* Returns a path parameter of the route, decoded; "" if the pattern has no such parameter. */
 const char *exchange_param(const struct exchange *x, const char *name);
-/* A query parameter, decoded, or NULL when the target has none. */
+/* Returns a query parameter, decoded; NULL if the target does not contain it. */
 const char *exchange_query(const struct exchange *x, const char *name);
-/* A query parameter as an integer, or `otherwise` when it is missing. */
+/* Returns a query parameter as an integer, or `otherwise` if it is missing. */
 int64_t exchange_query_integer(const struct exchange *x, const char *name, int64_t otherwise);
 /* True when a query parameter is 1 or true. */
 bool exchange_query_flag(const struct exchange *x, const char *name);
-/* A request header, or NULL. */
+/* Returns the value of a request header, or NULL. */
 const char *exchange_header(const struct exchange *x, const char *name);
 /* Parses the body as a JSON object, which the caller deletes. After a failure it returns NULL and has responded. */
 cJSON *exchange_object(struct exchange *x);
 
 /* ---- responding ---- */
 
-/* Sends the JSON document that was written to x->out; a 500 when the document is incomplete. */
+/* Sends the JSON document that was written to x->out, or a 500 if the document is incomplete. */
 void respond_json(struct exchange *x, int status);
-/* Sends the bytes of response->body. media_type: static. */
+/* Sends the bytes of response->body. media_type: static text. */
 void respond_body(struct exchange *x, int status, const char *media_type);
-/* Sends no body. */
+/* Sends a response without a body. */
 void respond_empty(struct exchange *x, int status);
 /* Drops what was written and sends a problem document; `format` gives its detail, a sentence for the client. */
 void respond_problem(struct exchange *x, enum problem problem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same with a list of faults. member: "pointer" for faults of a body, "parameter" for faults of a query. */
+/* Works like respond_problem(), with a list of faults. member: "pointer" for faults of a body, "parameter" for faults
+ * of a query. */
 void respond_faults(struct exchange *x, enum problem problem, const char *member, const struct api_faults *faults);
-/* Sends an error of core or storage with the status that fits its code. Messages about the machine (paths, SQL) go to
- * the log instead of the client. */
+/* Sends an error of core or storage, with the HTTP status that corresponds to its code. Messages about the machine
+ * (paths, SQL) go to the log and not to the client. */
 void respond_error(struct exchange *x, const struct error *err);
-/* Sets ETag. When If-None-Match names this tag, it also responds 304 and returns true; the handler then returns. */
+/* Sets ETag. If If-None-Match contains this tag, it also responds 304 and returns true; the handler then returns. */
 bool respond_not_modified(struct exchange *x, const char *etag);
 
 /* ---- the response itself ---- */
 
-/* Sets a header, or replaces one of the same name. Control characters become spaces. name: static. */
+/* Sets a header, or replaces the one of the same name. Control characters become spaces. name: static text. */
 void response_header(struct api_response *response, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* An empty response with the id of the request. */
+/* Makes an empty response with the id of the request. */
 void response_init(struct api_response *response, const struct api_request *request);
-/* Drops status, headers and body; the id stays. */
+/* Removes status, headers and body; the id stays. */
 void response_reset(struct api_response *response);
 /* Writes milliseconds since 1970 as RFC 3339 text in UTC with milliseconds; null for 0. */
 void sink_time(const struct sink *out, const char *key, int64_t ms);

@@ -18,41 +18,41 @@ enum api_scope {
     API_SCOPE_READ,
     API_SCOPE_SUBMIT,
     API_SCOPE_ADMIN,
-    API_SCOPE_TRAINER /* scope of a route: only the job's trainer may call it, with the token of its lease */
+    API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of its lease */
 };
 
-#define API_TARGET_MAX 4096                   /* bytes of a request target */
-#define API_JSON_MAX (1024u * 1024u)          /* bytes of a JSON body */
-#define API_BODY_MAX (16u * 1024u * 1024u)    /* bytes of the inputs of a query */
-#define API_IMPORT_MAX (128u * 1024u * 1024u) /* bytes of a model; it is held in memory while it is checked */
-#define API_UPLOAD_MAX ((size_t)1 << 36)      /* body limit of a route that takes its body as a stream */
+#define API_TARGET_MAX 4096                   /* upper limit of the bytes of a request target */
+#define API_JSON_MAX (1024u * 1024u)          /* upper limit of the bytes of a JSON body */
+#define API_BODY_MAX (16u * 1024u * 1024u)    /* upper limit of the bytes of the inputs of a query */
+#define API_IMPORT_MAX (128u * 1024u * 1024u) /* upper limit of the bytes of a model, which is held in memory */
+#define API_UPLOAD_MAX ((size_t)1 << 36)      /* upper limit of the bytes of a body that is taken as a stream */
 #define API_HEADERS_MAX 20
 #define API_REQUEST_ID 40 /* bytes of a request id with its NUL */
 
 struct api_request {
-    const char *method; /* "GET" */
-    /* Path and query as in the request line, still percent-encoded: "/v1/jobs?limit=2". (From libmicrohttpd's
-     * MHD_OPTION_URI_LOG_CALLBACK; its decoded URL must not be used.) */
+    const char *method; /* method, such as "GET" */
+    /* Path and query as in the request line, still percent-encoded, such as "/v1/jobs?limit=2". libmicrohttpd reports
+     * them by MHD_OPTION_URI_LOG_CALLBACK; its decoded URL must not be used. */
     const char *target;
     /* Returns the value of a header, or NULL; the case of the name is ignored. The value stays valid until the response
      * is closed. The adapter refuses requests in which a header occurs twice with different values. */
     const char *(*header)(void *context, const char *name);
     void *header_context;
-    /* Returns true when the client has closed its connection, so that the response is useless; queries stop then.
+    /* Returns true if the client has closed its connection. Nobody can receive the response then, so queries stop.
      * NULL: unknown. */
     bool (*gone)(void *context);
     void *gone_context;
     const void *body; /* NULL: no body, or it has not arrived yet */
     size_t body_bytes;
-    struct api_upload *upload; /* scope of the caller's token; ADMIN when the daemon needs no tokens */
-    enum api_scope scope;      /* of the caller's token; ADMIN when the daemon needs no tokens */
+    struct api_upload *upload; /* open upload, on routes that take the body as a stream; else NULL */
+    enum api_scope scope;      /* scope of the caller's token; ADMIN if the daemon needs no tokens */
     const char *who, *peer;    /* name of the token and address of the client, for the audit log; NULL means "" */
-    /* Chosen by the adapter (letters, digits, '-'). "": api_handle() generates an id. */
+    /* The adapter chooses the id (letters, digits, '-'). If it is "", api_handle() generates one. */
     char id[API_REQUEST_ID];
 };
 
 struct api_header {
-    const char *name; /* static */
+    const char *name; /* static text */
     char *value;      /* owned by the response */
 };
 
@@ -60,30 +60,30 @@ struct api_response {
     int status;
     struct api_header headers[API_HEADERS_MAX];
     size_t header_count;
-    /* The body: `body.size` bytes at `body.data`, or, when `read` is set, `read_bytes` bytes that read() delivers. 204
-     * and 304 have none. A response to HEAD is the same as to GET; the adapter sends the length without the bytes. */
+    /* The body: `body.size` bytes at `body.data`, or, if `read` is set, `read_bytes` bytes that read() returns. 204 and
+     * 304 have no body. A response to HEAD is the same as to GET; the adapter sends its length without the bytes. */
     struct buf body;
     uint64_t read_bytes;
-    /* Copies up to `count` bytes of the body from `offset` to `to` and returns how many. 0 is a failure: the adapter
-     * must then close the connection, because it has already sent the length. One thread at a time; any order of
-     * offsets. */
+    /* Copies up to `count` bytes of the body from `offset` to `to` and returns the number of bytes. 0 is a failure: the
+     * adapter must then close the connection, because it has already sent the length. Offsets may come in any order,
+     * from one thread at a time. */
     size_t (*read)(void *context, uint64_t offset, void *to, size_t count);
     void (*read_close)(void *context);
     void *read_context;
-    /* An event stream. The adapter sends `body` first and then, while the client stays connected, the events of
-     * `events_job` ("": of all jobs) whose ids exceed `events_after`, as event_write() formats them. */
+    /* True for an event stream. The adapter sends `body` first. Then, while the client stays connected, it sends the
+     * events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of event_write(). */
     bool events;
     char events_job[32];
     int64_t events_after;
     const char *route; /* pattern of the route, for logs; "" when no route matched; static */
-    double seconds;    /* duration of api_handle() */
+    double seconds;    /* seconds that api_handle() took */
     char id[API_REQUEST_ID];
 };
 
-/* Frees the body, the headers and the reader. Call it once for every response that api_admit() (when it returns
- * false), api_upload_begin() (likewise), api_handle() or api_refuse() filled. */
+/* Frees the body, the headers and the reader. Call it once for every response that api_handle() or api_refuse() filled,
+ * and for every one that api_admit() or api_upload_begin() filled before they returned false. */
 void api_response_close(struct api_response *response);
-/* The value of a header, or NULL when the response has none of this name. The response keeps the memory. */
+/* Returns the value of a header, or NULL if the response has no such header. The value belongs to the response. */
 const char *api_response_header(const struct api_response *response, const char *name);
 
 #endif

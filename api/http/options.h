@@ -12,65 +12,65 @@
 
 struct storage;
 
-/* Facts about the process for /v1/system, /metrics, results and estimates. The api copies no text: texts are static or
- * live as long as the api. */
+/* Facts about the process for /v1/system, /metrics, results and estimates. The api does not copy the texts: they are
+ * static or live as long as the api. */
 struct api_system {
-    const char *version, *build, *compiler; /* "0.1.0", "release gcc 12.2.0", ... */
-    const char *cpu, *cpu_features;         /* brand; "avx2 fma avx512f ..." in use */
-    const char *kernels;                    /* "avx512" */
-    const char *blas, *blas_core;           /* "OpenBLAS 0.3.21", "Haswell" */
+    const char *version, *build, *compiler; /* such as "0.1.0" and "release gcc 12.2.0" */
+    const char *cpu, *cpu_features;         /* name of the processor; the features in use, such as "avx2 fma avx512f" */
+    const char *kernels;                    /* name of the kernel table, such as "avx512" */
+    const char *blas, *blas_core;           /* such as "OpenBLAS 0.3.21" and "Haswell" */
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;       /* milliseconds since 1970 */
-    double gflops_per_thread; /* speed that trainings on this machine reached; 0: not measured yet */
-    uint64_t steps, samples;  /* processor seconds of trainings since the process started */
+    double gflops_per_thread; /* speed that trainings on this machine have reached; 0: not measured yet */
+    uint64_t steps, samples;  /* steps and samples of trainings since the process started */
     uint64_t memory_bytes;    /* resident memory; 0: unknown */
-    int64_t queue_limit;      /* most jobs in the queue; 0: no limit */
+    int64_t queue_limit;      /* upper limit of the jobs in the queue; 0: no limit */
     bool tokens_required;
 };
 
-/* Functions of the process that handlers call, from any thread. None may block. */
+/* Functions of the process that handlers call, from any thread. They must return without waiting. */
 struct api_daemon {
     void *context;
-    void (*jobs_waiting)(void *context); /* a job was stored or resumed; the scheduler looks at the queue */
-    void (*job_requested)(void *context, const char *job); /* a client requested that a running job pause or stop */
+    void (*jobs_waiting)(void *context); /* A job was stored or resumed: the scheduler should check the queue. */
+    void (*job_requested)(void *context, const char *job); /* A client requested that a running job pause or stop. */
     bool (*draining)(void *context);
     void (*system)(void *context, struct api_system *out);
-    /* Appends further families for /metrics as Prometheus text; NULL: none. */
+    /* Appends further metrics for /metrics as Prometheus text; NULL: none. */
     void (*metrics)(void *context, struct buf *out);
-    /* A trainer in another process reported its work since its last report. gflops: per thread; 0: unknown. May be
-     * NULL. */
+    /* Counts the work of a trainer in another process since its last report. gflops: speed of one thread; 0: unknown.
+     * May be NULL. */
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
-    void (*saved)(void *context); /* a checkpoint of such a trainer was stored; may be NULL */
+    void (*saved)(void *context); /* Counts a stored checkpoint of such a trainer; may be NULL. */
 };
 
 struct api_options {
-    struct storage *storage;             /* borrowed, outlives the api */
+    struct storage *storage;             /* borrowed; must outlive the api */
     const struct method *const *methods; /* borrowed */
     size_t method_count;
-    const struct kernels *kernels; /* that queries compute with; borrowed */
+    const struct kernels *kernels; /* the kernels with which queries compute; borrowed */
     const char *data;              /* folder of data sets; borrowed; NULL: the daemon has none */
     struct log_hook log;
     struct api_daemon daemon;
-    uint64_t model_cache_bytes; /* upper limit of open models together; 0: 1 GiB */
+    uint64_t model_cache_bytes; /* upper limit of the memory of all open models together; 0: 1 GiB */
     int64_t job_memory;         /* upper limit of a job's estimated memory; 0: no limit */
-    struct api_share {          /* the quota of one token; 0: no limit */
-        int64_t jobs;           /* jobs that are not finished */
+    struct api_share {          /* the quota of one token; 0 in a member: no limit */
+        int64_t jobs;           /* upper limit of the jobs that are not finished */
         /* upper limit of the threads of all running jobs of a token; storage enforces it (owner_threads) */
         int64_t threads;
-        /* upper limit of the bytes of checkpoints and files of its jobs; checked at each submission */
+        /* upper limit of the bytes of checkpoints and files of the token's jobs; checked at each submission */
         int64_t job_bytes;
         int64_t dataset_bytes; /* upper limit of the bytes of the data sets that the token uploaded */
     } share;
     /* executors that a job may request, the default first; ends with NULL. NULL: only "thread" */
     const char *const *executors;
-    int threads_max;        /* upper limit for one job; 0: 256 */
-    int64_t upload_bytes;   /* upper limit of one upload of a data set; 0: 1 GiB */
-    int64_t datasets_bytes; /* upper limit of all uploaded data sets together; 0: 16 GiB */
-    int uploads_at_once;    /* uploads at the same time; further ones get 429; 0: 2 */
-    int queries_at_once;    /* queries that compute at the same time; 0: 4 */
-    int queries_waiting;    /* queries that wait for one of these; further ones get 429 */
-    int64_t query_seconds;  /* upper limit of the time of a query, with its wait; 0: no limit */
-    int imports_at_once;    /* imports at the same time; further ones get 429; 0: 2 */
+    int threads_max;        /* upper limit of the threads of one job; 0: 256 */
+    int64_t upload_bytes;   /* upper limit of the bytes of one upload of a data set; 0: 1 GiB */
+    int64_t datasets_bytes; /* upper limit of the bytes of all uploaded data sets together; 0: 16 GiB */
+    int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0: 2 */
+    int queries_at_once;    /* upper limit of the queries that compute at the same time; 0: 4 */
+    int queries_waiting;    /* upper limit of the queries that wait; further ones get 429 */
+    int64_t query_seconds;  /* seconds that a query may take, including its wait; 0: no limit */
+    int imports_at_once;    /* upper limit of simultaneous imports; further ones get 429; 0: 2 */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of problems, and the document that a client receives for one. */
+/* The table of problems, and the document that a client receives for a problem. */
 #include "api/http/problem.h"
 
 #include <stdio.h>

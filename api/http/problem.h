@@ -1,8 +1,8 @@
 /* Problem documents (RFC 9457): how the API reports errors.
  *
- * One table holds every kind of problem: its status, a name that never changes (`type` is "urn:motifd:problem:NAME")
- * and a title. `detail` describes the single case, and `instance` is the id of the request. A problem document contains
- * nothing about the machine: no path, no SQL, no stack. Pure functions; any thread. */
+ * One table contains every kind of problem: its status, a title, and a name that never changes (`type` is
+ * "urn:motifd:problem:NAME"). `detail` describes the individual problem, and `instance` is the id of the request. A
+ * problem document contains nothing about the machine: no path, no SQL, no stack. Pure functions; any thread. */
 #ifndef MOTIF_API_HTTP_PROBLEM_H
 #define MOTIF_API_HTTP_PROBLEM_H
 
@@ -16,7 +16,7 @@ struct api_faults;
 enum problem {
     PROBLEM_BAD_REQUEST,     /* 400 */
     PROBLEM_BAD_JSON,        /* 400: the body is not JSON */
-    PROBLEM_BAD_QUERY,       /* 400: a query parameter */
+    PROBLEM_BAD_QUERY,       /* 400: a query parameter is wrong */
     PROBLEM_UNAUTHORISED,    /* 401 */
     PROBLEM_FORBIDDEN,       /* 403 */
     PROBLEM_NOT_FOUND,       /* 404 */
@@ -31,7 +31,7 @@ enum problem {
     PROBLEM_RANGE,           /* 416 */
     PROBLEM_EXPECTATION,     /* 417 */
     PROBLEM_MISDIRECTED,     /* 421 */
-    PROBLEM_INVALID,         /* 422: fields of the body, listed */
+    PROBLEM_INVALID,         /* 422: fields of the body are wrong; the document lists them */
     PROBLEM_KEY_REUSED,      /* 422: the Idempotency-Key was used for another request */
     PROBLEM_TOO_MANY,        /* 429 */
     PROBLEM_HEADERS,         /* 431 */
@@ -46,11 +46,11 @@ struct problem_kind {
     int status;
     const char *name, *title;
 };
-/* The row of a problem; static. */
+/* Returns the row of a problem, which is static. */
 const struct problem_kind *problem_kind(enum problem problem);
-/* The first problem with this HTTP status, or PROBLEM_INTERNAL. */
+/* Returns the first problem with this HTTP status, or PROBLEM_INTERNAL. */
 enum problem problem_of_status(int status);
-/* The problem that an error of core or storage is to a client. */
+/* Returns the problem as which a client sees an error of core or storage. */
 enum problem problem_of_error(enum status code);
 /* True when clients may see the messages of errors with this code. Other messages go to the log. */
 bool problem_is_public(enum status code);

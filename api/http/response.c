@@ -55,7 +55,7 @@ void response_header(struct api_response *response, const char *name, const char
     int length = vasprintf(&value, format, args);
     va_end(args);
     if (length < 0)
-        return; /* without memory the response lacks this header */
+        return; /* memory is short: the response lacks this header */
     for (char *c = value; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7F)
             *c = ' '; /* a line break in a value would start a new header */
@@ -192,7 +192,7 @@ void respond_error(struct exchange *x, const struct error *err)
     enum problem problem = problem_of_error(err->code);
     bool public = problem_is_public(err->code);
     if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
-        problem = PROBLEM_INTERNAL; /* without a body the client sent nothing that could be invalid */
+        problem = PROBLEM_INTERNAL; /* an "invalid" error cannot be the client's fault if the client sent no body */
         public = false;
     }
     if (problem == PROBLEM_INVALID) {

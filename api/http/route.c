@@ -1,6 +1,6 @@
-/* Matches targets with routes, segment by segment. A target is cut at '/', and each segment is decoded by itself, so
- * that %2F never cuts. A pattern's {parameter} matches a segment only if all characters of the segment are allowed;
- * otherwise the resource does not exist: 404. */
+/* Matches targets with routes, segment by segment. A target is split at '/', and then each segment is decoded, so that
+ * %2F never splits a segment. A pattern's {parameter} matches a segment only if it allows all characters of the
+ * segment; otherwise the resource does not exist (404). */
 #include "api/http/route.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const struct path_parameter {
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
-/* Any other name is the item of a query, which the method's table names. */
+/* A parameter of any other name is the item of a query. The method's table defines such names. */
 static const struct path_parameter item_parameter = {ROUTE_ITEM, DIGITS, "^[0-9]{1,9}$", "number of an item", 9};
 
 struct segments {
@@ -84,7 +84,7 @@ static enum status cut(const char *path, size_t bytes, struct segments *out, str
     return STATUS_OK;
 }
 
-/* Path only; fills the parameters. */
+/* Compares the path of a pattern and of a target, and fills the parameters. */
 static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
 {
     match->count = 0;

@@ -1,8 +1,8 @@
 /* The one table of routes.
  *
- * A row says everything about a route: how it is reached, what it takes, what it answers, who may call
- * it and which function does the work. Routing, 404, 405 with Allow, admission, query validation and the OpenAPI
- * document are all read from it (routes.c), so they cannot drift apart. */
+ * A row contains everything about a route: method and path, parameters and body, responses, required scope, and the
+ * function that handles it. Routing, 404, 405 with Allow, admission, query validation and the OpenAPI document all use
+ * this table (routes.c), so they always agree. */
 #ifndef MOTIF_API_HTTP_ROUTE_H
 #define MOTIF_API_HTTP_ROUTE_H
 
@@ -17,18 +17,18 @@ struct exchange;
 
 enum parameter_type { PARAMETER_END, PARAMETER_INTEGER, PARAMETER_FLAG, PARAMETER_CHOICE, PARAMETER_TEXT };
 
-struct api_parameter { /* parameters of the query string; a list ends with PARAMETER_END */
+struct api_parameter { /* a parameter of the query string; a list ends with PARAMETER_END */
     enum parameter_type type;
     const char *name;
-    int64_t min, max;           /* INTEGER: range; TEXT: maximum number of bytes in `max` */
-    const char *const *choices; /* CHOICE: NULL-terminated */
+    int64_t min, max;           /* INTEGER: the allowed range; TEXT: `max` is the maximum number of bytes */
+    const char *const *choices; /* CHOICE: the allowed values; ends with NULL */
     const char *meaning;
 };
 
-struct api_answer { /* responses of a route, errors included; a list ends with status 0 */
+struct api_answer { /* a response of a route, which may be an error; a list ends with status 0 */
     int status;
     const char *media_type; /* NULL: no body */
-    const char *schema;     /* a name among the components of the OpenAPI document, or NULL */
+    const char *schema;     /* name of a schema in the OpenAPI document, or NULL */
     const char *meaning;
 };
 
@@ -38,39 +38,39 @@ struct api_answer { /* responses of a route, errors included; a list ends with s
 #define ROUTE_ITEM "item"
 
 struct api_route {
-    const char *method;  /* GET answers HEAD too */
-    const char *pattern; /* "/v1/jobs/{id}"; see the table of path parameters in route.c */
-    const char *name;    /* operationId */
+    const char *method;  /* a route for GET also handles HEAD */
+    const char *pattern; /* such as "/v1/jobs/{id}"; route.c has a table of the path parameters */
+    const char *name;    /* operationId in the OpenAPI document */
     const char *summary;
     enum api_scope scope;
-    size_t body_limit; /* 0: takes no body */
+    size_t body_limit; /* upper limit of the bytes of the body; 0: the route takes no body */
     bool body_optional;
-    const char *const *media_types; /* of the body; NULL-terminated */
-    const char *request_schema;     /* of a JSON body */
+    const char *const *media_types; /* media types of the body; ends with NULL */
+    const char *request_schema;     /* name of the schema of a JSON body */
     const struct api_parameter *query;
     const struct api_answer *answers;
     void (*handle)(struct exchange *x);
 };
 
-struct route_table { /* borrowed */
+struct route_table { /* everything is borrowed */
     const struct api_route *routes;
     size_t count;
 };
 
 struct route_match {
-    const struct api_route *route; /* NULL: see `status` */
+    const struct api_route *route; /* NULL: no route was found, and `status` is the reason */
     int status;                    /* status: 200 if the route was found; else 400 (wrong encoding), 404, 405 or 414 */
-    char allow[64];                /* 405: methods of the path */
-    size_t count;                  /* path parameters */
+    char allow[64];                /* for 405: the methods that the path allows */
+    size_t count;                  /* number of path parameters */
     const char *names[ROUTE_PARAMS];
     char values[ROUTE_PARAMS][ROUTE_PARAM_BYTES];
-    const char *query; /* behind '?', or NULL */
-    struct error err;  /* 400: why */
+    const char *query; /* text behind '?', or NULL */
+    struct error err;  /* for 400: what is wrong */
 };
 void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);
-/* The route of a method and a target, or NULL when the table has none. */
+/* Returns the route of a method and a target, or NULL if the table has none. */
 const struct api_route *route_find(const struct route_table *table, const char *method, const char *target);
-/* True when the route takes a body of this Content-Type; NULL is the type of a request without that header. */
+/* True if the route takes a body of this Content-Type; NULL stands for a request without that header. */
 bool route_takes(const struct api_route *route, const char *content_type);
 /* True when the route takes its body as a stream (an upload). */
 bool route_streams(const struct api_route *route);
@@ -78,7 +78,7 @@ bool route_streams(const struct api_route *route);
 /* Finds the next "{name}" of a pattern, starting at *at. Returns its length, or 0 if there is none, and moves *at
  * behind it. For code that generates documents. */
 size_t route_pattern_param(const char *pattern, size_t *at, const char **name);
-/* What a path parameter may look like, as a regular expression, and what it means. */
+/* Returns the allowed form of a path parameter as a regular expression, and its meaning. */
 const char *route_param_pattern(const char *name, size_t bytes, const char **meaning);
 
 #endif

@@ -1,7 +1,7 @@
 /* The api object: the options and everything that handlers of all requests share.
  *
- * api.c creates it. The parts that change (counters, models, trainers) lock for themselves; the rest is constant after
- * api_create(). Any thread may call these functions. */
+ * api.c creates the object. Members that change (counters, models, trainers) have locks of their own; the others are
+ * constant after api_create(). Any thread may call these functions. */
 #ifndef MOTIF_API_HTTP_SERVICE_H
 #define MOTIF_API_HTTP_SERVICE_H
 
@@ -21,20 +21,21 @@ struct trainers;
 
 struct api {
     struct api_options options;
-    struct route_table routes;         /* all rows; owned by query_routes */
-    struct query_routes *query_routes; /* fixed rows and those of the methods' tables */
+    struct route_table routes;         /* all rows of the route table; query_routes owns them */
+    struct query_routes *query_routes; /* makes the rows that come from the methods' tables */
     struct counters *counters;
     struct model_cache *models;
     struct trainers *trainers;
-    struct buf openapi;               /* the OpenAPI document, written once */
-    struct query_gate *gate;          /* the order in which queries compute */
-    atomic_bool interrupted;          /* api_interrupt() was called: queries stop */
-    atomic_int uploads;               /* uploads of data sets in progress */
-    atomic_int imports;               /* imports that are being checked and stored */
+    struct buf openapi;               /* the OpenAPI document, which api_create() writes */
+    struct query_gate *gate;          /* decides which queries compute */
+    atomic_bool interrupted;          /* true after api_interrupt(): queries stop */
+    atomic_int uploads;               /* number of uploads of data sets in progress */
+    atomic_int imports;               /* number of imports that are being checked and stored */
     struct reservations reservations; /* bytes that uploads may still write */
 };
 
-/* Facts about the process, from options.daemon.system(); all zero and "" when the process offers none. */
+/* Fills the facts about the process with options.daemon.system(); all zero and "" if the process does not provide that
+ * function. */
 void api_facts(const struct api *api, struct api_system *system);
 /* True while the daemon shuts down. */
 bool api_draining(const struct api *api);

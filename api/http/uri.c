@@ -119,7 +119,7 @@ static size_t without_blank(const char *at, size_t length)
     return length;
 }
 
-/* The value of parameter `name` in ";a=b; c=d" up to `end`; its length in *length; quotes removed. */
+/* Returns the value of parameter `name` in ";a=b; c=d" up to `end`, without quotes; its length goes to *length. */
 static const char *media_parameter(const char *at, const char *end, const char *name, size_t *length)
 {
     while (at < end && *at == ';') {
@@ -156,7 +156,8 @@ bool media_is(const char *content_type, const char *type)
     return charset == NULL || (charset_length == 5 && strncasecmp(charset, "utf-8", 5) == 0);
 }
 
-/* How well a media range of Accept fits an offer: 3 exactly, 2 by type, 1 anything, 0 not at all. */
+/* Returns how well a media range of Accept matches an offer: 3 for the type itself, 2 for all its subtypes, 1 for any
+ * type, 0 for no match. */
 static int media_fit(const char *range, size_t length, const char *offer)
 {
     if (length == 3 && strncmp(range, "*/*", 3) == 0)
@@ -226,7 +227,7 @@ static bool range_number(const char **at, uint64_t *value)
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
-            *value = UINT64_MAX; /* beyond any file */
+            *value = UINT64_MAX; /* a number that no file reaches */
             while (isdigit((unsigned char)**at))
                 (*at)++;
             return true;
@@ -248,7 +249,7 @@ enum range range_parse(const char *header, uint64_t total, uint64_t *first, uint
     bool has_to = range_number(&at, &to);
     if (*skip_blank(at) != '\0' || (!has_from && !has_to) || (has_from && has_to && to < from))
         return RANGE_ALL;
-    if (!has_from) { /* the last `to` bytes */
+    if (!has_from) { /* "bytes=-N": the last N bytes */
         if (to == 0 || total == 0)
             return RANGE_NOT_SATISFIABLE;
         *first = to >= total ? 0 : total - to;

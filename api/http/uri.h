@@ -24,29 +24,29 @@ struct query_pair {
 struct query {
     struct query_pair pairs[QUERY_PAIRS];
     size_t count;
-    char text[4096 + QUERY_PAIRS]; /* the memory of names and values */
+    char text[4096 + QUERY_PAIRS]; /* memory of the names and values */
 };
 /* Parses a query, the text after '?'; NULL or "" is an empty query. STATUS_INVALID: wrong encoding, too many pairs, or
  * a name that occurs twice. The pairs point into `query`: do not move or copy it. */
 enum status query_parse(const char *text, struct query *query, struct error *err);
-const char *query_get(const struct query *query, const char *name); /* NULL: the query has no such name */
+const char *query_get(const struct query *query, const char *name); /* returns NULL if the query has no such name */
 
 /* Parses a decimal integer ("-12", "7"). False for any other text and for numbers beyond int64_t. */
 bool text_integer(const char *text, int64_t *value);
 
-/* True when a Content-Type ("application/json; charset=utf-8") has the media type `type`. A charset other than UTF-8
- * makes it false; other parameters are ignored. */
+/* True if the media type of a Content-Type ("application/json; charset=utf-8") is `type`. False for a charset other
+ * than UTF-8; other parameters are ignored. */
 bool media_is(const char *content_type, const char *type);
-/* The index of the offer that an Accept header (NULL: accepts everything) prefers, the earlier of equal ones; -1 when
- * it accepts none. */
+/* Returns the index of the offer that an Accept header prefers, and of equal offers the earlier one; -1 if it accepts
+ * none. A header that is NULL accepts everything. */
 int media_pick(const char *accept, const char *const *offers, int count);
 
-/* True when the list of an If-Match or If-None-Match header contains this tag or is "*". Weak tags ("W/...") match only
- * when `weak` is set. */
+/* True if the list of an If-Match or If-None-Match header contains this tag or is "*". Weak tags ("W/...") can match
+ * only if `weak` is set. */
 bool etag_listed(const char *list, const char *etag, bool weak);
 
-/* The part of `total` bytes that a Range header (NULL: none) requests: bytes *first to *last, both included. RANGE_ALL:
- * send everything, because there is no header or it must be ignored (other units, wrong syntax, several ranges). */
+/* The part of `total` bytes that a Range header requests: bytes *first to *last, both included. RANGE_ALL: send
+ * everything, because the header is missing (NULL) or must be ignored (other units, wrong syntax, several ranges). */
 enum range { RANGE_ALL, RANGE_PART, RANGE_NOT_SATISFIABLE };
 enum range range_parse(const char *header, uint64_t total, uint64_t *first, uint64_t *last);
 

@@ -1,4 +1,4 @@
-/* Artifacts: pictures and tables that a method stored besides its result. */
+/* Artifacts: pictures and tables that a method has stored in addition to its result. */
 #include <stdio.h>
 
 #include "api/http/exchange.h"
@@ -60,7 +60,7 @@ void artifacts_get(struct exchange *x)
         return;
     }
     buf_append(&x->response->body, bytes, (size_t)artifact.bytes);
-    /* An SVG may contain scripts. The policy stops browsers from running them. */
+    /* An SVG may contain scripts. This policy stops browsers from running them. */
     response_header(x->response, "Content-Security-Policy",
                     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'");
     respond_body(x, 200, artifact.media_type);

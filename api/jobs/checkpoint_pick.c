@@ -1,4 +1,4 @@
-/* Reads which checkpoint of a job a client picked: by its number, by density, the latest or the best. */
+/* Reads which checkpoint of a job a client requests: by its number, by density, the latest or the best. */
 #include "api/jobs/checkpoint_pick.h"
 
 #include <stdlib.h>

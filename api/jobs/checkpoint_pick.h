@@ -1,4 +1,4 @@
-/* Which checkpoint of a job a client picked: "latest", "best", a sequence number, or "density:NUMBER".
+/* The way in which a client picks a checkpoint of a job: "latest", "best", a sequence number, or "density:NUMBER".
  *
  * Pure functions; any thread. */
 #ifndef MOTIF_API_JOBS_CHECKPOINT_PICK_H
@@ -9,10 +9,11 @@
 #include "api/json/json.h"
 #include "storage/storage.h"
 
-/* What a valid value is; error messages about a wrong value contain this text. */
+/* Describes the allowed values; error messages about a wrong value contain this text. */
 #define CHECKPOINT_PICK_RULE "must be latest, best, a sequence number, or \"density:NUMBER\""
 
-/* Each returns false when the value is no pick: text of a path or a query; a JSON value (text or a whole number). */
+/* Parse a pick: checkpoint_pick_text() from text of a path or a query, checkpoint_pick_json() from a JSON value (text
+ * or a whole number). False: the value is not a pick. */
 bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick);
 bool checkpoint_pick_json(const cJSON *value, struct storage_checkpoint_pick *pick);
 

@@ -52,13 +52,13 @@ void checkpoints_list(struct exchange *x)
     respond_json(x, 200);
 }
 
-/* The state of a response that streams weights, until the response is closed. */
+/* The state of a response that streams weights; it exists until the response is closed. */
 struct download {
     struct log_hook log;
     struct storage_checkpoint_reader *reader;
     struct safetensors *file;
-    uint64_t first; /* offset of the body in the file */
-    uint64_t bytes; /* length of the body */
+    uint64_t first; /* offset of the response's body in the file */
+    uint64_t bytes; /* length of the response's body */
     char id[API_REQUEST_ID];
 };
 
@@ -127,7 +127,7 @@ static void respond_download(struct exchange *x, struct download *download, cons
     uint64_t total = safetensors_bytes(download->file), first = 0, last = total - 1;
     const char *range = exchange_header(x, "Range"), *condition = exchange_header(x, "If-Range");
     if (condition != NULL && strcmp(condition, etag) != 0)
-        range = NULL; /* If-Range names another version: send the whole file */
+        range = NULL; /* If-Range contains another version, so send the whole file */
     enum range kind = range_parse(range, total, &first, &last);
     if (kind == RANGE_NOT_SATISFIABLE) {
         download_close(download);

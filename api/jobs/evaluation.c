@@ -13,7 +13,7 @@
 
 #define SAMPLES_DEFAULT 1000
 #define SAMPLES_MAX 100000000
-#define SEED_TEST (-2) /* selects the test set of a domain */
+#define SEED_TEST (-2) /* this seed selects the test set of a domain */
 
 /* Copies the members of a stored result into the open object. */
 static void copy_members(const struct sink *out, const cJSON *value);

@@ -10,7 +10,7 @@
 #include "api/jobs/jobs.h"
 #include "storage/storage.h"
 
-#define RETRY_MS 1000 /* what clients wait before they connect again */
+#define RETRY_MS 1000 /* milliseconds that clients wait before they connect again */
 
 /* ---- one event -------------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ bool event_is_last(const struct storage_event *event)
     return strcmp(event->type, "state") == 0 && is_final(event->data);
 }
 
-/* Writes the points of a metric event. Its data are the first and the last row of the points. */
+/* Writes the points of a metric event. The event's data contain the first and the last step of the points. */
 static enum status write_points(struct storage *storage, const struct storage_event *event, struct arena *arena,
                                 const struct sink *out, struct error *err)
 {
@@ -83,8 +83,9 @@ enum status event_write(struct storage *storage, const struct storage_event *eve
 
 /* ---- opening a stream --------------------------------------------------------------------------------- */
 
-/* Finds the event after which the stream begins: Last-Event-ID, which a browser sends when it reconnects to the same
- * target; else the parameter `after`; else `otherwise`. False after it responded with a problem. */
+/* Finds the event after which the stream begins: Last-Event-ID, or else the parameter `after`, or else `otherwise`. A
+ * browser sends Last-Event-ID when it reconnects to the same target. False: the function has responded with a problem.
+ */
 static bool beginning(struct exchange *x, int64_t newest, int64_t otherwise, int64_t *after)
 {
     const char *seen = exchange_header(x, "Last-Event-ID"), *asked = exchange_query(x, "after");
@@ -132,10 +133,10 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
     if (!beginning(x, newest, job != NULL ? 0 : newest, &after))
         return;
     if (job != NULL && is_over(x, job, after, &err)) {
-        respond_empty(x, 204); /* with 204 an EventSource does not reconnect */
+        respond_empty(x, 204); /* after a 204, an EventSource does not reconnect */
         return;
     }
-    /* With this id, a client that loses the connection before its first event resumes from here. */
+    /* A client that loses the connection before its first event resumes from this id. */
     buf_format(&response->body, "retry: %d\nid: %lld\n\n", RETRY_MS, (long long)after);
     respond_body(x, 200, "text/event-stream");
     response_header(response, "Cache-Control", "no-store");

@@ -1,19 +1,20 @@
-/* Events as server-sent events (WHATWG HTML, section 9.2).
+/* Writes events of jobs as server-sent events (WHATWG HTML, section 9.2).
  *
  *   id: 1042
  *   event: progress
  *   data: {"job":"...","time":"...","progress":{...}}
  *
- * Ids are rows of the database: they grow over all jobs and survive restarts of the daemon, so that a client can
- * continue after the last id that it received. The types, and their members besides `job` and `time`:
+ * An id is the number of an event's row in the database. Ids increase over all jobs and continue after a restart of the
+ * daemon, so a client can resume after the last id that it received. The data contain `job`, `time` and, for each type
+ * of event:
  *
  * - state: `state`.
  * - progress: `progress`, as in the job document.
  * - metric: `series`, {name: [[step, value], ...]}, the new points. They are read from the stored series when the event
- *   is sent, and thinned like GET .../metrics when an event has more than EVENT_POINTS of a series.
+ *   is sent. If there are more than EVENT_POINTS of a series, they are thinned like GET .../metrics.
  * - checkpoint: `seq`.
  *
- * A handler opens a stream (api_response.events); server/ sends it. */
+ * A handler opens a stream by setting api_response.events; server/ sends the stream. */
 #ifndef MOTIF_API_JOBS_EVENTS_H
 #define MOTIF_API_JOBS_EVENTS_H
 
@@ -22,7 +23,7 @@
 #include "storage/storage.h"
 
 #define EVENT_POINTS 300
-#define EVENT_BYTES_MAX (4u << 20) /* of one event */
+#define EVENT_BYTES_MAX (4u << 20) /* upper limit of the bytes of one event */
 
 /* Appends one event to `out`. The stored points that it reads are allocated in `arena`. STATUS_LIMIT: the event exceeds
  * the limit of the buffer. Any thread. */

@@ -1,4 +1,4 @@
-/* The job document and its parts, as every route writes them, and the lookup of the job that a path names. */
+/* The job document and its parts, in the form that every route writes, and the lookup of the job that a path names. */
 #include "api/jobs/job_document.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ void progress_document(struct json_sink *json, const char *stored)
         else if (cJSON_IsString(value))
             sink_text(out, names[i], value->valuestring);
         else if (value == NULL && i < 3 && stored == NULL)
-            sink_integer(out, names[i], 0); /* the job has not started */
+            sink_integer(out, names[i], 0); /* without stored progress, the job has not started */
         else
             sink_null(out, names[i]);
     }
@@ -174,8 +174,8 @@ void job_list_item(struct exchange *x, const struct storage_job *job, bool confi
     write_document(x, NULL, job, config);
 }
 
-/* Both numbers identify the representation. If-Match compares only VERSION, because progress of the job is no reason to
- * refuse a change of its name. */
+/* The tag contains two numbers, VERSION and PROGRESS, because both identify the representation. If-Match compares only
+ * VERSION: progress of a job is no reason to refuse a change of its name. */
 void job_etag(const struct storage_job *job, char out[64])
 {
     (void)snprintf(out, 64, "\"%lld.%lld\"", (long long)job->version, (long long)job->progress_version);

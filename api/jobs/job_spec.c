@@ -17,7 +17,7 @@ struct reading {
     const struct api_job_rules *rules;
     struct api_job_spec *spec;
     struct api_faults *faults;
-    const cJSON *config; /* the member config, or NULL */
+    const cJSON *config; /* the member "config"; NULL: missing */
     bool has_threads;
 };
 
@@ -202,14 +202,15 @@ static const struct member {
     const char *name;
     void (*read)(struct reading *r, const cJSON *value);
 } members[] = {
-    /* kind is first, because the readers of other members use it */
+    /* kind comes first, because the readers of other members use it */
     {"kind", read_kind},   {"preset", read_preset},     {"config", read_config},
     {"name", read_name},   {"priority", read_priority}, {"threads", read_threads},
     {"ranks", read_ranks}, {"from", read_from},         {"executor", read_executor},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
-/* `threads` is a member of the job and, for methods with such a field, of the configuration. Makes both equal. */
+/* Makes two values equal: `threads` is a member of the job and, for methods with such a field, also of the
+ * configuration. */
 static void settle_threads(struct reading *r)
 {
     const struct config_field *field = config_find(&r->spec->method->config, "threads");
@@ -231,8 +232,9 @@ static void settle_threads(struct reading *r)
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
 }
 
-/* A list of the preset must not hide a field that the client sets: the list is emptied then. When the client sets both,
- * and the field to another value than it has anyway (`start`: defaults and preset), the field would have no effect. */
+/* Checks pairs of a field and a list, where a list that is not empty replaces the field. If the client sets only the
+ * field, a list of the preset would hide the field, so the list is emptied. If the client sets both, the field would
+ * have no effect. That is a fault, unless the field has the value that it has in `start` (defaults and preset). */
 static void settle_lists(const struct reading *r, const void *start)
 {
     const struct config_table *table = &r->spec->method->config;
@@ -251,7 +253,7 @@ static void settle_lists(const struct reading *r, const void *start)
     }
 }
 
-/* Reads the configuration of the body over the defaults and the preset. */
+/* Reads the configuration of the body; defaults and the preset supply the fields that the body does not set. */
 static enum status read_fields(struct reading *r, const struct method_preset *preset, struct error *err)
 {
     struct api_job_spec *spec = r->spec;
@@ -268,8 +270,8 @@ static enum status read_fields(struct reading *r, const struct method_preset *pr
     return status;
 }
 
-/* Lets the method look up its data sets. Failures of the daemon (memory, unreadable files) are errors; everything else
- * is a fault of the job. */
+/* Calls the method to find its data sets. Failures of the daemon (memory, unreadable files) are returned as errors;
+ * everything else is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
 {
     const struct api_job_rules *rules = r->rules;

@@ -1,6 +1,6 @@
-/* A submitted job: the body of POST /v1/jobs, which `motifd check-config` reads from a file too.
+/* A submitted job: the body of POST /v1/jobs. `motifd check-config` reads the same format from a file.
  *
- * Pure functions apart from the method's look at its data sets; any thread. */
+ * Pure functions, except that the method reads its data sets; any thread. */
 #ifndef MOTIF_API_JOBS_JOB_SPEC_H
 #define MOTIF_API_JOBS_JOB_SPEC_H
 
@@ -16,36 +16,37 @@
 
 #define JOB_PRIORITY_MAX 100
 
-struct api_job_rules { /* what this daemon allows; all borrowed */
+struct api_job_rules { /* the limits of this daemon; everything is borrowed */
     const struct method *const *methods;
     size_t method_count;
-    int threads_max;              /* most threads of a job; 0: 256 */
+    int threads_max;              /* upper limit of the threads of a job; 0: 256 */
     const char *data;             /* folder of data sets; NULL: the names of data sets are not checked */
     const char *const *executors; /* executors that a job may request, ends with NULL; NULL: every executor */
 };
 struct api_job_spec {
     const struct method *method;
-    char preset[64]; /* "": none */
+    char preset[64]; /* "": no preset */
     char name[128];
-    int priority;                                   /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; higher runs first */
-    int threads;                                    /* 0: the daemon chooses */
-    char executor[16];                              /* "": the daemon chooses */
-    int ranks;                                      /* 0: the daemon chooses */
-    void *config;                                   /* resolved; owned: api_job_spec_close() frees it */
-    char from_job[STORAGE_ID];                      /* the job whose checkpoint this one starts from; "": none */
-    struct storage_checkpoint_pick from_checkpoint; /* of from_job; undefined without from_job */
+    int priority;              /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; a job with a higher priority runs first */
+    int threads;               /* 0: the daemon chooses */
+    char executor[16];         /* "": the daemon chooses */
+    int ranks;                 /* 0: the daemon chooses */
+    void *config;              /* the resolved configuration; owned: api_job_spec_close() frees it */
+    char from_job[STORAGE_ID]; /* id of the job from whose checkpoint this one starts; "": none */
+    struct storage_checkpoint_pick from_checkpoint; /* the checkpoint of from_job; undefined if from_job is "" */
 };
 
 /* Parses and checks a job. STATUS_INVALID: `faults` lists what is wrong. STATUS_CORRUPT: the text is not JSON. Close
  * the spec after a success. */
 enum status api_job_parse(const struct api_job_rules *rules, const char *text, size_t bytes, struct api_job_spec *spec,
                           struct api_faults *faults, struct error *err);
-/* The same for a body that is parsed already. */
+/* Works like api_job_parse(), for a body that is parsed already. */
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
                           struct api_faults *faults, struct error *err);
 void api_job_spec_close(struct api_job_spec *spec);
 
-/* Readers of single members, for other bodies that have them too. Each returns false after it added a fault. */
+/* Readers of single members, for other bodies that have the same members. Each returns false after it has added a
+ * fault. */
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
 bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
                       struct api_faults *faults);

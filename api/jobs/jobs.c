@@ -17,7 +17,7 @@
 #include "core/base/hash.h"
 #include "storage/storage.h"
 
-/* Estimates use this until a training has been measured: the speed of one core of a current server. */
+/* speed of one core of a current server, which estimates assume until a training on this machine has been measured */
 #define ASSUMED_GFLOPS 30.0
 
 static bool key_valid(const char *key)
@@ -29,7 +29,8 @@ static bool key_valid(const char *key)
     return length > 0 && length < STORAGE_KEY;
 }
 
-/* Hashes the route and the canonical body, so that white space and the order of members make no difference. */
+/* Computes a hash of the route and the canonical body, so that white space and the order of members make no difference.
+ */
 static bool fingerprint(struct exchange *x, const cJSON *body, uint8_t out[HASH_BYTES])
 {
     struct buf text;
@@ -138,7 +139,7 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
     int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
     if (system.cores > 0 && threads > system.cores)
-        threads = system.cores; /* more threads than cores bring no speed */
+        threads = system.cores; /* more threads than cores do not increase the speed */
     double flops = estimate.flops_per_sample * (double)estimate.samples;
     const struct sink *out = x->out;
     sink_begin_object(out, NULL);
@@ -255,7 +256,7 @@ void jobs_list(struct exchange *x)
         .limit = (int)exchange_query_integer(x, "limit", 50),
     };
     if (state != NULL)
-        (void)job_state_parse(state, &filter.state); /* the route table has checked it */
+        (void)job_state_parse(state, &filter.state); /* cannot fail, because the route table allows only valid states */
     struct storage_job *jobs;
     size_t count;
     bool more;

@@ -1,4 +1,5 @@
-/* Handlers of /v1/jobs, /v1/events and what belongs to a job; one for each row of routes.c. Each responds. */
+/* Handlers of /v1/jobs, /v1/events and the routes below a job; one for each of their rows in routes.c. Each handler
+ * sends a response. */
 #ifndef MOTIF_API_JOBS_JOBS_H
 #define MOTIF_API_JOBS_JOBS_H
 
@@ -23,8 +24,9 @@ void evaluation_submit(struct exchange *x);
 void artifacts_list(struct exchange *x);
 void artifacts_get(struct exchange *x);
 
-/* Stores a job and responds 201, or repeats the first response when the Idempotency-Key was used for the same request.
- * `body` is the request's, over which the fingerprint of the key is taken. Fills key, owner and limits of `submit`. */
+/* Stores a job and responds 201. If the Idempotency-Key was used before for the same request, repeats the first
+ * response. `body` is the body of the request, over which the hash for the key is computed. Fills key, owner and limits
+ * of `submit`. */
 void submit_and_respond(struct exchange *x, struct storage_submit *submit, const cJSON *body);
 
 #endif

@@ -7,9 +7,9 @@
 #include "storage/storage.h"
 
 #define NAMES_MAX 64
-#define POINTS_DEFAULT 1500 /* about as many as a chart has columns */
+#define POINTS_DEFAULT 1500 /* default of max_points: about the number of columns of a chart */
 
-/* Splits "a,b" at its commas, in a copy. False: too many names, or an empty one. */
+/* Splits a copy of "a,b" at its commas. False: there are too many names, or one is empty. */
 static bool cut_names(struct exchange *x, const char *text, const char **names, size_t *count)
 {
     char *copy = arena_strdup(&x->arena, text);
@@ -74,7 +74,7 @@ void metrics_read(struct exchange *x)
     for (size_t i = 0; i < count; i++)
         series_write(x->out, &series[i]);
     sink_end_object(x->out);
-    sink_begin_object(x->out, "points"); /* how many points are stored; the series may show fewer */
+    sink_begin_object(x->out, "points"); /* number of stored points; the series may contain fewer */
     for (size_t i = 0; i < count; i++)
         sink_integer(x->out, series[i].name, series[i].total);
     sink_end_object(x->out);

@@ -1,5 +1,5 @@
-/* The per-token quota (threads and bytes of checkpoints) and the memory of a job. Storage enforces the limit of jobs in
- * the transaction that stores a job. */
+/* The quota of a token (threads and bytes of checkpoints), and the limit of a job's memory. The quota's limit of
+ * unfinished jobs is enforced by storage, in the transaction that stores a job. */
 #include "api/jobs/quota.h"
 
 static const char *owner_of(const struct exchange *x)

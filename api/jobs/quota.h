@@ -1,4 +1,4 @@
-/* The per-token quota (struct api_share of the options). Anonymous callers are unlimited. */
+/* The quota of each token (struct api_share of the options). Callers without a token have no quota. */
 #ifndef MOTIF_API_JOBS_QUOTA_H
 #define MOTIF_API_JOBS_QUOTA_H
 
@@ -6,14 +6,14 @@
 #include "api/json/faults.h"
 #include "storage/storage.h"
 
-/* Adds a fault when a job requests more threads than the running jobs of its token may use together: such a job could
- * never start. threads: of all ranks. */
+/* Adds a fault if a job requests more threads than all running jobs of its token together may use, because such a job
+ * could never start. threads: the sum over all ranks. */
 void share_check_threads(const struct exchange *x, int threads, struct api_faults *faults);
-/* Checks, before a job is stored, that the token's checkpoints and files leave room. After a failure it returns false
- * and has responded. */
+/* Checks, before a job is stored, that the bytes of the token's checkpoints and files are below the limit. After a
+ * failure, the function has responded and returns false. */
 bool share_has_room(struct exchange *x);
-/* STATUS_INVALID at `pointer`: the job would exceed the memory that a job may use. It would end the daemon and all
- * other jobs. */
+/* Checks the estimated memory of a job against the limit. STATUS_INVALID at `pointer`: the job would exceed the limit;
+ * when memory runs out, the daemon and all its jobs end. */
 enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
                              struct error *err);
 

@@ -1,5 +1,5 @@
-/* Configuration from and to JSON. The method's table defines what is allowed; this file maps JSON types to field types,
- * flat names and groups to fields, and chooses the fields and their order for people to read. */
+/* Configuration from and to JSON. The method's table defines what is allowed. This file maps JSON types to types of
+ * fields, and members (flat or in groups) to fields. It also orders fields for people to read. */
 #include "api/json/config_json.h"
 
 #include <stdio.h>
@@ -34,8 +34,8 @@ static void set_field(const struct config_field *field, const cJSON *value, void
         api_faults_add(faults, pointer, "%s", err.message);
 }
 
-/* The group that a member of a configuration stands for, or FIELD_GROUPS. A field may have the name of a group
- * ("data"), so an object is the group and any other value is the field. */
+/* Returns the group that a member of a configuration names, or FIELD_GROUPS. A field may have the name of a group
+ * ("data"): an object then means the group, and any other value means the field. */
 static enum field_group group_of_member(const cJSON *member)
 {
     int group = 0;
@@ -44,7 +44,7 @@ static enum field_group group_of_member(const cJSON *member)
     return cJSON_IsObject(member) ? (enum field_group)group : FIELD_GROUPS;
 }
 
-/* The value of a field that a group holds, or NULL. */
+/* Returns the value of a field within the object of its group, or NULL. */
 static const cJSON *grouped_value(const struct config_field *field, const cJSON *object)
 {
     const cJSON *group = cJSON_GetObjectItemCaseSensitive(object, config_group_name(field->group));
@@ -82,7 +82,7 @@ static void add_check_fault(void *context, const char *field, const char *detail
     struct check_context *check = context;
     char pointer[128];
     config_pointer(check->table, check->object, check->prefix, field, pointer);
-    /* A field whose own value is wrong gets no second fault. */
+    /* A field whose value is faulty already gets no second fault. */
     for (size_t i = 0; i < check->faults->count; i++)
         if (strcmp(check->faults->items[i].pointer, pointer) == 0)
             return;
@@ -195,7 +195,7 @@ enum status api_config_parse(const struct method *method, const char *preset, co
         error_clear(&parse);
         enum status status = json_parse(text, bytes, &root, &parse);
         if (status != STATUS_OK || !cJSON_IsObject(root)) {
-            char pointer[256]; /* both parts have a limited length, and faults truncate longer text */
+            char pointer[256]; /* long enough for the prefix and the name; a fault truncates longer text */
             (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
             api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
             cJSON_Delete(root);
@@ -245,7 +245,8 @@ void config_sink(const struct config_table *table, const void *config, const cha
     sink_end_object(out);
 }
 
-/* Fields that the configuration changed come first (rank 0), then those that keep their default, by level. */
+/* Returns the position of a field in the display: first those that the configuration has changed (rank 0), then those
+ * with their default, by level. */
 static int display_rank(const struct config_field *field, const void *config, const void *defaults)
 {
     return config_same(field, config, defaults) ? 1 + (int)field->level : 0;

@@ -17,33 +17,35 @@
  * same configuration. */
 enum status api_config_parse(const struct method *method, const char *preset, const char *text, size_t bytes,
                              const char *prefix, void **config, struct api_faults *faults, struct error *err);
-/* The steps of api_config_parse() for callers that do something in between. */
-const struct method_preset *method_preset(const struct method *method, const char *name); /* NULL: none of this name */
-/* Defaults and a preset (or NULL) in malloc'ed memory, which the caller frees. */
+/* The steps of api_config_parse(), for callers that do something between the steps. */
+const struct method_preset *method_preset(const struct method *method, const char *name); /* NULL: no such preset */
+/* Returns the defaults, changed by a preset (NULL: none), in malloc'ed memory, which the caller frees. */
 enum status config_start(const struct method *method, const struct method_preset *preset, void **config,
                          struct error *err);
-/* Sets the field that each member of `object` (NULL: none) names: {"FIELD": value} or {"GROUP": {"FIELD": value}}. A
- * field in a wrong group and a field that is given both ways are faults. */
+/* Sets the fields that the members of `object` (NULL: none) name: {"FIELD": value} or {"GROUP": {"FIELD": value}}. Two
+ * things are faults: a field in a wrong group, and a field that is given in both ways. */
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults);
-/* Adds the faults that method->check() finds between fields. A field that already has a fault gets no second one.
- * object: the document that was read (NULL: none); pointers lead to the place of a field in it. */
+/* Adds the faults that method->check() finds by comparing fields. A field that already has a fault gets no second one.
+ * object: the document that was read (NULL: none), which determines whether a pointer leads to a flat field or into a
+ * group. */
 void config_check(const struct method *method, const cJSON *object, const void *config, const char *prefix,
                   struct api_faults *faults);
-/* The value that `object` gives to a field, flat or in the field's group; NULL: none. */
+/* Returns the value of a field in `object`, either flat or in the field's group; NULL: none. */
 const cJSON *config_member(const struct config_field *field, const cJSON *object);
-/* The pointer to a field below `prefix`: within its group if `object` contains it there, else flat. */
+/* Writes the pointer to a field below `prefix`: within its group if `object` contains it there, else flat. */
 void config_pointer(const struct config_table *table, const cJSON *object, const char *prefix, const char *name,
                     char out[128]);
 
-/* Every field, resolved, in the order of the table: malloc'ed JSON text, or NULL when memory is short. */
+/* Returns every field of a resolved configuration, in the order of the table, as malloc'ed JSON text; NULL if memory is
+ * short. */
 char *api_config_write(const struct config_table *table, const void *config);
-/* The same as an object under `key`. */
+/* Writes the same as an object under `key`. */
 void config_sink(const struct config_table *table, const void *config, const char *key, const struct sink *out);
-/* The value of one field. */
+/* Writes the value of one field. */
 void config_field_sink(const struct config_field *field, const void *config, const char *key, const struct sink *out);
-/* The fields that apply to this configuration, for people to read: those that differ from their default first, then
- * basic, advanced and research ones. STATUS_NO_MEMORY: nothing was written. */
+/* Writes the fields that apply to this configuration, for people to read: first those that differ from their default,
+ * then basic, advanced and research ones. STATUS_NO_MEMORY: nothing was written. */
 enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
                         struct error *err);
 

@@ -1,4 +1,4 @@
-/* Faults of a client's document: a bounded list, and guesses which name the client meant (by edit distance). */
+/* Faults of a client's document: a bounded list, and suggestions which name the client meant (by edit distance). */
 #include "api/json/faults.h"
 
 #include <stdarg.h>

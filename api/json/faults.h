@@ -10,29 +10,31 @@
 #define API_FAULTS_MAX 64 /* further faults are counted but not stored */
 
 struct api_fault {
-    char pointer[128]; /* JSON pointer (RFC 6901): "/config/density_start"; of a query the parameter's name */
-    char detail[256];  /* "must be in (0, 1]; got 3" */
+    char pointer[128]; /* JSON pointer (RFC 6901), such as "/config/density_start"; for a query, the name of the
+                          parameter */
+    char detail[256];  /* such as "must be in (0, 1]; got 3" */
 };
 struct api_faults {
     struct api_fault items[API_FAULTS_MAX];
-    size_t count; /* stored in items */
-    size_t more;  /* not stored */
+    size_t count; /* number of faults in `items` */
+    size_t more;  /* number of further faults, which are not stored */
 };
 
 /* Adds a fault; `format` gives its detail. */
 void api_faults_add(struct api_faults *faults, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes the pointer prefix + "/" + name, with the name escaped. */
+/* Writes the JSON pointer prefix + "/" + name; the name is escaped. */
 void fault_pointer(char out[128], const char *prefix, const char *name);
 
-/* Finds the candidate that the client probably meant by a wrong name. Start with {.given = name}, offer every
- * candidate; `best` is then the nearest one, or NULL when none is near. Candidates are borrowed. */
+/* Finds the candidate that the client probably meant by a wrong name. Start with {.given = name} and pass every
+ * candidate to name_guess_offer(). Then `best` is the nearest one, or NULL if none is similar. Candidates are borrowed.
+ */
 struct name_guess {
     const char *given, *best;
     size_t distance;
 };
 void name_guess_offer(struct name_guess *guess, const char *candidate);
-/* Adds the fault "is not WHAT; did you mean 'BEST'?", or its first half without a best candidate. */
+/* Adds the fault "is not WHAT; did you mean 'BEST'?". Without a best candidate, adds only its first half. */
 void name_guess_fault(const struct name_guess *guess, const char *what, const char *pointer, struct api_faults *faults);
 
 #endif

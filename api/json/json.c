@@ -1,6 +1,6 @@
 /* The scanner that checks a text before cJSON parses it. It is a recursive descent over RFC 8259 to a depth of
- * JSON_DEPTH. It stores the path from the root as a stack of keys (parts of the text, still encoded) and indices, and
- * builds a JSON pointer from it only for an error. */
+ * JSON_DEPTH. The path from the root to the current value is a stack of keys (parts of the text, still encoded) and
+ * indices. The scanner makes a JSON pointer from this path only for an error. */
 #include "api/json/json.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "api/json/json_sink.h"
 
 struct step {        /* one level of the path to the current value */
-    const char *key; /* NULL: a list */
+    const char *key; /* key of the member, or NULL for an item of a list */
     size_t key_bytes, index;
 };
 struct scanner {
@@ -258,7 +258,7 @@ static enum status scan_item(struct scanner *s, size_t index)
     return status;
 }
 
-/* Scans an object or a list, up to the character `close`. */
+/* Scans the rest of an object or a list, up to the character `close`. */
 static enum status scan_group(struct scanner *s, char close)
 {
     if (s->depth >= JSON_DEPTH)
@@ -355,7 +355,7 @@ enum status json_parse(const char *text, size_t bytes, cJSON **root, struct erro
     if (status != STATUS_OK)
         return status;
     cJSON *tree = cJSON_ParseWithLengthOpts(text, bytes, NULL, false);
-    if (tree == NULL) /* the text is correct, so memory is short */
+    if (tree == NULL) /* the text is valid, so memory is short */
         return error_set(err, STATUS_NO_MEMORY, "", "no memory for a JSON text of %zu bytes", bytes);
     struct step way[JSON_DEPTH + 1];
     status = check_duplicates(tree, way, 0, err);

@@ -1,12 +1,12 @@
 /* Strict parsing of JSON from untrusted sources, on top of cJSON.
  *
- * cJSON accepts wrong grammar, keeps both of two equal members, reads integers as doubles and recurses as deep as the
- * text. A scanner therefore checks the text first: the grammar of RFC 8259, UTF-8, depth, number of values, and that
- * doubles can hold the numbers. cJSON then builds the tree, which is checked for equal members. Every error has the
- * JSON pointer of the value.
+ * cJSON accepts wrong grammar, keeps both of two members with the same name, reads integers as doubles, and recurses as
+ * deep as the text. So a scanner checks the text first: the grammar of RFC 8259, UTF-8, depth, number of values, and
+ * that doubles can represent the numbers. cJSON then builds the tree, in which a second check finds members with the
+ * same name. Every error contains the JSON pointer of the value.
  *
- * Only this header includes cJSON. Pure functions; any thread (cJSON records the place of its last failure in a global
- * variable, which this program never reads). */
+ * Only this header includes cJSON. Pure functions; any thread. (cJSON records the place of its last failure in a global
+ * variable, which this program never reads.) */
 #ifndef MOTIF_API_JSON_JSON_H
 #define MOTIF_API_JSON_JSON_H
 
@@ -22,14 +22,14 @@
 /* maximum number of members of one object; the head of a safetensors file has one member per tensor */
 #define JSON_MEMBERS 1024
 #define JSON_VALUES (1u << 20)          /* maximum number of values in one text; limits the tree to about 80 MiB */
-#define JSON_INTEGER 9007199254740991.0 /* 2^53 - 1 */
+#define JSON_INTEGER 9007199254740991.0 /* largest integer that is accepted: 2^53 - 1 */
 
 /* Checks a text. STATUS_CORRUPT: not JSON (the message contains line and column); STATUS_INVALID: a value that cannot
  * be stored exactly (integers beyond 2^53 - 1, NaN, infinities, U+0000); STATUS_LIMIT: too deep, or too many values.
  * err->pointer is the pointer of the value. */
 enum status json_scan(const char *text, size_t bytes, struct error *err);
 /* Checks a text with json_scan() and builds the tree, which the caller frees with cJSON_Delete(). STATUS_INVALID also
- * for equal members of an object. */
+ * if two members of an object have the same name. */
 enum status json_parse(const char *text, size_t bytes, cJSON **root, struct error *err);
 
 /* Appends a value in canonical form: members sorted by their bytes, no white space, shortest numbers. Values that are
@@ -40,16 +40,16 @@ void json_canonical(const cJSON *value, struct buf *out);
  * character boundary when the buffer is full. */
 void json_pointer_add(char *pointer, size_t size, const char *token, size_t token_bytes);
 
-/* The first member of an object or item of a list; NULL when it is empty or `group` is NULL. */
+/* Returns the first member of an object or item of a list; NULL if it is empty or `group` is NULL. */
 const cJSON *json_first(const cJSON *group);
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): item is a name */
 #define JSON_EACH(item, group) for (const cJSON *item = json_first(group); item != NULL; item = item->next)
 
-/* The type of a value for error messages: "a number", "text", "an object", ...; static. */
+/* Returns the type of a value for error messages: "a number", "text", "an object", ...; static. */
 const char *json_type_name(const cJSON *value);
 
-/* Add an item to an object or a list. Unlike cJSON's functions they delete the item when there is no memory to add it.
- */
+/* json_attach() adds an item to an object, json_attach_last() to a list. If there is no memory to add the item, they
+ * delete it and return false; cJSON's own functions do not delete it. */
 static inline bool json_attach(cJSON *to, const char *name, cJSON *item)
 {
     bool added = cJSON_AddItemToObject(to, name, item);

@@ -10,13 +10,13 @@
 
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
-/* A fast path for floats. Pictures and maps contain thousands of them, and printf() computes with long integers. A
- * float of usual size is m / 2^k with m below 2^24, so one product of 128 bits gives its digits. The text is the same
- * as that of the slow path. */
+/* A float whose digits can be computed quickly. Pictures and maps contain thousands of floats, and printf() needs long
+ * integers for each. A float of usual size is m / 2^k with m below 2^24, so one product of 128 bits gives its digits.
+ * The text is the same as that of printf(). */
 struct plain_float {
     uint32_t m; /* [2^23, 2^24) */
     int k;      /* [4, 37] */
-    int whole;  /* digits before the point; 0 or less: minus the zeros after it */
+    int whole;  /* digits before the point; if it is 0 or less, -whole zeros follow the point */
 };
 
 static bool plain_float_of(double magnitude, struct plain_float *out)
@@ -43,8 +43,8 @@ static uint64_t power_of_ten(int exponent)
     return power;
 }
 
-/* The first `digits` digits, rounded to even, as an integer. False when they are too few to distinguish the number from
- * other doubles. */
+/* Computes the first `digits` digits as an integer, rounded to even. False: so few digits do not distinguish the number
+ * from other doubles. */
 static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
 {
     int shift = digits - f->whole; /* at most 20 */
@@ -58,11 +58,12 @@ static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
     return error << 30 <= scale; /* half a unit in the last place of a double is 2^-30 of the float's */
 }
 
-/* Writes a number. digits: the number of digits of `value`; whole: those before the point. */
+/* Writes a number whose digits are those of `value`. digits: the number of all digits; whole: the number of digits
+ * before the point. */
 static void write_digits(struct buf *out, bool minus, uint64_t value, int digits, int whole)
 {
     char text[48], *at = text + sizeof text;
-    int behind = digits - whole; /* digits after the point */
+    int behind = digits - whole; /* number of digits after the point */
     while (behind > 0 && value % 10 == 0) {
         value /= 10;
         behind--;
@@ -95,7 +96,7 @@ static bool write_float(struct buf *out, double value)
     int digits = 15;
     while (!digits_of(&f, digits, &found) && digits < 17)
         digits++;
-    if (found == power_of_ten(digits)) { /* rounding made 10.00... of 9.99... */
+    if (found == power_of_ten(digits)) { /* rounding has made 10.00... from 9.99... */
         found /= 10;
         f.whole++;
     }
@@ -117,7 +118,7 @@ void json_write_number(struct buf *out, double value)
         if (strtod(text, NULL) == value)
             break;
     }
-    /* integers of this size get an exponent, because json_scan() refuses them as integers */
+    /* such integers get an exponent, because json_scan() refuses them in the form of an integer */
     if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL)
         (void)snprintf(text, sizeof text, "%.16e", value);
     buf_text(out, text);
@@ -125,7 +126,7 @@ void json_write_number(struct buf *out, double value)
 
 void json_write_text(struct buf *out, const char *value)
 {
-    size_t bytes = strlen(value), run = 0; /* run: start of the current run of bytes that need no escape */
+    size_t bytes = strlen(value), run = 0; /* run: start of the bytes that need no escape and are not written yet */
     buf_text(out, "\"");
     for (size_t at = 0; at < bytes;) {
         unsigned char c = (unsigned char)value[at];
@@ -152,7 +153,7 @@ void json_write_text(struct buf *out, const char *value)
     buf_text(out, "\"");
 }
 
-/* Writes the comma and the key of a value. Records misuse instead of writing wrong JSON. */
+/* Writes the comma and the key before a value. If the writer misuses the sink, records this and writes nothing. */
 static bool open_value(struct json_sink *json, const char *key)
 {
     if (json->wrong || json->finished) {

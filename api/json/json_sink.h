@@ -21,12 +21,12 @@
 #define JSON_SINK_DEPTH 32
 
 struct json_sink {
-    struct sink sink; /* pass a pointer to this to writers */
+    struct sink sink; /* the interface that writers receive a pointer to */
     struct buf *out;  /* borrowed */
     int depth;
-    uint32_t in_list;   /* bit d: level d is a list */
-    uint32_t has_items; /* bit d: level d needs a comma before its next item */
-    bool wrong;         /* misuse by a writer: unbalanced, key missing, too deep */
+    uint32_t in_list;   /* bit d is set if level d is a list */
+    uint32_t has_items; /* bit d is set if level d has an item, so the next one needs a comma */
+    bool wrong;         /* a writer has misused the sink: unbalanced calls, a missing key, or too deep nesting */
     bool finished;      /* the root value is complete */
 };
 
@@ -37,7 +37,7 @@ void json_sink_raw(struct json_sink *json, const char *key, const char *text);
 /* True when exactly one value was written, every object and list was closed, and the buffer did not overflow. */
 bool json_sink_done(const struct json_sink *json);
 
-/* Append one value in JSON notation, for writers without a sink. */
+/* json_write_number() and json_write_text() append one value in JSON notation, for writers without a sink. */
 void json_write_number(struct buf *out, double value);
 void json_write_text(struct buf *out, const char *value);
 

@@ -1,5 +1,6 @@
-/* The cache is a list under one lock. An entry is OPENING while its first user reads the checkpoint without the lock;
- * others wait on a condition until it is open or has failed. */
+/* The cache is a list under one lock. An entry is in the state OPENING while its first user reads the checkpoint
+ * without holding the lock. Other users of the entry wait on a condition variable until the model is open or has
+ * failed. */
 #include "api/models/model_cache.h"
 
 #include <pthread.h>
@@ -17,16 +18,16 @@ struct model_entry {
     int64_t seq;
     enum entry_state state;
     int users;     /* number of leases, plus threads that wait until the model is open */
-    bool unlinked; /* true: not in the list any more; its last user frees it */
+    bool unlinked; /* true: the entry is no longer in the list, and its last user frees it */
     uint64_t bytes, used_at;
     const struct method *method;
     struct method_model *model;
-    struct error err; /* when FAILED */
+    struct error err; /* why the model could not be opened, in the state FAILED */
 };
 
 struct model_cache {
     pthread_mutex_t lock;
-    pthread_cond_t opened; /* signalled when an entry leaves OPENING */
+    pthread_cond_t opened; /* signalled when an entry is no longer OPENING */
     struct model_entry *entries;
     struct storage *storage;
     const struct kernels *kernels;
@@ -70,7 +71,7 @@ void model_cache_destroy(struct model_cache *cache)
     free(cache);
 }
 
-/* Takes an entry off the list and frees it now or with its last user. With the lock held. */
+/* Removes an entry from the list. The entry is freed now or by its last user. The caller holds the lock. */
 static void unlink_entry(struct model_cache *cache, struct model_entry *entry)
 {
     struct model_entry **at = &cache->entries;
@@ -91,7 +92,7 @@ static void evict(struct model_cache *cache)
             if (entry->users == 0 && (oldest == NULL || entry->used_at < oldest->used_at))
                 oldest = entry;
         if (oldest == NULL)
-            return; /* every model is in use */
+            return; /* every model is in use, so none can be closed */
         unlink_entry(cache, oldest);
     }
 }
@@ -140,12 +141,12 @@ static struct model_entry *find(struct model_cache *cache, const char *job, int6
     return entry;
 }
 
-/* Ends the caller's use of a failed entry. */
+/* Ends the caller's use of an entry in the state FAILED. */
 static enum status fail(struct model_entry *entry, struct error *err)
 {
     enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);
     if (--entry->users == 0)
-        entry_free(entry); /* it was unlinked when it failed */
+        entry_free(entry); /* it was removed from the list when it failed */
     return status;
 }
 

@@ -1,8 +1,8 @@
-/* A cache of models that queries opened from checkpoints.
+/* A cache of the models that queries have opened from checkpoints.
  *
- * An open model is immutable, so any number of threads may use it at the same time. The first query for a checkpoint
- * opens the model, without holding the lock; further queries for it wait. When the models exceed the limit, the cache
- * closes unused ones, the least recently used first. Any thread may call any function. */
+ * An open model does not change, so any number of threads may use it at the same time. The first query for a checkpoint
+ * opens the model, without holding the lock; other queries for it wait meanwhile. When the models exceed the memory
+ * limit, the cache closes unused ones, the least recently used first. Any thread may call any function. */
 #ifndef MOTIF_API_QUERIES_MODEL_CACHE_H
 #define MOTIF_API_QUERIES_MODEL_CACHE_H
 
@@ -20,7 +20,7 @@ struct model_lease {
 
 enum status model_cache_create(struct storage *storage, const struct kernels *kernels, const char *data,
                                uint64_t limit_bytes, struct model_cache **cache, struct error *err);
-/* Every lease must have been released. NULL is fine. */
+/* All leases must have been released. NULL is fine. */
 void model_cache_destroy(struct model_cache *cache);
 
 /* Leases the model of checkpoint `seq` of `job`; release it with model_cache_release(). The cache does not remember
@@ -28,7 +28,7 @@ void model_cache_destroy(struct model_cache *cache);
 enum status model_cache_get(struct model_cache *cache, const struct method *method, const struct storage_job *job,
                             int64_t seq, struct model_lease *lease, struct error *err);
 void model_cache_release(struct model_cache *cache, struct model_lease *lease);
-/* Closes the models of a deleted job, each when its last lease is released. */
+/* Closes the models of a deleted job. A model that is in use is closed when its last lease is released. */
 void model_cache_forget(struct model_cache *cache, const char *job);
 
 struct model_cache_stats {

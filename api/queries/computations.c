@@ -21,20 +21,20 @@
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method reading; /* the table of options, in the form that config_read_object() expects */
+    struct method reading; /* the table of options, as the method that config_read_object() expects */
     const struct method_computation *computation;
-    struct storage_job job; /* if the body names a job; else zeroed */
+    struct storage_job job; /* the job that the body names; else all zero */
     struct storage_checkpoint checkpoint;
     const struct method *source;
     bool from_job;
-    struct inputs *arrays; /* the arrays of the request: the filters of each layer, then the signal */
+    struct inputs *arrays; /* the arrays of the request: first the filters of each layer, then the signal */
     struct method_convolution layers[LAYERS_MAX];
     struct method_spike *code;
     int64_t nonzeros[LAYERS_MAX];
     struct method_recovery request;
     void *options;
     struct api_faults *faults;
-    struct error failure; /* error of this daemon, not of the client, while it reads the body */
+    struct error failure; /* an error of this daemon, not of the client, that occurs while the body is read */
 };
 
 static void add_error(struct recovery *r, const struct error *err)
@@ -313,7 +313,7 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
     if (nonzeros != NULL)
         read_nonzeros(r, nonzeros);
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (r->failure.code != STATUS_OK) /* an error of the daemon: reported instead of the client's faults */
+    if (r->failure.code != STATUS_OK) /* an error of the daemon is reported instead of the client's faults */
         *err = r->failure;
     r->request.layers = r->layers;
 }

@@ -74,7 +74,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     }
     enum status status = input_file_read(input_file_types[i], bytes, count, &to, &inner);
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT)
-        status = STATUS_INVALID; /* the client sent these bytes */
+        status = STATUS_INVALID; /* the wrong bytes came from the client */
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
@@ -102,7 +102,7 @@ enum status inputs_split(struct inputs *inputs, struct error *err)
     return STATUS_OK;
 }
 
-/* The state of read_nested(), which reads nested lists of numbers. */
+/* The state of read_nested(), which reads lists of numbers that are nested in each other. */
 struct nested {
     int64_t dim[4];
     int rank;
@@ -142,7 +142,7 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
     return size == n->dim[depth] ? STATUS_OK : nested_fault(n, "must be rectangular: lists differ in length");
 }
 
-/* The first element of each level determines the shape; read_nested() then checks all elements against it. */
+/* The first element of each level determines the shape; read_nested() then compares all elements with it. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
 {
     struct nested n = {.pointer = pointer, .err = err};

@@ -1,4 +1,4 @@
-/* Reads the inputs of a query from each form that clients may send: sample, array, file. */
+/* Reads the inputs of a query in all forms that clients may send: samples, arrays, files. */
 #ifndef MOTIF_API_QUERIES_INPUTS_H
 #define MOTIF_API_QUERIES_INPUTS_H
 
@@ -15,7 +15,7 @@ struct api_faults;
 #define INPUTS_NUMBERS_MAX (16u << 20)
 
 struct inputs {
-    size_t count, numbers; /* numbers: values of all arrays */
+    size_t count, numbers; /* number of inputs; number of values in all their arrays */
     struct method_input items[INPUTS_MAX];
     float *owned[INPUTS_MAX];              /* memory behind items[i].values, or NULL */
     struct method_edit *edits[INPUTS_MAX]; /* memory behind items[i].edits, or NULL */

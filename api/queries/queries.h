@@ -14,23 +14,23 @@ void query_answer(struct exchange *x);
 /* POST /v1/KIND/NAME: a computation without a job. */
 void computation_answer(struct exchange *x);
 
-/* A query from queries_enter() to queries_leave(), on the stack of its handler. */
+/* A query between queries_enter() and queries_leave(); the handler keeps it on its stack. */
 struct query_run {
     struct exchange *x;
     struct query_ticket ticket;
-    struct timespec until; /* its deadline, by the monotonic clock */
-    bool deadline, late;   /* it has one; the deadline has passed */
+    struct timespec until; /* the query's deadline, by the monotonic clock */
+    bool deadline, late;   /* deadline: the query has one; late: it has passed */
 };
 
-/* Waits until the query may compute (query_gate.h). batch: the query has several inputs. False when it may not; then it
- * has responded, and queries_leave() must not follow. */
+/* Waits until the query may compute (query_gate.h). batch: the query has several inputs. False: the query may not
+ * compute; the function has responded, and queries_leave() must not be called. */
 bool queries_enter(struct exchange *x, bool batch, struct query_run *run);
 /* Lets other queries compute between two inputs. False when the query must stop. */
 bool queries_yield(struct query_run *run);
-/* True when the query must stop: its deadline has passed, its client has disconnected, or the daemon ends. For
- * `stop` of struct method_question; `run` is a struct query_run. */
+/* True if the query must stop, because its deadline has passed, its client has disconnected, or the daemon ends. It has
+ * the signature of `stop` in struct method_question; `run` is a struct query_run. */
 bool queries_stopped(void *run);
-/* Responds for a query that was stopped: 504 after its deadline, else 503. */
+/* Responds for a query that was stopped: 504 if its deadline has passed, else 503. */
 void queries_respond_stopped(struct query_run *run);
 void queries_leave(struct query_run *run);
 

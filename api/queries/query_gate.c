@@ -1,5 +1,5 @@
-/* One lock, a list of all queries, and the line of those that wait (query_gate.h). A waiting query looks at its stop
- * function every POLL_MS. */
+/* One lock protects a list of all queries and the queue of those that wait (query_gate.h). A waiting query calls its
+ * stop function every POLL_MS milliseconds. */
 #include "api/queries/query_gate.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@ struct query_gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int slots, places, computing;
-    struct query_ticket *first;                  /* all queries */
-    struct query_ticket *line_first, **line_end; /* those that wait, the oldest first */
+    struct query_ticket *first;                  /* list of all queries */
+    struct query_ticket *line_first, **line_end; /* queue of the queries that wait, the oldest first */
 };
 
 enum status query_gate_create(int slots, int places, struct query_gate **gate, struct error *err)
@@ -63,7 +63,7 @@ static void leave_line(struct query_gate *gate, struct query_ticket *ticket)
     (void)pthread_cond_broadcast(&gate->changed);
 }
 
-/* With the lock: waits at the end of the line for a slot. False when the query was stopped; it then has none. */
+/* Waits at the end of the queue for a slot. The caller holds the lock. False: the query was stopped and has no slot. */
 static bool wait_for_slot(struct query_gate *gate, struct query_ticket *ticket)
 {
     bool stopped = false;
@@ -83,7 +83,7 @@ static bool wait_for_slot(struct query_gate *gate, struct query_ticket *ticket)
     return !stopped;
 }
 
-/* With the lock: which limit the query exceeds. */
+/* Finds out which limit the query exceeds. The caller holds the lock. */
 static enum query_entry admit(const struct query_gate *gate, const struct query_ticket *ticket)
 {
     int all = gate->slots + gate->places, count = 0, batches = 0, own = 0, own_batches = 0;

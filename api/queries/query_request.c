@@ -30,7 +30,8 @@ static bool no_memory(struct exchange *x)
     return false;
 }
 
-/* Finds the query in the table of the job's own method. Another method with the same query may have made the route. */
+/* Finds the query in the table of the job's own method. The route may come from another method that has the same query.
+ */
 static bool find_query(struct exchange *x, struct query_request *a)
 {
     const struct query_origin *origin = query_routes_origin(x->api->query_routes, x->match.route);
@@ -116,8 +117,8 @@ static bool prepare(struct exchange *x, struct query_request *a)
     return true;
 }
 
-/* Reads ?checkpoint= and, for GET, the parameters of the query. The route admits the parameters of every method that
- * shares it, so they are checked again here. */
+/* Reads ?checkpoint= and, for GET, the parameters of the query. They are checked again here, because the route admits
+ * the parameters of every method that shares it. */
 static bool read_query_string(struct exchange *x, struct query_request *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");

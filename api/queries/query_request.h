@@ -18,12 +18,12 @@ struct query_request {
     const struct method_query *query;
     struct storage_checkpoint_pick pick;
     struct storage_checkpoint checkpoint, with_checkpoint;
-    struct inputs *inputs; /* inputs of a query that takes samples or inputs; else NULL */
+    struct inputs *inputs; /* the inputs, for a query that takes samples or inputs; else NULL */
     void *parameters;      /* a struct of query->parameters, or NULL */
     struct api_faults *faults;
     int64_t item;
     enum query_form form;
-    struct query_run *run; /* while it computes */
+    struct query_run *run; /* set while the query computes */
 };
 
 /* Reads the request of a route from a method's table into `a`, which the caller zeroes. Returns false after it has sent
@@ -31,7 +31,7 @@ struct query_request {
 bool query_request_read(struct exchange *x, struct query_request *a);
 void query_request_close(struct query_request *a);
 
-/* Whether the body is JSON; otherwise it is a file. */
+/* True if the body is JSON; otherwise it is a file. */
 bool query_request_is_json(const struct exchange *x);
 
 #endif

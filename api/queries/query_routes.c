@@ -16,20 +16,20 @@
 #define ANSWERS_MAX 16
 
 struct query_routes {
-    struct arena arena; /* rows, texts and lists */
+    struct arena arena; /* memory of the rows, texts and lists */
     struct api_route *routes;
-    struct query_origin *origins;  /* [count - fixed] */
-    struct query_schemas *schemas; /* [count - fixed] */
+    struct query_origin *origins;  /* [count - fixed]: the query or computation of each generated row */
+    struct query_schemas *schemas; /* [count - fixed]: the schemas of each generated row */
     size_t fixed, count;
     struct query_handlers handlers;
     const struct method *const *methods;
     size_t method_count;
-    bool failed; /* an allocation failed: api_create() must fail */
+    bool failed; /* an allocation failed, so api_create() must fail */
 };
 
 /* What the methods that share a route accept and produce, taken together. */
 struct merged {
-    const struct method_query *query; /* of the first method */
+    const struct method_query *query; /* the query of the first of these methods */
     bool inputs, edits, sample, model, bare, parameters;
     bool answers, draws, arrays;
 };
@@ -81,7 +81,7 @@ static void merge(const struct query_routes *r, const struct method_query *query
     }
 }
 
-/* "motif-map" as "MotifMap". */
+/* Converts a name such as "motif-map" to "MotifMap". */
 static void camel(const char *name, char *out, size_t room)
 {
     size_t used = 0;
@@ -148,7 +148,7 @@ static size_t field_count(const struct query_routes *r)
     return count;
 }
 
-/* The query string. */
+/* Makes the list of parameters of the query string; NULL if there are none. */
 static const struct api_parameter *parameters_of(struct query_routes *r, const struct merged *merged)
 {
     static const struct api_parameter seed = {
@@ -174,7 +174,7 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         add_parameter(list, &count, checkpoint);
     if (merged->inputs || merged->edits)
         add_parameter(list, &count, batch);
-    return count > 0 ? list : NULL; /* PARAMETER_END is 0 */
+    return count > 0 ? list : NULL; /* the end of the list is set already, because PARAMETER_END is 0 */
 }
 
 static void add_answer(struct api_answer *list, size_t *count, int status, const char *type, const char *schema,
@@ -247,7 +247,8 @@ static void add_query(struct query_routes *r, const struct method *method, const
     merge(r, query, &merged);
     camel(query->item != NULL ? query->item : query->name, title, sizeof title);
     (void)snprintf(name, sizeof name, "query%s", title);
-    if (named(r, name)) /* another verb of the same path, or an item route with the name of a query */
+    if (named(r, name)) /* the name is in use: by another verb of the same path, or by an item route whose query has
+                           this name */
         (void)snprintf(name, sizeof name, "query%s%s", title, query->verb == METHOD_GET ? "ByGet" : "ByPost");
     struct query_schemas *schemas = &r->schemas[r->count - r->fixed];
     schemas->answer = text(r, "Answer_%s", name + 5);
@@ -306,7 +307,7 @@ static void add_computation(struct query_routes *r, const struct method *method,
                                                .handle = r->handlers.computation};
 }
 
-/* Whether an earlier query has already made this route. */
+/* Returns whether an earlier query has already made this route. */
 static bool has_route(const struct query_routes *r, const struct method_query *query)
 {
     for (size_t i = r->fixed; i < r->count; i++) {

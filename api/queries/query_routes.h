@@ -30,19 +30,20 @@ struct query_handlers {
     void (*computation)(struct exchange *x);
 };
 
-/* Copies the fixed rows. methods: borrowed, for the life of the object. STATUS_NO_MEMORY. */
+/* Makes the table and copies the fixed rows into it. `methods` is borrowed for the life of the object.
+ * STATUS_NO_MEMORY. */
 enum status query_routes_create(const struct route_table *fixed, const struct query_handlers *handlers,
                                 const struct method *const *methods, size_t method_count, struct query_routes **out,
                                 struct error *err);
-void query_routes_destroy(struct query_routes *routes); /* NULL: no effect */
+void query_routes_destroy(struct query_routes *routes); /* NULL is allowed */
 
-/* All rows: the fixed ones first, then the generated ones. */
+/* Returns all rows: the fixed ones first, then the generated ones. */
 struct route_table query_routes_table(const struct query_routes *routes);
-/* NULL for a fixed row. */
+/* Returns the origin of a generated row; NULL for a fixed row. */
 const struct query_origin *query_routes_origin(const struct query_routes *routes, const struct api_route *route);
 const struct query_schemas *query_routes_schemas(const struct query_routes *routes, const struct api_route *route);
 
-/* Whether two queries share a route: the same name, verb and kind of item. */
+/* True if two queries share a route: they have the same name, verb and kind of item. */
 bool query_same_route(const struct method_query *one, const struct method_query *other);
 
 #endif

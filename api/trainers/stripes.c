@@ -1,4 +1,5 @@
-/* Locks by job, and the checkpoints that trainers are sending. trainers.c and trainer_uploads.c use them. */
+/* Locks for the messages of trainers (each lock serves a part of the jobs), and the checkpoints that trainers are
+ * sending. trainers.c and trainer_uploads.c use both. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ void trainers_destroy(struct trainers *trainers)
 
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job)
 {
-    unsigned sum = 0; /* the last characters of ids are random */
+    unsigned sum = 0; /* spreads jobs over the locks, because the last characters of ids are random */
     for (const char *c = job; *c != '\0'; c++)
         sum = sum * 31u + (unsigned char)*c;
     return &trainers->stripes[sum % TRAINER_STRIPES];

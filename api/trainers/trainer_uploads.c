@@ -1,8 +1,7 @@
-/* Checkpoints that a trainer reads and writes. To write one, the trainer announces its length and SHA-256 and sends it
- * in pieces; it is stored when all bytes have arrived and match the hash. A trainer that lost a response announces the
- * checkpoint again: the upload then continues where it stopped, or the response has the number of the stored
- * checkpoint.
- */
+/* Checkpoints that a trainer reads and writes. To write a checkpoint, the trainer announces its length and SHA-256 and
+ * sends it in pieces. The daemon stores it when all bytes have arrived and match the hash. If a response was lost, the
+ * trainer announces the checkpoint again. Then the upload continues where it stopped, or the response contains the
+ * number of the checkpoint if it is already stored. */
 #include <math.h>
 #include <sodium/utils.h>
 #include <stdlib.h>
@@ -16,8 +15,8 @@
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* The job whose checkpoints are read: the trainer's own job, or with ?of=source the one that it starts from or
- * evaluates. False after it responded. */
+/* Finds the job whose checkpoints are read: the trainer's own job or, with ?of=source, the job that it starts from or
+ * evaluates. False: the function has responded. */
 static bool whose(struct exchange *x, const char **id)
 {
     struct storage_job job;
@@ -160,7 +159,8 @@ static bool read_announcement(const cJSON *root, struct trainer_upload *out)
            sodium_hex2bin(out->sha256, sizeof out->sha256, hex->valuestring, HASH_TEXT - 1, NULL, &bytes, NULL) == 0;
 }
 
-/* Finds the number of the announced checkpoint when the newest stored one is the same: its response was lost. */
+/* Returns the number of the newest stored checkpoint if it is the announced one: then the checkpoint was stored, but
+ * the response was lost. */
 static enum status stored_already(struct exchange *x, const char *job, const struct trainer_upload *announced,
                                   int64_t *seq, struct error *err)
 {
@@ -224,7 +224,7 @@ void trainer_announce(struct exchange *x)
     if (stripe == NULL)
         return;
     enum status status = stored_already(x, lease.job, &announced, &seq, &err);
-    if (status == STATUS_OK) /* fails for a lease that has ended */
+    if (status == STATUS_OK) /* this fails if the lease has ended */
         status = storage_lease_message(x->api->options.storage, lease.job, lease.epoch, 0, &err);
     if (status == STATUS_OK && seq == 0)
         status = begin_upload(x, stripe, &lease, &announced, &received, &err);
@@ -282,7 +282,7 @@ void trainer_piece(struct exchange *x)
     enum status status = STATUS_OK;
     if (upload == NULL || upload->epoch != lease.epoch || lease.state != LEASE_HELD)
         status = error_set(&err, STATUS_NOT_FOUND, NULL, "no checkpoint is announced: announce it again");
-    else if (offset != upload->received) /* a repeated piece: report where to continue */
+    else if (offset != upload->received) /* a repeated piece: the response reports where to continue */
         received = upload->received;
     else
         status = add_piece(x, stripe, upload, &received, &seq, &err);

@@ -1,9 +1,9 @@
 /* Messages of trainers (motif-train): register, report, artifact, end.
  *
- * The token of a job's lease opens these routes and no others. An executor grants the lease, and it ends with the run.
- * The response to register contains the lease's epoch, and every later message must contain it. A message with an
- * earlier epoch gets 409, and its trainer must stop, because another one has taken over. A report has a sequence
- * number: repeating one that is stored changes nothing and gets the same response. */
+ * The token of a job's lease gives access to these routes and no others. An executor grants the lease, and the lease
+ * ends with the run. The response to register contains the lease's epoch, which every later message must contain. A
+ * message with an earlier epoch gets 409, and its trainer must stop, because another trainer has taken over. A report
+ * has a sequence number: if the report is already stored, repeating it changes nothing and gets the same response. */
 #include "api/trainers/trainers_int.h"
 
 #include <math.h>
@@ -59,8 +59,8 @@ bool trainer_admit(struct exchange *x)
 
 /* ---- register ------------------------------------------------------------------------------------- */
 
-/* The run continues from the newest checkpoint. Deletes later points of an earlier run, because they are measured
- * again. */
+/* Deletes the points after the newest checkpoint, from which the run continues. An earlier run has measured these
+ * points, and this run measures them again. */
 static enum status rewind_points(struct storage *storage, const struct storage_job *job, struct error *err)
 {
     struct storage_checkpoint info = {0};
@@ -122,7 +122,7 @@ void trainer_register(struct exchange *x)
 
 /* ---- reports -------------------------------------------------------------------------------------------- */
 
-/* JSON has no infinities: trainers send them as text, and NaN as null. */
+/* Reads a value of a series. JSON has no infinities and no NaN: trainers send infinities as text, and NaN as null. */
 static bool read_value(const cJSON *item, double *value)
 {
     if (cJSON_IsNumber(item))
@@ -184,7 +184,7 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
     return STATUS_OK;
 }
 
-/* The member progress: text that is JSON, or missing. */
+/* Reads the member "progress": text that is valid JSON; *progress is NULL if the member is missing. */
 static enum status read_progress(const cJSON *item, const char **progress, struct error *err)
 {
     *progress = NULL;
@@ -217,7 +217,7 @@ static void pass_lines(struct exchange *x, const cJSON *lines)
     }
 }
 
-/* A member as a number; 0 when it is missing, negative or beyond 2^53 - 1. */
+/* Returns a member as a number; 0 if it is missing, negative or greater than 2^53 - 1. */
 static double number_of(const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
@@ -233,8 +233,9 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
     }
 }
 
-/* Stores the contents of a report without waiting, and then the message itself, with waiting. When the message is on
- * disk, so are its contents, except for points that the writer thread dropped for lack of memory and logged. */
+/* Stores the contents of a report without waiting, and then the message itself, for which it waits. When the message is
+ * on disk, the contents are on disk too, except for points that the writing thread has dropped for lack of memory; it
+ * logs them. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {
@@ -261,9 +262,9 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
-/* Reads the state that was requested of a job, for the answer to its trainer. A trainer on another machine outlives a
- * daemon. If the daemon stops between the request and the report, the next daemon sets the job to the requested state
- * when it starts; so the job's state counts as well. */
+/* Reads the state that was requested of a job, for the answer to its trainer. A trainer on another machine outlives the
+ * daemon. If the daemon stops after the request and before the trainer's next report, the next daemon sets the job to
+ * the requested state when it starts. So the state of the job also counts as a request. */
 static enum status read_requested(const struct exchange *x, const char *id, enum requested_state *requested,
                                   struct error *err)
 {
@@ -306,7 +307,7 @@ void trainer_report(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_text(x->out, "requested_state", requested_states[requested]);
-    /* A trainer in a cluster continues when the daemon stops. */
+    /* False for trainers in a cluster, which continue when the daemon stops. */
     sink_boolean(x->out, "draining", api_draining(x->api) && strcmp(lease.executor, "slurm") != 0);
     sink_end_object(x->out);
     respond_json(x, 200);

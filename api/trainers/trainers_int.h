@@ -1,4 +1,4 @@
-/* What the handlers of trainers share: locks by job, and checkpoints that arrive in pieces. */
+/* Declarations that the handlers of trainers share: locks of jobs, and checkpoints that arrive in pieces. */
 #ifndef MOTIF_API_TRAINERS_TRAINERS_INT_H
 #define MOTIF_API_TRAINERS_TRAINERS_INT_H
 
@@ -17,13 +17,14 @@ struct trainer_upload {
     int64_t epoch;
     struct storage_checkpoint_new what;
     struct storage_checkpoint_writer *writer;
-    struct hash hash;                 /* over the bytes that have arrived */
-    unsigned char sha256[HASH_BYTES]; /* announced, of all bytes */
+    struct hash hash;                 /* hash over the bytes that have arrived */
+    unsigned char sha256[HASH_BYTES]; /* announced hash over all bytes */
     int64_t bytes, received;
 };
 
-/* Each job belongs to one stripe. Its lock puts the messages of the job's trainers in an order, so that a trainer that
- * lost its lease cannot store anything afterwards. */
+/* A lock for some of the jobs, and their checkpoints that are arriving. Each job belongs to one stripe. The lock puts
+ * the messages of a job's trainers in an order, so that a trainer that has lost its lease cannot store anything
+ * afterwards. */
 struct trainer_stripe {
     pthread_mutex_t lock;
     struct trainer_upload *uploads;
@@ -33,13 +34,14 @@ struct trainers {
 };
 
 struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job);
-/* Locks the stripe of the path's job and reads the job's lease. The epoch of the query must be the lease's: otherwise
- * it unlocks, responds 409 and returns NULL. The caller unlocks. */
+/* Locks the stripe of the path's job and reads the job's lease. The query must contain the epoch of the lease.
+ * Otherwise, the function unlocks the stripe, responds 409 and returns NULL. After success, the caller unlocks the
+ * stripe. */
 struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *lease);
 
-/* All with the stripe locked. */
-struct trainer_upload *trainer_upload_find(const struct trainer_stripe *stripe, const char *job); /* NULL: none */
-/* Takes an upload whose writer is closed off the list and frees it. */
+/* The caller of the following functions has locked the stripe. */
+struct trainer_upload *trainer_upload_find(const struct trainer_stripe *stripe, const char *job); /* NULL: no upload */
+/* Removes an upload from the list and frees it; its writer must be closed. */
 void trainer_upload_forget(struct trainer_stripe *stripe, struct trainer_upload *upload);
 /* Abandons the job's unfinished checkpoint, if there is one. */
 void trainer_upload_drop(struct trainer_stripe *stripe, const char *job);

@@ -88,8 +88,8 @@ static const char *text_in(const cJSON *config, const char *name)
     return text != NULL ? text : "";
 }
 
-/* The names of the job's data sets by configuration field. A method with several domains has one field for each; those
- * whose name begins with the job's domain count. */
+/* Returns the names of the job's data sets by configuration field. A method with several domains has such fields for
+ * each domain; only those whose name begins with the job's domain are included. */
 static cJSON *data_names(const struct method *method, const cJSON *config)
 {
     cJSON *names = cJSON_CreateObject();
@@ -101,8 +101,8 @@ static cJSON *data_names(const struct method *method, const cJSON *config)
     return names;
 }
 
-/* {"names", "sha256", "digest"}, or null when the job has neither hash. sha256: the beginning of the hash of an
- * uploaded file, to which the configuration was bound. digest: the hash that checkpoints contain for other data. */
+/* Returns {"names", "sha256", "digest"}, or null if the job has neither hash. sha256: the beginning of the hash of an
+ * uploaded file, which the configuration contains. digest: the hash of other data, which the checkpoints contain. */
 static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
 {
     const char *sha256 = text_in(config, "dataset_hash");

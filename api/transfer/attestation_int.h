@@ -1,4 +1,4 @@
-/* The attestation of a job. One function writes it both for its own route and into the job's bundle. */
+/* The attestation of a job. One function writes it, both for its own route and for the job's bundle. */
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"

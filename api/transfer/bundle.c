@@ -12,12 +12,12 @@
 #include "core/base/hash.h"
 
 #define PIECE (1u << 20)
-#define SLACK (1u << 20) /* room for the descriptions of members */
+#define SLACK (1u << 20) /* bytes for the entries of the members in the manifest */
 
 struct making {
     struct exchange *x;
     struct storage_job job;
-    struct storage_checkpoint *checkpoints; /* of the bundle */
+    struct storage_checkpoint *checkpoints; /* the checkpoints of the bundle */
     size_t count;
     struct buf metrics, manifest;
 };
@@ -29,7 +29,7 @@ static enum status choose(struct making *m, struct error *err)
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     if (wanted != NULL && strcmp(wanted, "all") == 0)
         return storage_checkpoint_list(x->api->options.storage, m->job.id, &x->arena, &m->checkpoints, &m->count, err);
-    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked it */
+    (void)(wanted != NULL && checkpoint_pick_text(wanted, &pick)); /* bundle_show() has checked it, so it is valid */
     m->count = 1;
     m->checkpoints = arena_zalloc(&x->arena, 1, sizeof *m->checkpoints);
     if (m->checkpoints == NULL)
@@ -37,7 +37,7 @@ static enum status choose(struct making *m, struct error *err)
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
-/* Checks that a document of the bundle is complete. large: the message when it exceeds its limit. */
+/* Checks that a document of the bundle is complete. large: the error message if it exceeds its limit. */
 static enum status bundle_text(const struct json_sink *json, const struct buf *out, const char *large,
                                struct error *err)
 {
@@ -84,7 +84,7 @@ static void name_stream(const struct storage_checkpoint *checkpoint, char name[S
     (void)snprintf(name, SNAPSHOT_NAME, "checkpoint.%lld", (long long)checkpoint->seq);
 }
 
-/* Writes the newest evaluation, or null. */
+/* Writes the newest evaluation of the job, or null. */
 static enum status write_evaluation(struct making *m, struct error *err)
 {
     struct storage_job_filter filter = {.by_state = true,

@@ -1,15 +1,15 @@
-/* A job as one file (a bundle): its configuration, result, metrics and checkpoints, which another daemon can import.
+/* A job as one file (a bundle): its configuration, result, metrics and checkpoints. Another daemon can import the file.
  *
  * The file has the safetensors format, so that other tools can open it. Its metadata are texts:
  *
- *   format             "motifd-bundle-1"
- *   manifest           JSON: {"attestation": {...}, "name", "result", "evaluation",
- *                      "members": [{"name", "bytes", "sha256", "accuracy"}]}
- *   manifest_sha256    SHA-256 of that text, in hex
+ *    format             "motifd-bundle-1"
+ *    manifest           JSON: {"attestation": {...}, "name", "result", "evaluation",
+ *                       "members": [{"name", "bytes", "sha256", "accuracy"}]}
+ *    manifest_sha256    SHA-256 of that text, in hex
  *
- * Its tensors are bytes (U8): "metrics", JSON {"NAME": [[step, value], ...]}, and "checkpoint.SEQ", a stream of
- * core/base/snapshot.h. A hash covers every byte: the manifest has the hashes of the members, manifest_sha256 covers
- * the manifest, and the attestation's chain (chain.h) covers configuration and checkpoints once more. */
+ * Its tensors are bytes (U8): "metrics" is JSON, {"NAME": [[step, value], ...]}, and "checkpoint.SEQ" is a stream of
+ * core/base/snapshot.h. A hash covers every byte: the manifest contains the hashes of the members, and manifest_sha256
+ * covers the manifest. The attestation's chain (chain.h) covers configuration and checkpoints in addition. */
 #ifndef MOTIF_API_TRANSFER_BUNDLE_H
 #define MOTIF_API_TRANSFER_BUNDLE_H
 
@@ -24,23 +24,23 @@ struct bundle_checkpoint {
     int64_t seq, step, samples;
     double density, accuracy; /* NaN: none */
     bool stage_end;
-    const unsigned char *bytes; /* within the file */
+    const unsigned char *bytes; /* points into the file */
     size_t count;
-    const char *sha256; /* in hex */
+    const char *sha256; /* hash in hex */
 };
 
 struct bundle {
     struct safetensors_content content;
     cJSON *manifest, *metrics;
-    const cJSON *attestation;              /* within the manifest */
-    struct bundle_checkpoint *checkpoints; /* ascending; at least one */
+    const cJSON *attestation;              /* points into the manifest */
+    struct bundle_checkpoint *checkpoints; /* in ascending order; at least one */
     size_t count;
 };
 
-/* Parses a bundle in memory and checks its hashes. Borrows the bytes. STATUS_INVALID: err->pointer leads to the part
- * that was changed or is no bundle, and *out is empty. */
+/* Parses a bundle in memory and checks its hashes. The bundle borrows the bytes. STATUS_INVALID: the file was changed
+ * or is not a bundle; err->pointer leads to the wrong part, and *out is empty. */
 enum status bundle_open(const void *bytes, size_t count, struct bundle *out, struct error *err);
-void bundle_close(struct bundle *bundle); /* a zeroed one is fine */
+void bundle_close(struct bundle *bundle); /* a struct that is all zero is allowed */
 /* True when a file is a bundle, false when it holds only weights. */
 bool bundle_is(const struct safetensors_content *content);
 

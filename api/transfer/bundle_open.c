@@ -34,7 +34,7 @@ static double number_of(const cJSON *object, const char *name)
     return cJSON_IsNumber(value) ? value->valuedouble : NAN;
 }
 
-/* A member as a whole number of at least 0, or -1. */
+/* Returns a member as a whole number of at least 0, or -1 if it is something else. */
 static int64_t whole_of(const cJSON *object, const char *name)
 {
     double value = number_of(object, name);
@@ -103,7 +103,7 @@ static enum status check_members(struct bundle *bundle, struct error *err)
     return status;
 }
 
-/* The tensor of a checkpoint of the chain, or NULL when the bundle does not contain it. */
+/* Returns the tensor of a checkpoint of the chain, or NULL if the bundle does not contain it. */
 static const struct safetensors_tensor *find_stream(const struct bundle *bundle, int64_t seq)
 {
     for (size_t i = 0; i < bundle->content.count; i++) {

@@ -1,5 +1,5 @@
-/* The hash chain over a job's checkpoints. Each link is a SHA-256 over the previous link and a checkpoint; the first is
- * over the job itself. The last link therefore shows whether any part was changed.
+/* The hash chain over a job's checkpoints. The first link is a hash over the job itself; each other link is a hash over
+ * the previous link and a checkpoint. So the last link shows whether any part was changed.
  *
  * - Link 0 is the SHA-256 of the canonical JSON of {"config", "dataset", "from", "kind"}.
  * - Link i is the SHA-256 of "LINK SEQ STEP SAMPLES SHA256": the previous link in hex, the checkpoint's numbers, and

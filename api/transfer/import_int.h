@@ -1,11 +1,11 @@
-/* Steps that both imports (weights in imports.c, bundles in bundle_import.c) need. */
+/* Steps that both imports need: of weights (imports.c) and of bundles (bundle_import.c). */
 
 #include "api/http/exchange.h"
 #include "storage/storage.h"
 #ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
 #define MOTIF_API_TRANSFER_IMPORT_INT_H
 
-struct import_bytes { /* borrowed */
+struct import_bytes { /* bytes in memory; borrowed */
     const void *at;
     size_t count;
 };
@@ -14,8 +14,8 @@ enum status import_read_memory(void *context, uint64_t offset, void *to, size_t 
 
 struct import_model {
     const struct method *method;
-    void *config;      /* owned */
-    char *config_text; /* the same as JSON with every field; owned */
+    void *config;      /* the parsed configuration; owned */
+    char *config_text; /* the configuration as JSON with every field; owned */
 };
 /* Finds the method of `kind` and parses `config`. STATUS_INVALID at `pointer`: this build lacks the kind or does not
  * accept the configuration. */
@@ -27,14 +27,14 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
                                const char *pointer, struct error *err);
 void import_model_close(struct import_model *model);
 
-/* The method's static name of a preset, or "" when it has no such preset. */
+/* Returns the name of a preset as static text of the method, or "" if the method has no such preset. */
 const char *import_preset(const struct method *method, const char *preset);
 /* Imports the request's body as a bundle, and responds. */
 void import_bundle(struct exchange *x);
 
-/* Writes the progress of a finished job whose last checkpoint is `last`. */
+/* Writes the progress of a finished job; `last` is its last checkpoint. */
 void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json);
-/* Stores the job and responds 201. ?name= replaces the name in the file. */
+/* Stores the job and responds 201. The parameter ?name= replaces the name in the file. */
 void import_respond(struct exchange *x, struct storage_import *import);
 
 #endif

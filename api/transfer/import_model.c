@@ -57,8 +57,8 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
                                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
 }
 
-/* Refuses a file before its configuration makes the model allocate: every weight has at least one byte in the file, and
- * the job must fit into the memory that any job of the daemon may use. */
+/* Refuses a file whose configuration would make the model allocate too much memory. Every weight has at least one byte
+ * in the file, and the job must fit into the memory that a job of the daemon may use. */
 static enum status check_size(const struct exchange *x, const struct import_model *model, size_t count,
                               const char *pointer, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* POST /v1/imports: stores a model from a file (weights or a bundle) as a job that has succeeded. Its checkpoint can be
- * queried, evaluated, exported and continued. A file is accepted only when its model opens with its configuration. */
+ * queried, evaluated, exported and used as the start of a training. A file is accepted only if the method can open its
+ * model with its configuration. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void import_weights(struct exchange *x, const struct safetensors_content 
     buf_close(&weights);
 }
 
-/* Checks the hash that the sender announced, if any. False after it responded. */
+/* Compares the hash of the body with the one that the sender announced, if any. False: the function has responded. */
 static bool arrived_whole(struct exchange *x)
 {
     unsigned char digest[HASH_BYTES];
@@ -163,7 +164,8 @@ static void import_file(struct exchange *x)
     safetensors_content_close(&content);
 }
 
-/* An import takes seconds. The limit keeps handler threads free for other requests. */
+/* Handles POST /v1/imports. An import takes seconds; the limit of simultaneous imports keeps handler threads free for
+ * other requests. */
 void imports_create(struct exchange *x)
 {
     int most = x->api->options.imports_at_once;

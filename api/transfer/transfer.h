@@ -1,4 +1,5 @@
-/* Handlers that move jobs and models between daemons and programs; one for each row of routes.c. Each responds. */
+/* Handlers that move jobs and models between daemons and programs; one for each of their rows in routes.c. Each handler
+ * sends a response. */
 #ifndef MOTIF_API_TRANSFER_TRANSFER_H
 #define MOTIF_API_TRANSFER_TRANSFER_H
 

@@ -5,7 +5,9 @@
  * buffers. If the buffer of a slow reader is full, the thread skips the stream until the buffer has drained, and then
  * continues from the cursor. So a reader costs at most STREAM_BYTES of memory and one event. It occupies no thread, and
  * a database connection only while events are read. If several streams need an event at the same time, the thread
- * formats it once. streams_open → (streams_take → suspend → ... → wake)* → streams_close
+ * formats it once.
+ *
+ *   streams_open → (streams_take → suspend → ... → wake)* → streams_close
  *
  * The thread also sends a comment to quiet streams every heartbeat_ms, detects clients that disconnected while their
  * connection slept, and cuts streams whose reader has taken nothing for stall_ms.

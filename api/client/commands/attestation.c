@@ -1,5 +1,5 @@
-/* `motifctl attestation` and `motifctl verify`. motifd repeats the computation: motifctl looks for it in its own
- * folder, then in PATH. */
+/* `motifctl attestation` and `motifctl verify`. verify starts the program motifd, which repeats the computation.
+ * motifctl searches its own folder for motifd, and then PATH. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* `motifctl channels`: shows what the channels of a motif map stand for. */
+/* `motifctl channels`: shows which symbols the channels of a motif map represent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void add_scalar(struct table *table, const cJSON *object, const char *nam
     table_add(table, text);
 }
 
-/* "93 %": the share of a channel's motifs on the symbol that has the most of them. */
+/* Adds, for example, "93 %": the share of the channel's motifs that are on the symbol with the most of them. */
 static void add_share(struct table *table, const cJSON *use)
 {
     const cJSON *row = NULL;

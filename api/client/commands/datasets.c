@@ -54,7 +54,7 @@ static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HA
     return ferror(file) ? ctl_usage(ctl, "%s cannot be read", name) : CTL_SUCCESS;
 }
 
-/* The number of bytes that the server already has from an interrupted upload; 0: none. */
+/* Returns the number of bytes that the server already has from an interrupted upload; 0: none. */
 static int64_t already_there(struct ctl *ctl, const char *hash)
 {
     char path[128];

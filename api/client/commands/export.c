@@ -1,8 +1,8 @@
 /* `motifctl checkpoints` and `motifctl export`.
  *
- * An export writes FILE.part and renames it when it is complete. When FILE.part exists from an earlier try, the request
- * asks for the bytes after it. FILE.part.etag contains the ETag of its checkpoint: with If-Range the server sends the
- * whole file again when that checkpoint is another one. */
+ * An export writes FILE.part and renames it when it is complete. If an earlier try left FILE.part, the export requests
+ * only the bytes that follow. FILE.part.etag contains the ETag of the checkpoint, which the export sends as If-Range:
+ * if the checkpoint has changed, the server sends the whole file again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +80,8 @@ struct export
 {
     struct ctl *ctl;
     char path[160];                   /* path of the checkpoint on the server */
-    char part[4096], part_etag[4096]; /* file names */
-    int64_t have;                     /* bytes of the part when this try began */
+    char part[4096], part_etag[4096]; /* names of FILE.part and FILE.part.etag */
+    int64_t have;                     /* bytes of FILE.part when this try began */
     bool drawn;
 };
 
@@ -126,7 +126,8 @@ static void write_line(const char *path, const char *text)
     }
 }
 
-/* The ETag is on disk before the first byte of the part, so that the next run can use the part of a killed run. */
+/* Writes the ETag to disk before the first byte of FILE.part, so that the next run can continue the file of a killed
+ * run. */
 static void begins(void *context, const struct http_answer *answer)
 {
     const struct export *export = context;
@@ -136,22 +137,23 @@ static void begins(void *context, const struct http_answer *answer)
         unlink(export->part_etag);
 }
 
-/* Returns whether the answer continues the part. Otherwise the part must be dropped and everything requested again. */
+/* Returns whether the answer continues FILE.part. Otherwise FILE.part must be deleted, and the whole file requested
+ * again. */
 static bool goes_on(const struct export *export, const struct http_answer *answer)
 {
     char wanted[64] = "";
     int bytes = 0;
     if (answer->status == 200)
-        return export->have == 0; /* a whole file, in answer to a request for a part: another checkpoint */
+        return export->have == 0; /* if a part was requested, the whole file means that the checkpoint has changed */
     if (answer->status == 206)
         bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
-    else if (answer->status == 416 && export->have > 0) /* the part may be complete */
+    else if (answer->status == 416 && export->have > 0) /* FILE.part may be complete already */
         bytes = snprintf(wanted, sizeof(wanted), "bytes */%lld", (long long)export->have) + 1;
     return strncmp(answer->content_range, wanted, (size_t)bytes) == 0;
 }
 
-/* One try. Returns CTL_SUCCESS when the part is complete, CTL_UNREACHABLE when the transfer broke off and can be tried
- * again. */
+/* Makes one try. Returns CTL_SUCCESS if FILE.part is complete, or CTL_UNREACHABLE if the transfer was interrupted and
+ * can be tried again. */
 static int fetch(struct export *export, struct error *err)
 {
     struct stat info;
@@ -215,7 +217,8 @@ static int fetch_all(struct export *export)
     return code;
 }
 
-/* Returns the number of the latest checkpoint, so that every try requests the same one. */
+/* Writes the number of the wanted checkpoint to `seq`; for "latest", the number that it has now, so that every try
+ * requests the same one. */
 static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
 {
     char path[128];

@@ -23,7 +23,7 @@ static bool number(const char **at, double *out)
     return found;
 }
 
-/* "@ROW,COL" */
+/* Reads "@ROW,COL" into `object`. */
 static bool place(const char **at, cJSON *object)
 {
     double row, col;
@@ -39,7 +39,7 @@ static bool place(const char **at, cJSON *object)
     return cJSON_AddItemToObject(object, "position", cJSON_CreateDoubleArray(both, 2));
 }
 
-/* "[CHANNEL][@ROW,COL][*VALUE]" */
+/* Reads "[CHANNEL][@ROW,COL][*VALUE]" into `to`. */
 static bool target(const char **at, cJSON *to)
 {
     double channel, value;
@@ -104,7 +104,7 @@ static char *question(struct ctl *ctl, const struct options *args, int *code)
     return text;
 }
 
-/* Prints symbols separated by spaces, or positions with their class. */
+/* Prints a predicted or a true label: symbols separated by spaces, or positions with their class. */
 static void view_words(struct ctl *ctl, const cJSON *list)
 {
     const cJSON *item = NULL;

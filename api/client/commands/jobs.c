@@ -188,7 +188,7 @@ const struct command command_show = {
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-/* Acts on every named job, also after a failure. The exit code is that of the first failure. */
+/* Applies an action to every named job, also after a failure. The exit code is that of the first failure. */
 static int act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
 {
     int worst = CTL_SUCCESS;

@@ -27,7 +27,8 @@ static char *question(long long seed, const char *checkpoint)
     return text;
 }
 
-/* Makes "four-3.png" from "four.png" and seed 3 when there are several inputs. */
+/* Writes the name of the PNG file. With several inputs, the seed is part of the name: "four-3.png" for "four.png" and
+ * seed 3. */
 static void png_name(const char *file, long long seed, bool several, char *out, size_t bytes)
 {
     size_t stem = strlen(file);

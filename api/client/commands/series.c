@@ -126,7 +126,7 @@ static const struct option_spec plot_options[] = {
     {NULL, NULL, NULL},
 };
 
-#define PNG_POINTS 1500 /* most points per series */
+#define PNG_POINTS 1500 /* upper limit of the points of each series */
 
 /* Returns the points of a series as two lists, x then y; NULL without memory. The caller frees it. */
 static double *columns_of(const cJSON *one, size_t *count)

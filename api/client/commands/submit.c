@@ -1,5 +1,6 @@
 /* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with an
- * idempotency key. After a lost answer the request is sent again with the same key, and no second job is made. */
+ * idempotency key. If the answer is lost, the command sends the request again with the same key, so that the server
+ * does not create a second job. */
 #include "api/json/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -187,7 +188,7 @@ static void random_key(char *out, size_t bytes)
         snprintf(out + 2 * i, bytes - 2 * i, "%02x", random[i]);
 }
 
-/* Sends the body until an answer comes: three tries when the server is unreachable, more when it answers with
+/* Sends the body until an answer arrives: three tries if the server is unreachable, and more if it answers with
  * Retry-After. */
 static int send_body(struct ctl *ctl, const char *text, const char *key, bool dry_run, cJSON **answer_json)
 {

@@ -1,10 +1,12 @@
 /* `motifctl watch`: draws the progress of a job until the job ends.
  *
- * The command follows the job's event stream on a second connection. A progress event is drawn directly; after a change
- * of state the command requests the job. Without a stream (64 are open, or it ended) it requests the job every half
- * second with its ETag, so that an unchanged job costs a 304, and tries the stream again. When the daemon is away, it
- * tries again after 0.5, 1, 2 ... 10 s and prints that once. After a restart of the daemon the same job is queued or
- * running again, and the stream continues after the last event. */
+ * The command follows the job's event stream on a second connection. It draws each progress event at once, and requests
+ * the job after each change of state. If there is no stream (64 are open, or the stream ended), the command requests
+ * the job every half second and tries to open the stream again. These requests contain the job's ETag, so that the
+ * answer for an unchanged job is a short 304.
+ *
+ * If the daemon does not answer, the command tries again after 0.5, 1, 2 ... 10 s and prints this once. After a restart
+ * of the daemon, the job is queued or running again, and the stream continues after the last event. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,18 +35,18 @@ static double now(void)
 static void wait_seconds(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
-    nanosleep(&time, NULL); /* a signal ends the pause early, as intended */
+    nanosleep(&time, NULL); /* a signal ends the pause early, which is intended */
 }
 
 struct watch {
     struct ctl *ctl;
     char job_path[128], errors_path[160], events_path[160];
-    struct http *stream; /* the connection of the events */
+    struct http *stream; /* the connection for the events */
     struct event_stream events;
     int code; /* exit code of the last request for the job while the stream was open */
     char etag[128];
     cJSON *job, *errors;
-    bool drawn;         /* a live line is on the terminal */
+    bool drawn;         /* the terminal shows a line that the next one replaces */
     double plain_at;    /* time of the last plain line */
     char plain_key[96]; /* state and density in the last plain line */
     double errors_at;
@@ -160,8 +162,8 @@ static int finish(struct watch *watch)
     return strcmp(state, "succeeded") == 0 ? CTL_SUCCESS : CTL_FAILED;
 }
 
-/* Requests the job once. CTL_SUCCESS: watch->job is up to date; *fresh says whether it changed. CTL_UNREACHABLE:
- * nothing was printed and the caller may try again. */
+/* Requests the job once. CTL_SUCCESS: watch->job is up to date, and *fresh is true if it has changed. CTL_UNREACHABLE:
+ * nothing was printed, and the caller may try again. */
 static int look(struct watch *watch, bool *fresh, struct error *err)
 {
     char condition[160];
@@ -212,7 +214,7 @@ static void take_progress(struct watch *watch, const char *data)
     cJSON_Delete(event);
 }
 
-/* Handles the start of the stream, or an event. Returns false when nothing more is to come. */
+/* Handles the start of the stream, or an event. Returns false if no more events will come. */
 static bool on_event(void *context, const char *type, const char *data)
 {
     struct watch *watch = context;
@@ -308,7 +310,7 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
     snprintf(watch.events_path, sizeof(watch.events_path), "/v1/jobs/%s/events?after=now", id);
-    (void)http_second(ctl->http, &watch.stream, NULL); /* without a stream the job is requested repeatedly */
+    (void)http_second(ctl->http, &watch.stream, NULL); /* if this fails, the job is requested repeatedly */
     snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=3", id);
     interrupted = 0;
     sigaction(SIGINT, &action, &before);
