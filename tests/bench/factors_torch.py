@@ -17,7 +17,7 @@ PROGRAM = sys.argv[1]
 
 
 class SparseVae(torch.nn.Module):
-    """All (row, feature) pairs in one product, as ours: the published program loops over the features."""
+    """Multiplies all (row, feature) pairs at once, as motifd does. The published program loops over the features."""
 
     def __init__(self, features, latent, hidden):
         super().__init__()
@@ -66,7 +66,7 @@ def ours(model, features, latent, hidden, batch, updates, *anchors):
 
 
 def vae_of_theirs(features, latent, hidden, batch):
-    """The published program's rival at the size of its Fig. 6."""
+    """The VAE with which the paper compares its Sparse VAE, at the size of its Fig. 6."""
     torch.manual_seed(1)
     linear, relu = torch.nn.Linear, torch.nn.ReLU
     encoder = torch.nn.Sequential(linear(features, hidden), relu(), linear(hidden, hidden), relu())

@@ -30,7 +30,7 @@ const cold = [], warm = [];
 for (let i = 0; i < 10; i++) {
   const page = await browser.page(daemon.url);
   await page.goto(`${daemon.url}/#/jobs/${list[(7 * i) % list.length].id}`, { waitUntil: "commit" });
-  cold.push(await page.evaluate(drawn)); // since the navigation began
+  cold.push(await page.evaluate(drawn)); // milliseconds since the navigation began
   await page.goto(`${daemon.url}/#/`);
   await page.locator("table.jobs").waitFor();
   const start = await page.evaluate((id) => { location.hash = `#/jobs/${id}`; return performance.now(); }, list[(7 * i + 3) % list.length].id);

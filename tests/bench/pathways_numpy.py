@@ -27,7 +27,7 @@ class Design:
         self.spectrum = np.fft.rfft(filters, self.M)
 
     def code(self):
-        """Eight draws of signs for one support; how many recover it."""
+        """Draws signs eight times for one support and returns how many draws recover it."""
         support = self.random.choice(self.n * self.M, self.K, replace=False)
         self.stripe(support)
         x = np.zeros((DRAWS, self.n * self.M))
@@ -39,7 +39,7 @@ class Design:
         return int((least > code.max(axis=1)).sum())
 
     def stripe(self, support):
-        """The largest number of non-zeros that meet one column."""
+        """Returns the largest number of non-zeros that overlap with one column."""
         count = np.bincount(support % self.M, minlength=self.M)
         total = np.concatenate(([0], np.cumsum(np.concatenate((count, count)))))
         window = min(2 * self.m - 1, self.M)

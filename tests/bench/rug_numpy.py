@@ -19,7 +19,7 @@ N = 1 << LOG_N
 
 
 def butterflies(x):
-    """In place, one level after another."""
+    """Transforms x in place, one level after another."""
     h = 1
     while h < len(x):
         pairs = x.reshape(-1, 2, h)
@@ -31,7 +31,7 @@ def butterflies(x):
 
 
 def kronecker(log_block):
-    """H as products with H_block along each axis of x as a cube."""
+    """Computes H x as products with H_block along each axis of x, which is reshaped to a cube."""
     logs = [log_block] * (LOG_N // log_block)
     if LOG_N % log_block:
         logs.append(LOG_N % log_block)

@@ -1,4 +1,4 @@
-/* Recordings that tests of audio write into a folder of their own. Include it after cmocka.h. */
+/* Functions with which the tests of audio write recordings into a folder of their own. Include it after cmocka.h. */
 #ifndef MOTIF_TESTS_UNIT_CORE_AUDIO_FILES_H
 #define MOTIF_TESTS_UNIT_CORE_AUDIO_FILES_H
 

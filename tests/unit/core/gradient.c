@@ -118,7 +118,7 @@ struct tensor *probe_input(struct probe *probe, int input)
     return in->tensor;
 }
 
-/* The coefficient of element i, in the planar order of the result. */
+/* Returns the coefficient of element i, in the planar order of the result. */
 static double coefficient(size_t i)
 {
     struct philox from = philox_stream(815, 3, 0);

@@ -38,7 +38,7 @@ typedef struct tensor *probe_build(struct probe *probe, const void *context);
 void probe_open(struct probe *probe, int threads, const char *kernels);
 void probe_close(struct probe *probe);
 
-/* Random numbers in [-scale, scale), different in every call. */
+/* Fills an array with random numbers in [-scale, scale), different in every call. */
 void probe_fill(struct probe *probe, real *values, size_t count, double scale);
 
 struct weight *probe_weight(struct probe *probe, int rank, const int *dim, double scale);
@@ -46,7 +46,7 @@ struct weight *probe_vector(struct probe *probe, int count, double scale);
 struct weight *probe_matrix(struct probe *probe, int rows, int cols, double scale);
 void probe_check_also(struct probe *probe, struct weight *weight);
 
-/* Declare an input with a gradient. Inside a build function, probe_input() returns its tensor. */
+/* Declare an input with a gradient and return its number. Inside a build function, probe_input() returns its tensor. */
 int probe_rows(struct probe *probe, int rows, int cols, double scale);
 int probe_map(struct probe *probe, const struct map_shape *shape, double scale);
 struct tensor *probe_input(struct probe *probe, int input);

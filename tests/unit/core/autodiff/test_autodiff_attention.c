@@ -160,7 +160,7 @@ static void lstm_gradients_match_differences(void **state)
         {.sequences = 3, .length = 4, .in = 5, .hidden = 3},
         {.sequences = 1, .length = 1, .in = 2, .hidden = 1},
         {.sequences = 2, .length = 7, .in = 17, .hidden = 18},
-        {.sequences = 150, .length = 2, .in = 3, .hidden = 2}, /* more sequences than a block */
+        {.sequences = 150, .length = 2, .in = 3, .hidden = 2}, /* a case with more sequences than fit into a block */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct probe p;

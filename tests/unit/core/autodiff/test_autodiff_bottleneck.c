@@ -49,8 +49,8 @@ static void noise_gradients_match_differences(void **state)
     }
 }
 
-/* All elements together get mean 0 and variance 1, then noise of the requested deviation; channels keep their
- * differences. */
+/* The noise layer scales all elements together to mean 0 and variance 1, then adds noise of the requested deviation.
+ * Differences between channels remain. */
 static void noise_normalises_all_elements_and_has_its_deviation(void **state)
 {
     enum { COUNT = 4 * 7 * 30 * 31 };
@@ -58,7 +58,7 @@ static void noise_normalises_all_elements_and_has_its_deviation(void **state)
     struct probe p;
     static real clean[COUNT], noisy[COUNT], again[COUNT];
     open_noise(&p, &c, 2);
-    for (int i = 0; i < COUNT; i++) /* channels with different means */
+    for (int i = 0; i < COUNT; i++) /* the channels get different means */
         p.inputs[0].value[i] += (real)(i / (30 * 31) % 7);
     exec_begin(&p.exec, true, 3);
     tensor_to_planes(build_noise(&p, &c), clean);

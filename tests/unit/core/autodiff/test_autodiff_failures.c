@@ -28,11 +28,11 @@ struct kit {
     int weight_count;
     real *memory[64]; /* the arrays of inputs and weights */
     int pieces;
-    /* Inputs, created again for each step: */
+    /* Inputs, which are created again for each step: */
     struct tensor *map, *second_map, *line, *rows, *same, *wide, *pairs, *small, *spread, *odds, *share, *prior,
         *prior_spread, *prior_odds, *one, *hidden, *image;
     struct tensor *odd_rows, *odd_map;
-    real *values[24], mostly[16]; /* mostly: thresholds above most values */
+    real *values[24], mostly[16]; /* mostly: thresholds above most of the values */
     /* Weights: */
     struct weight *w33, *w13, *w15, *w11, *planar, *square, *b, *gain, *bias, *mean, *variance, *one_mean,
         *one_variance, *table, *sigma, *heads, *head_bias, *mask, *first, *second, *arc_bias, *arc_head, *base,
@@ -164,7 +164,7 @@ static void end(struct kit *k)
     arena_close(&k->arena);
 }
 
-/* ---- the operations ----------------------------------------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------------------------------------------- */
 
 static const struct attention self = {.batch = 2, .queries = 6, .keys = 6, .heads = 2, .causal = true, .dropout = 0.1};
 static const struct attention cross = {
@@ -182,7 +182,7 @@ static const real still[16];
 
 static struct tensor *gathered(struct exec *e, struct tensor *map, struct tensor *rows)
 {
-    struct active_sites *sites = op_active_sites(e, map, 3, 2); /* two images of eight sites */
+    struct active_sites *sites = op_active_sites(e, map, 3, 2); /* the map has two images of eight sites */
     return sites == NULL ? NULL : op_gather_sites(e, rows, sites);
 }
 
@@ -365,8 +365,7 @@ static const struct {
                   ENTRY(chain)};
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
 
-/* ---- what is shown
- * ------------------------------------------------------------------------------------------------- */
+/* ---- tests -------------------------------------------------------------------------------------------------- */
 
 static double hash_of(const real *values, size_t count)
 {
@@ -432,7 +431,7 @@ static void failed_allocation_fails_the_step_and_leaves_later_steps_unchanged(vo
                         break;
                 }
                 if (failed == 0 &&
-                    (training || operations[i].run != dropout)) /* in evaluation dropout allocates nothing */
+                    (training || operations[i].run != dropout)) /* dropout allocates nothing in evaluation */
                     fail_msg("%s needs no memory", operations[i].name);
             }
     close_kit(&k);

@@ -63,7 +63,7 @@ static void gaussian_gradients_match_differences(void **state)
     }
 }
 
-/* Pieces of a batch draw the same noise as the whole batch, with the requested moments. */
+/* Pieces of a batch draw the same noise as the whole batch. The noise has the requested mean and variance. */
 static void noise_depends_on_the_row_of_the_whole_batch(void **state)
 {
     enum { ROWS = 4000, COLS = 3 };
@@ -151,7 +151,7 @@ static void spike_gradients_match_differences(void **state)
         c.b2m = probe_matrix(&p, 4, 6, 0.3);
         c.b2 = probe_vector(&p, 4, 0.1);
         for (int k = 0; k < 4; k++)
-            c.b2->value[k] -= R(2.0); /* away from the point where the function is not differentiable */
+            c.b2->value[k] -= R(2.0); /* moves the point away from where the function is not differentiable */
         probe_check(&p, build_spikes, &c, TOLERANCE);
         probe_close(&p);
     }
@@ -166,7 +166,7 @@ static void spike_gradients_match_differences(void **state)
     probe_close(&p);
 }
 
-/* The divergence of a code from itself is 0; another point is compared with the formula. */
+/* The divergence of a code from itself is 0. At another point, the test compares the divergence with the formula. */
 static void spike_divergence_equals_its_formula(void **state)
 {
     static real m[] = {R(0.3)}, l[] = {R(-0.4)}, g[] = {R(0.2)}, pm[] = {R(-0.1)}, pl[] = {R(0.6)}, pg[] = {R(0.5)};
@@ -234,8 +234,8 @@ static void head_gradients_match_differences(void **state)
     }
 }
 
-/* Features 0 and 6 depend on no latent variable, 2 and 5 on latent 0, 3 on latent 2, and 4, 7 and 8 on two; 1 is in no
- * group. */
+/* Features 0 and 6 depend on no latent variable, features 2 and 5 on latent variable 0, feature 3 on latent variable 2,
+ * and features 4, 7 and 8 on two latent variables. Feature 1 is in no group. */
 static const int32_t few[] = {0, 6, 2, 5, 3, 7, 8, 4};
 static const struct arc_group few_groups[] = {
     {{-1, -1}, 0, 2}, {{0, -1}, 2, 2}, {{2, -1}, 4, 1}, {{0, 2}, 5, 2}, {{2, 1}, 7, 1}};

@@ -297,15 +297,17 @@ static void batch_norm_with_two_readers_sums_the_whole_gradient(void **state)
     }
 }
 
-/* Training moves the running statistics by 0.1, the variance with n / (n - 1); `hold` and evaluation do not. */
+/* Training moves the running mean and variance by 0.1 towards the batch, whose variance counts with n / (n - 1). `hold`
+ * and evaluation do not move them. */
 static void batch_norm_moves_running_statistics_in_training_only(void **state)
 {
     struct probe p;
     probe_open(&p, 1, "ref");
     struct map_case c = {.in = {1, 1, 1, 4, 0, 1}};
     probe_map(&p, &c.in, 1.0);
+    /* the values have the mean 1.5, the biased variance 1.25 and the unbiased variance 5/3 */
     for (int i = 0; i < 4; i++)
-        p.inputs[0].value[i] = (real)i; /* mean 1.5, biased variance 1.25, unbiased 5/3 */
+        p.inputs[0].value[i] = (real)i;
     open_norm(&p, &c, 1);
     c.norm.mean->value[0] = R(1.0);
     c.norm.variance->value[0] = R(2.0);
@@ -530,8 +532,8 @@ static void embed_max_pool_gradients_match_differences(void **state)
     }
 }
 
-/* On a sparse map most pixels are all zero. The result must equal that of the separate operations, including ties (the
- * first in scan order). */
+/* On a sparse map most pixels are zero in all channels. The result must equal that of the separate operations, also
+ * where values are equal: the first in scan order counts. */
 static void embed_max_pool_of_sparse_map_equals_conv_then_max_pool(void **state)
 {
     struct probe p;

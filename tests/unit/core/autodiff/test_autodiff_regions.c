@@ -311,7 +311,7 @@ static void check_net(struct net n, bool differences)
         free(other.at);
     }
     free(dense.at);
-    if (differences) { /* central differences of a function in which the thresholds are constants */
+    if (differences) { /* compares with central differences of a function in which the thresholds are constants */
         for (int i = 0; i < 5; i++)
             n.norm[i].hold = true;
         p.exec.sparse = EXEC_SPARSE;

@@ -34,7 +34,7 @@ static void linear_gradients_match_differences(void **state)
         {.rows = 1, .in = 1, .out = 1},
         {.rows = 33, .in = 17, .out = 130, .bias = true, .relu = true},
         {.rows = 9, .in = 16, .out = 18, .bias = true, .relu = true, .dropout = 0.4},
-        {.rows = 200, .in = 150, .out = 170, .bias = true}, /* a product of several blocks */
+        {.rows = 200, .in = 150, .out = 170, .bias = true}, /* a product that is computed in several blocks */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct probe p;
@@ -136,7 +136,8 @@ static void same_gradients(struct probe *p, probe_build *one, probe_build *other
 
 static void layer_norm_gradients_match_differences(void **state)
 {
-    static const int sizes[][2] = {{1, 3}, {5, 16}, {13, 33}, {600, 70}}; /* the last in several chunks */
+    /* the last size is computed in several chunks */
+    static const int sizes[][2] = {{1, 3}, {5, 16}, {13, 33}, {600, 70}};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct probe p;
         struct row_case c = {.rows = sizes[i][0], .in = sizes[i][1], .dropout = 0.3};
@@ -268,15 +269,15 @@ static void dropout_keeps_its_share_with_independent_masks(void **state)
         }
         memcpy(first, y->data, sizeof(real) * ROWS * COLS);
     }
-    /* Tolerances of six standard deviations of 100,000 draws at 0.9. Two independent masks agree with probability 0.82.
-     */
+    /* The tolerance is six standard deviations of 100,000 draws at 0.9. Two independent masks agree with probability
+     * 0.82. */
     assert_in_range(kept[0], 90000 - 570, 90000 + 570);
     assert_in_range(kept[1], 90000 - 570, 90000 + 570);
     assert_in_range(equal, 82000 - 730, 82000 + 730);
     exec_begin(&p.exec, true, 1);
     struct tensor *again = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
     assert_memory_equal(again->data, first, sizeof(real) * ROWS * COLS);
-    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* another random stream */
+    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* this dropout uses another random stream */
     assert_memory_not_equal(other->data, first, sizeof(real) * ROWS * COLS);
     exec_begin(&p.exec, false, 1);
     struct tensor *x = probe_input(&p, 0);

@@ -76,7 +76,7 @@ static void settings_override_defaults(void **state)
     assert_int_equal(config_apply(&table, &s, NULL, NULL), STATUS_OK);
 }
 
-/* Compares whole messages, because people read them. */
+/* Compares whole messages, not only parts, because people read them. */
 static void flags_take_yes_no_true_and_false(void **state)
 {
     static const char *const texts[] = {"true", "yes", "false", "no"};
@@ -194,11 +194,11 @@ static void field_applies_if_every_clause_holds(void **state)
 {
     struct settings s;
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
-    assert_true(applies(&s, "rate")); /* head=transformer, lstm=true */
+    assert_true(applies(&s, "rate")); /* by default head is transformer and lstm is true */
     s.lstm = false;
     assert_false(applies(&s, "rate"));
     s.lstm = true;
-    s.norm = 2; /* head=splice */
+    s.norm = 2; /* now head is splice */
     assert_false(applies(&s, "rate"));
 }
 
@@ -206,7 +206,7 @@ static void clause_holds_for_each_of_its_values(void **state)
 {
     struct settings s;
     assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
-    static const bool expected[] = {true, false, true}; /* lstm, transformer, splice */
+    static const bool expected[] = {true, false, true}; /* for head = lstm, transformer, splice */
     for (s.norm = 0; s.norm < 3; s.norm++)
         assert_int_equal(applies(&s, "threads"), expected[s.norm]);
 }

@@ -17,7 +17,7 @@ static void expect(const void *bytes, size_t count, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-/* FIPS 180-4 examples. */
+/* The expected digests are the examples of FIPS 180-4. */
 static void digests_equal_published_answers(void **state)
 {
     expect(NULL, 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

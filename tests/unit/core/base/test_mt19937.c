@@ -54,7 +54,7 @@ static void sequence_of_draws_equals_numpys(void **state)
         assert_int_equal(mt19937_weighted(&rng, weights, 5), weighted[i]);
     expect_integers(&rng, 0, 120000, (int64_t[]){84665, 119423, 41504, 49866}, 4);
     expect_integers(&rng, 0, INT64_C(1) << 32, (int64_t[]){1780959476, 2034098327}, 2);
-    assert_int_equal(mt19937_integer(&rng, 5, 6), 5); /* only one value is possible: no word is drawn */
+    assert_int_equal(mt19937_integer(&rng, 5, 6), 5); /* only one value is possible, so the generator draws no word */
     assert_true(mt19937_uniform(&rng) == 0.26455561210462697);
 }
 
@@ -100,7 +100,7 @@ static void sample_seeds_equal_published_ones(void **state)
     assert_int_equal(mt19937_sample_seed(-2, 17), 1284760388U);
 }
 
-/* Every value of a range occurs about equally often, and no value outside it. */
+/* Every value of a range occurs about equally often, and no value outside the range occurs. */
 static void integers_cover_their_range_evenly(void **state)
 {
     struct mt19937 rng;

@@ -73,7 +73,7 @@ static void different_seeds_and_streams_do_not_collide(void **state)
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             equal += seen[i] == seen[j];
-    assert_in_range(equal, 0, 2); /* 2^23 pairs of 32-bit words: 0.002 collisions are expected */
+    assert_in_range(equal, 0, 2); /* among 2^23 pairs of 32-bit words, 0.002 collisions are expected */
     struct philox low = philox_stream(5, 1, 2), high = philox_stream(5 + (UINT64_C(1) << 32), 1, 2);
     struct philox late = philox_stream(5, 1, 2 + (UINT64_C(1) << 32));
     assert_int_not_equal(philox_u32(&low, 0), philox_u32(&high, 0));

@@ -254,7 +254,7 @@ static void damaged_streams_are_refused(void **state)
     buf_close(&out);
 }
 
-/* Counts and sizes that would overflow if the reader trusted them. */
+/* These counts and sizes would overflow if the reader trusted them. */
 static void sizes_that_overflow_are_refused(void **state)
 {
     unsigned char bytes[HEADER + ENTRY + 64] = "MOTIFPK1";

@@ -23,7 +23,7 @@
 
 struct job {
     int threads;
-    int runs[MOST]; /* not atomic: TSan reports a chunk that runs twice at the same time */
+    int runs[MOST]; /* not atomic, so that TSan reports a chunk that runs twice at the same time */
     atomic_int worker_out_of_range;
     double results[MOST];
 };
@@ -57,7 +57,7 @@ static void every_chunk_runs_once(void **state)
             for (int i = 0; i < MOST; i++)
                 assert_int_equal(job.runs[i], i < chunks);
             assert_false(job.worker_out_of_range);
-            if (round % 50 == 0) /* long enough for the workers to fall asleep */
+            if (round % 50 == 0) /* the pause is long enough for the workers to fall asleep */
                 (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
         thread_pool_destroy(pool);
@@ -93,10 +93,11 @@ static void multiply(void *context, int chunk, int worker)
 {
     struct denormal_job *job = context;
     job->products[chunk] = job->tiny * 0.5F;
-    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* so that every thread gets chunks */
+    /* the chunk takes so long that every thread gets chunks */
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* Whether this processor can flush denormals; the one that valgrind emulates cannot. */
+/* Returns whether this processor can flush denormals. The processor that valgrind emulates cannot. */
 static bool can_flush(void)
 {
 #if defined(__SSE__)

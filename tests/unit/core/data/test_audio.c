@@ -45,7 +45,7 @@ static void spectrograms_have_the_published_shape(void **state)
     audio_spectrum_destroy(s);
 }
 
-/* Decibels of one frame and band, computed directly from the definition. */
+/* Computes the decibels of one frame and band directly from the definition. */
 static double direct(const float *audio, int count, int frame, int mel, double power[188])
 {
     if (mel == 0)
@@ -94,7 +94,7 @@ static void spectrograms_equal_their_definition(void **state)
     enum { COUNT = 3000 };
     float audio[COUNT];
     uint32_t word = 7;
-    for (int i = 0; i < COUNT; i++) { /* loud chirp, silence, faint noise */
+    for (int i = 0; i < COUNT; i++) { /* the recording is a loud chirp, then silence, then faint noise */
         word = word * 1664525U + 1013904223U;
         double noise = (word >> 8) / 16777216.0 - 0.5, chirp = sin(2 * PI * (200 + 0.5 * i) * i / RATE);
         audio[i] = (float)(i < 1200 ? 0.8 * chirp : i < 1800 ? 0 : noise / 500);
@@ -103,7 +103,7 @@ static void spectrograms_equal_their_definition(void **state)
     check_against_direct(audio, 2991); /* an odd number of frames */
     check_against_direct(audio + 1200, 400);
     memset(audio, 0, sizeof audio);
-    check_against_direct(audio, COUNT); /* silence: -100 dB */
+    check_against_direct(audio, COUNT); /* silence has -100 dB */
 }
 
 static void impossible_spectrograms_are_refused(void **state)
@@ -116,7 +116,8 @@ static void impossible_spectrograms_are_refused(void **state)
 
 /* ---- corpora ---------------------------------------------------------------------------------- */
 
-/* A corpus with AudioMNIST's names and recordings of `length` samples, whose value identifies the speaker. */
+/* Writes and loads a corpus with AudioMNIST's file names. Recordings have `length` samples, whose value identifies the
+ * speaker. */
 static struct audio_corpus *audio_mnist(int takes, int length)
 {
     struct audio_corpus *corpus = NULL;
@@ -219,7 +220,8 @@ static void folders_of_three_layouts_are_loaded(void **state)
     put_bytes("mnist/data/audioMNIST_meta.txt", "{}", 2);
     struct audio_corpus *corpus = loaded("mnist");
     assert_int_equal(audio_corpus_clips(corpus), 8);
-    assert_int_equal(audio_corpus_longest(corpus), 1001); /* ceil(6001 / 6) */
+    /* the longest recording has 6001 samples at six times the rate: ceil(6001 / 6) */
+    assert_int_equal(audio_corpus_longest(corpus), 1001);
     assert_int_equal(audio_corpus_training_speakers(corpus), 3);
     unsigned char digest[2][HASH_BYTES];
     audio_corpus_hash(corpus, digest[0]);

@@ -15,7 +15,7 @@
 #include "core/data/uploads/collection_show.h"
 #include "tests/support/fault.h"
 
-/* The description as text: key{...}, key[...], key=value, each followed by a space. */
+/* Writes the description as text: key{...}, key[...], key=value, each followed by a space. */
 
 static void said(void *to, const char *key, const char *what)
 {
@@ -226,7 +226,7 @@ static void large_images_are_reduced(void **state)
         c.label_start[i] = i;
     }
     for (int i = 0; i < SIDE; i++)
-        c.values[(int64_t)i * SIDE + i] = 1; /* a diagonal in the first image */
+        c.values[(int64_t)i * SIDE + i] = 1; /* draws a diagonal in the first image */
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 3 * (250 + 8) + 8);
     assert_int_equal(p->rows, 2 * (250 + 12 + 8) + 8);

@@ -224,7 +224,7 @@ static void mcc_ignores_permutation_and_scale(void **state)
     assert_true(fabs(r2 - 1) < 1e-5);
     assert_ok(identify_mcc(truth, K, wide, 5, ROWS, match, &mcc, err));
     assert_int_equal(match[1], 4);
-    /* fewer codes than variables: at most a third can be found */
+    /* there are fewer codes than variables, so at most a third can be found */
     assert_ok(identify_mcc(truth, K, truth, 1, ROWS, match, &mcc, err));
     assert_true(mcc <= 1.0 / 3 + 1e-6);
 }

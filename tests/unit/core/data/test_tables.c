@@ -242,7 +242,7 @@ static void rows_get_the_same_quantiles(void **state)
         assert_near(x[i], want[i], 1e-6);
 }
 
-/* Genes 0, 1 and 4 rise together, 3 falls, 2 is constant. */
+/* Genes 0, 1 and 4 rise together, gene 3 falls, gene 2 is constant. */
 static void correlation_and_noise_of_genes_are_measured(void **state)
 {
     float x[] = {1, 2, 7, 9, 0, 2, 4, 7, 8, 1, 3, 6, 7, 7, 2, 4, 8, 7, 6, 3};

@@ -140,11 +140,11 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     assert_true(dark_in(&image, 83, 80, 3, 190) >= 190);
     assert_int_equal(dark_in(&image, 40, 80, 40, 190), 0);
     assert_int_equal(dark_in(&image, 88, 80, 40, 190), 0);
-    assert_int_equal(dark_in(&image, 0, 0, 25, image.cols), 0); /* there is no title yet */
+    assert_int_equal(dark_in(&image, 0, 0, 25, image.cols), 0); /* the chart has no title yet */
     free(image.values);
     panel.title = "A title";
     image = draw(&chart);
-    assert_true(dark_in(&image, 0, 0, 33, image.cols) > 50); /* there are letters: a font was found */
+    assert_true(dark_in(&image, 0, 0, 33, image.cols) > 50); /* the chart has letters, so a font was found */
     free(image.values);
 }
 

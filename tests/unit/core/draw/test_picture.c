@@ -253,7 +253,7 @@ static void every_colour_type_is_decoded(void **state)
     float wanted[16];
     struct buf file;
     for (int interlace = 0; interlace < 2; interlace++) {
-        for (int i = 0; i < 16; i++) { /* 16-bit grey, big endian */
+        for (int i = 0; i < 16; i++) { /* samples of 16-bit grey, big endian */
             unsigned value = (unsigned)i * 4000 + 77;
             lines[i / 4][i % 4 * 2] = (unsigned char)(value >> 8);
             lines[i / 4][i % 4 * 2 + 1] = (unsigned char)value;
@@ -263,7 +263,7 @@ static void every_colour_type_is_decoded(void **state)
         expect_values(&file, wanted);
         buf_close(&file);
 
-        for (int i = 0; i < 4; i++) /* 1-bit grey */
+        for (int i = 0; i < 4; i++) /* samples of 1-bit grey */
             lines[i][0] = (unsigned char)(0x50 << (i % 2));
         for (int i = 0; i < 16; i++)
             wanted[i] = (float)((i + i / 4) % 2);

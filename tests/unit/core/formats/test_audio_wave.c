@@ -80,7 +80,8 @@ static void files_that_are_no_recordings_are_refused(void **state)
     assert_int_equal(audio_wave_read(in_folder("text.wav"), &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("RIFF", 4, &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("", 0, &wave, NULL), STATUS_CORRUPT);
-    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab"; /* a valid AU file */
+    /* a valid AU file, which audio_wave_read() accepts and audio_wave_decode() refuses */
+    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab";
     put_bytes("other.au", other, sizeof other - 1);
     assert_int_equal(audio_wave_read(in_folder("other.au"), &wave, NULL), STATUS_OK);
     audio_wave_close(&wave);
@@ -266,7 +267,7 @@ static void resampling_is_the_windowed_sinc(void **state)
                 double t = scale * ((double)j * pairs[p][0] / pairs[p][1] - i), u = t / 64, w = 0, top = 0, term = 1;
                 if (fabs(u) >= 1)
                     continue;
-                for (int k = 0; k < 60; k++) { /* I0(beta sqrt(1 - u^2)) and I0(beta), by their series */
+                for (int k = 0; k < 60; k++) { /* computes I0(beta sqrt(1 - u^2)) and I0(beta) by their series */
                     w += term * pow(1 - u * u, k);
                     top += term;
                     term *= pow(14.769656459379492 / 2 / (k + 1), 2);

@@ -74,7 +74,7 @@ static void a_written_file_is_read_back(void **state)
     char path[64];
     hid_t made = begin(path);
     put_chunk(made, 0, 0, 4, H5T_STD_I8LE);
-    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE); /* any number type is read */
+    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE); /* this file has another number type, because the reader takes any */
     H5Fclose(made);
     struct splicing_h5 *file = NULL;
     struct error err = {0};
@@ -143,7 +143,8 @@ static void files_of_other_shapes_are_refused(void **state)
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put_chunk(made, 0, 0, 2, H5T_STD_I8LE);
-    put(made, "X1", 3, (hsize_t[]){1, WHOLE + 2, 4}, H5T_STD_I8LE, zeros); /* windows of another size than the first */
+    /* the second chunk has windows of another size than the first */
+    put(made, "X1", 3, (hsize_t[]){1, WHOLE + 2, 4}, H5T_STD_I8LE, zeros);
     put(made, "Y1", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros);
     refused(made, path, STATUS_CORRUPT, "X1 and Y1 are not");
 }

@@ -26,7 +26,7 @@ static inline float random_at_index(uint32_t stream, uint64_t index)
     return philox_uniform(&from, index);
 }
 
-/* n random values in [-1, 1). */
+/* Returns n random values in [-1, 1). The caller frees them. */
 static inline float *random_floats(uint32_t stream, size_t n)
 {
     struct philox from = philox_stream(11, stream, 0);
@@ -46,7 +46,7 @@ static inline float *copy_floats(const float *x, size_t n)
     return y;
 }
 
-/* A map of random values whose halo and padding are zero. */
+/* Returns a map of random values whose halo and padding are zero. The caller frees it. */
 static inline float *random_map(uint32_t stream, const struct map_shape *s)
 {
     size_t plane = (size_t)s->channels * (size_t)s->height * (size_t)s->width;

@@ -1,4 +1,4 @@
-/* Convolutions: compares every vector table with the reference table, and the reference table with plain sums. */
+/* Tests convolutions. Compares every vector table with the reference table, and the reference table with plain sums. */
 #include "tests/unit/core/kernels/kernel_check.h"
 
 struct shape {
@@ -123,7 +123,7 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
             (k ? fast : ref)->conv_forward(&call);
         }
         CHECK_CLOSE("conv_forward", fast, y[0], y[1],
-                    map_size(&out)); /* includes the halo, which both must leave zero */
+                    map_size(&out)); /* the size includes the halo, which both tables must leave zero */
         assert_true(distance_double(moments[0], moments[1], c) < 1e-5);
         assert_true(distance_double(moments[0] + c, moments[1] + c, c) < 1e-5);
     }

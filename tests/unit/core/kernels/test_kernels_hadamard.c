@@ -1,4 +1,5 @@
-/* Walsh-Hadamard transforms: compares the reference table with the definition, and vector tables with the reference. */
+/* Tests Walsh-Hadamard transforms. Compares the reference table with the definition, and vector tables with the
+ * reference table. */
 #include "core/kernels/hadamard.h"
 #include "tests/unit/core/kernels/kernel_check.h"
 
@@ -63,7 +64,8 @@ static void fast_rows_and_columns_match_ref(void **state)
     }
 }
 
-/* H H = n I, for short vectors and for long ones that are treated as tables. */
+/* The transform applied twice multiplies by n (H H = n I), for short vectors and for long ones that are treated as
+ * tables. */
 static void transform_applied_twice_multiplies_by_n(void **state)
 {
     for (int n = 1; n <= 1 << 20; n *= 4) {

@@ -278,7 +278,7 @@ static void fast_max_pool_matches_ref(void **state)
         uint16_t *arg[2];
         for (int k = 0; k < 2; k++) {
             y[k] = empty_map(&o);
-            dx[k] = random_map(9, s); /* the old contents must be overwritten */
+            dx[k] = random_map(9, s); /* the kernel must overwrite the old contents */
             arg[k] = malloc(args * sizeof *arg[k]);
             struct max_pool_call call = {
                 map_blocks(s->channels),      o.height, o.width,   ph,      pw, map_strip_at(s, x, 0, 0),

@@ -440,7 +440,7 @@ static void a_checkpoint_answers_queries(void **state)
     assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     assert_true(method->model_bytes(model) > 0);
     method->close(model);
-    /* An evaluation on fresh rows gives nearly the same error. */
+    /* An evaluation on new rows gives nearly the same error. */
     double before = run->outcomes[0].mse;
     struct method_evaluation what = {.samples = 2000, .seed = 99};
     assert_ok(method->begin_evaluation(run, &what, err));

@@ -92,8 +92,8 @@ struct trace {
     const char *call[CALLS];
     enum status status[CALLS];
     struct error said[CALLS];
-    struct buf answers;   /* answers of successful calls, one after another */
-    size_t answer[CALLS]; /* start of each answer */
+    struct buf answers;   /* the answers of all successful calls, one after another */
+    size_t answer[CALLS]; /* where each answer begins in `answers` */
     struct run_env_bytes saved;
 };
 

@@ -42,7 +42,7 @@ static void products_equal_those_of_the_matrix(const struct dictionary_shape *sh
     assert_near(d.coherence, fmin(1, mu), 2e-6);
 
     for (size_t i = 0; i < rows; i++)
-        signal[i] = 9; /* analysis overwrites it */
+        signal[i] = 9; /* dictionary_synthesise() must overwrite these values */
     dictionary_synthesise(&d, &x, signal);
     for (size_t r = 0; r < rows; r++) {
         double sum = 0;

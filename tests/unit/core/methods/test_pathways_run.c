@@ -188,7 +188,7 @@ static void each_fault_names_its_field(void **state)
         {"sweep", "deep-length", "depth"},
         {"trials", "3", "draws"},
     };
-    static const struct config_setting met[] = {/* 2 * (2 * 8 - 1) - 1 = 29 columns correlate with another */
+    static const struct config_setting met[] = {/* 2 * (2 * 8 - 1) - 1 = 29 other columns correlate with a column */
                                                 {"filter_length", "8"},
                                                 {"length", "512"},
                                                 {"support", "worst"},

@@ -23,9 +23,9 @@
 #include "tests/support/run_env.h"
 
 enum {
-    PAIRS = 150,      /* pairs of ends for each base, drawn with a fixed seed */
-    PLAN_SECONDS = 2, /* for check() and estimate() of one case */
-    RUN_SECONDS = 10, /* for create() and all steps of one case */
+    PAIRS = 150,      /* number of pairs of ends for each base, drawn with a fixed seed */
+    PLAN_SECONDS = 2, /* time limit for check() and estimate() of one case */
+    RUN_SECONDS = 10, /* time limit for create() and all steps of one case */
     STEPS = 3,
     VALUES_MOST = 2 /* a field has at most two ends */
 };

@@ -21,7 +21,7 @@ struct trial {
     const char *name, *kind, *preset;
     struct config_setting more[48];
     int64_t updates, stretch;
-    double near; /* largest relative difference of the curves */
+    double near; /* allowed largest relative difference of the curves */
 };
 
 #define TINY                                                                                                           \

@@ -31,7 +31,7 @@ static const struct trial {
     const char *name, *kind;
     struct config_setting set[32];
     int64_t updates;
-    double near; /* largest relative difference of the curves */
+    double near; /* allowed largest relative difference of the curves */
 } trials[] = {
     {"dropout, LSTM, dense", "sparling", {TINY, {"density_start", "0.4"}}, 20, 1e-13},
     {"sparse backward, held, clipped",

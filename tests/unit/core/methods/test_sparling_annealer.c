@@ -85,7 +85,7 @@ static void accuracy_equal_to_the_target_does_not_end_a_stage(void **state)
     assert_false(ended);
 }
 
-/* The paper's run ends 33 stages; the last model has the density 0.5 * 0.75^32. */
+/* The paper's run ends after 33 stages. The last model has the density 0.5 * 0.75^32. */
 static void paper_schedule_ends_after_33_stages(void **state)
 {
     struct annealer a;

@@ -174,7 +174,7 @@ static void noise_grows_as_density_falls(void **state)
     begin(&t, noise, 1);
     for (int i = 0; i < 2; i++) {
         double square = 0;
-        for (int j = 0; j < 2; j++) { /* two steps with the same signal and different noise */
+        for (int j = 0; j < 2; j++) { /* two steps have the same signal and different noise */
             exec_begin(&t.run->exec, false, (uint64_t)j);
             tensor_to_planes(network_motifs(&t.run->exec, t.run->network, image, 1, densities[i]), j ? b : a);
         }

@@ -112,7 +112,7 @@ static int setup(void **state)
         box[i][0] = 0;
     store("one-name", &m.c);
     test_free(m.c.values);
-    /* Sequences of two lengths with a class at every position; the third class does not occur. */
+    /* Stores sequences of two lengths with a class at every position. The third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
     for (int i = 0; i < COUNT; i++) {
         m.start[i + 1] = m.start[i] + (i % 2 ? 4 : 6);
@@ -134,7 +134,7 @@ static int setup(void **state)
     m.c.longest = 70;
     store("long", &m.c);
     test_free(m.c.values);
-    /* Tones, with a box over the second quarter of each. */
+    /* Stores tones with a box over the second quarter of each. */
     make(&m, COLLECTION_RECORDINGS, 1, 1, TONE);
     for (int i = 0; i < COUNT * TONE; i++)
         m.c.values[i] = (float)(0.4 * sin(6.283185307 * (400 + 40 * (i / TONE % 5)) * (i % TONE) / AUDIO_RATE));
@@ -261,7 +261,7 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
     opened("places", (const struct config_setting[]){{"curriculum", "1000"}, {NULL, NULL}}, &c, &d);
     assert_true(c.dataset.positions && c.dataset.longest == 6 && d.shape.positions && d.shape.longest == 6 &&
                 d.shape.picture_rows == 48);
-    assert_true(c.channels_motif == 2 && c.reinitialise_below == 0); /* class 0 is not a motif */
+    assert_true(c.channels_motif == 2 && c.reinitialise_below == 0); /* class 0 does not count as a motif */
     assert_true(fabs(d.domain->mean_symbols(d.state) - 1) < 1e-9);
     assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
     for (int64_t i = 0; i < 30; i++) {

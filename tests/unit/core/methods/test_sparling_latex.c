@@ -211,7 +211,7 @@ static void check_names_faulty_fields(void **state)
     sparling_check(&config, &found);
     assert_string_equal(fields, "");
     config.latex.min_tokens = 7;
-    config.digitcircle.classes = 4; /* a field of another domain */
+    config.digitcircle.classes = 4; /* the fault of a field of another domain is reported too */
     sparling_check(&config, &found);
     assert_string_equal(fields, "latex_min_tokens classes ");
 }

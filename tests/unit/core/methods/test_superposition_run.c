@@ -19,8 +19,8 @@
 
 static const struct method *const method = &superposition_method;
 
-/* All three models, two sizes and several draws: the run trains, evaluates and changes its case within a few hundred
- * steps. */
+/* This run has all three models, two sizes and several draws. It trains, evaluates and changes its case within a few
+ * hundred steps. */
 static const struct config_setting many[] = {{"experiment", "loss-ratio"},
                                              {"models", "rug,trained,linear"},
                                              {"sizes", "32,64"},
@@ -215,7 +215,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
     assert_true(fabs(s.saturation - 1) < 1e-5);
-    assert_true(fabs(s.symmetric - 1.5 * 64 / sqrt(24)) < 1e-3); /* n_d eigenvalues of n_s / n_d */
+    assert_true(fabs(s.symmetric - 1.5 * 64 / sqrt(24)) < 1e-3); /* the matrix has n_d eigenvalues of n_s / n_d */
     rug_close(&rug);
     autoencoder_destroy(m);
     thread_pool_destroy(pool);

@@ -70,7 +70,7 @@ static void the_optimum_equals_its_sixteen_check_rows(void **state)
         assert_within(o.offset, t->offset, 1.1e-6);
         assert_within(o.scale, t->scale, 1.1e-6);
         assert_within(o.scale * o.offset, t->total, 1.1e-6);
-        assert_within(o.loss / t->loss, 1, 2e-7 + 5e-7); /* the table has seven digits */
+        assert_within(o.loss / t->loss, 1, 2e-7 + 5e-7); /* the values of the table have seven digits */
         assert_within(theory_linear(t->p, t->r) / t->linear, 1, 5e-7);
         assert_within(theory_loss(o.scale, o.scale * o.offset, o.scale * o.sigma, t->p), o.loss, 1e-15);
     }

@@ -20,7 +20,7 @@ static double brute(const double *score, int rows, int cols, int row, unsigned u
         return 0.0;
     if (row == rows)
         return -INFINITY;
-    double best = brute(score, rows, cols, row + 1, used, left); /* this row gets no column */
+    double best = brute(score, rows, cols, row + 1, used, left); /* the sum if this row gets no column */
     for (int col = 0; col < cols; col++) {
         if ((used >> col & 1U) == 0) {
             double sum = score[row * cols + col] + brute(score, rows, cols, row + 1, used | 1U << col, left - 1);

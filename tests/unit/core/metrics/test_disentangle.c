@@ -38,8 +38,9 @@ static void a_stump_is_the_best_split(void **state)
         double y[N], importance[COLUMNS], error, best = HUGE_VAL;
         struct error err = {0};
         int column = -1;
+        /* integers below 9, so that many ties occur */
         for (int i = 0; i < N * COLUMNS; i++)
-            x[i] = (float)(int)(philox_uniform(&from, (uint64_t)(trial * 1000 + i)) * 9); /* many ties */
+            x[i] = (float)(int)(philox_uniform(&from, (uint64_t)(trial * 1000 + i)) * 9);
         for (int i = 0; i < N; i++)
             y[i] = (double)philox_uniform(&from, (uint64_t)(trial * 1000 + 500 + i)) + 0.2 * (double)x[i * COLUMNS + 1];
         for (int c = 0; c < COLUMNS; c++)

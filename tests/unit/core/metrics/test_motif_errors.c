@@ -92,7 +92,8 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     assert_int_equal(report.truths, 2);
     assert_int_equal(report.predictions, 3);
 
-    const struct motif between = {10, 12, 3, 1.0F}; /* equally near to both points: the motif belongs to the first */
+    /* this motif is equally near to both points, so it belongs to the first */
+    const struct motif between = {10, 12, 3, 1.0F};
     motif_errors_clear(&errors);
     assert_int_equal(motif_errors_add(&errors, &between, 1, boxes, 2, NULL), STATUS_OK);
     assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 3), 1);
@@ -305,7 +306,8 @@ static void faulty_calls_are_refused(void **state)
     }
 }
 
-/* Boxes with one motif of the right or a wrong channel, one with two motifs, one with none, and a motif outside. */
+/* Three kinds of boxes and a motif outside of all boxes: boxes with one motif of the right or of a wrong channel, a box
+ * with two motifs, and a box with none. */
 static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
 {
     static const struct box boxes[] = {{0, 0, 4, 0, 4, 2, 2},
@@ -319,7 +321,8 @@ static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
     assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
     assert_true(isnan(motif_errors_proof(&errors)));
     assert_int_equal(motif_errors_add(&errors, motifs, 7, boxes, 5, NULL), STATUS_OK);
-    /* Channel 0 represents symbol 0 (right twice, once on symbol 2), channel 2 symbol 1; there are seven motifs. */
+    /* Channel 0 represents symbol 0: it is right twice, and once it marks symbol 2. Channel 2 represents symbol 1.
+     * There are seven motifs. */
     assert_true(fabs(motif_errors_proof(&errors) - (1 - 3.0 / 7)) < 1e-15);
     motif_errors_close(&errors);
 }

@@ -33,7 +33,8 @@ static bool equal(struct params *p, const char *a, struct params *q, const char 
     return x->count == y->count && memcmp(x->value, y->value, x->count * sizeof(real)) == 0;
 }
 
-/* Initial values depend on seed and name alone, not on the order or the rest of the model. */
+/* Initial values depend only on the seed and the name of an array, not on the order of arrays or the rest of the model.
+ */
 static void initial_values_depend_on_seed_and_name_only(void **state)
 {
     struct params *p = two_linears("a", "b", NULL, true), *q = two_linears("b", "a", NULL, false);
@@ -187,7 +188,7 @@ static void adam_equals_its_formula(void **state)
 {
     struct bench b;
     bench_open(&b, ADAM_DEFAULT);
-    struct weight *w = params_find(b.params, "b.weight"); /* the third array */
+    struct weight *w = params_find(b.params, "b.weight"); /* b.weight is the third array of the model */
     double x = (double)w->value[5], m = 0.0, v = 0.0;
     for (int t = 1; t <= 5; t++) {
         fill_gradients(&b, t);

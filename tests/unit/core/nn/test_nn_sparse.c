@@ -139,7 +139,7 @@ enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
 
 struct half { /* a rank that has half of the images of each batch */
     struct layer layer;
-    const real *steps; /* [STEPS][2 * HALF images] */
+    const real *steps; /* inputs of all steps, [STEPS][2 * HALF images] */
     struct comm *comm;
     double density;
     bool starved; /* at step STARVED, the rank has no memory for way 2 of sparse_quantile.c */
@@ -307,7 +307,8 @@ static void evaluation_leaves_thresholds_unchanged(void **state)
     layer_close(&l);
 }
 
-/* An update from several batches equals the update from all their values; between updates nothing moves. */
+/* An update from several batches equals an update from all values of these batches. Between updates no threshold moves.
+ */
 static void check_collected(enum sparse_mode mode, bool interpolate)
 {
     enum { BATCHES = 4, CHANNELS = 3 };
@@ -622,7 +623,7 @@ static void l1_mode_returns_a_penalty_and_none_mode_passes_the_map(void **state)
     memcpy(l.planes, values, sizeof(values));
     struct tensor *m = pass(&l, true, 0.5, false);
     struct tensor *penalty = sparse_penalty(&l.exec, l.sparse, m, 2.0);
-    assert_true(penalty->data[0] == R(2.0)); /* 2 * (1 + 3) / 4 */
+    assert_true(penalty->data[0] == R(2.0)); /* the penalty is 2 * (1 + 3) / 4 */
     assert_null(sparse_thresholds(l.sparse));
     layer_close(&l);
     config.mode = SPARSE_NONE;

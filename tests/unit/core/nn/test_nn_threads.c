@@ -1,6 +1,6 @@
-/* A training step with every operation, including dropout, gives the same bits for any number of threads, for each
- * kernel table. The step is large enough that every operation is cut into several chunks. After the first steps no
- * memory is allocated. */
+/* Tests that a training step with every operation, including dropout, gives the same bits for any number of threads,
+ * with each kernel table. The step is large enough that every operation is cut into several chunks. After the first
+ * steps no memory is allocated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
