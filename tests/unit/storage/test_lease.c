@@ -86,8 +86,8 @@ static void job_has_one_trainer_at_a_time(void **state)
     assert_int_equal(storage_lease_find(f->storage, first_hash, &f->arena, &lease, &f->err), STATUS_OK);
     assert_string_equal(lease.job, id);
     assert_int_equal(lease.state, LEASE_OFFERED);
-    assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err),
-                     STATUS_CONFLICT); /* refused, because the trainer has not registered yet */
+    /* refused, because the trainer has not registered yet */
+    assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 7, &f->err), STATUS_OK);
     /* sequence number 0: a message that is not a report */
