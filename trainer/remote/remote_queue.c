@@ -7,9 +7,7 @@
 
 #include "trainer/run.h"
 
-#define HEARTBEAT_MS                                                                                                   \
-    500 /* milliseconds between two reports; an empty report is a heartbeat, whose answer contains the requested state \
-         */
+#define HEARTBEAT_MS 500 /* milliseconds between two reports; the answers contain the requested state */
 
 void message_free(struct message *message)
 {
