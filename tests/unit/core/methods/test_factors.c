@@ -25,7 +25,7 @@ static void synthetic_data_follow_their_definition(void **state)
         double rho = 0.2 * r, moments[3] = {0}, noise[SYNTHETIC_FEATURES] = {0};
         assert_ok(synthetic_features(3, 7, rho, 0.5, N, &f, err));
         assert_ok(synthetic_features(3, 7, rho, 0.5, 10, &again, err));
-        /* row r of a table is the same, however many rows the table has */
+        /* a row is the same, however many rows the table has */
         assert_memory_equal(f->x, again->x, 10 * SYNTHETIC_FEATURES * sizeof(float));
         for (int i = 0; i < N; i++) {
             double z[2] = {(double)f->truth[2 * i], (double)f->truth[2 * i + 1]}, mean[SYNTHETIC_FEATURES];

@@ -41,16 +41,18 @@ static void the_authors_line_gives_their_constants(void **state)
     assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
 }
 
-/* Three places, two apart; one or two motifs: patterns {0}, {1}, {2} and {0 2}. By hand:
+/* A line of three places, with one or two motifs that are two apart: the patterns {0}, {1}, {2} and {0 2}. A changed
+ * pattern adds the smaller of two shares to alpha: the share of the data that changes into it (what it gets), and its
+ * own share of the data (what it has). By hand:
  *
- * - Deletion: {0 2} is half of the data and becomes {0} or {2}. Each of these gets 1/4 of the data but has only 1/6, so
- *   alpha is 1/6 + 1/6.
+ * - Deletion: {0 2} is half of the data and becomes {0} or {2}. Each of these gets 1/4 but has only 1/6, so alpha is
+ *   1/6 + 1/6.
  * - Deletion of symbol a, distinct symbols: (ab) leaves b at 2, which gets 1/4 and has 1/12. The same holds for (ba),
  *   so alpha is 1/6.
- * - The same, independent symbols: aa leaves a at 0 or at 2, 1/16 each. ab and ba leave b, which gets 1/8 and has 1/12
- *   each. Alpha is 1/8 + 1/6.
- * - Exchange of a for b, distinct symbols: a alone, 1/4.
- * - The same, independent symbols: a alone, 1/4; bb gets 1/4 and has 1/8; ab and ba get 1/16 each. */
+ * - Deletion of symbol a, independent symbols: aa leaves a at 0 or at 2, which get 1/16 each. ab and ba leave b, which
+ *   gets 1/8 and has 1/12 each. Alpha is 1/8 + 1/6.
+ * - Exchange of a for b, distinct symbols: a alone changes, which is 1/4.
+ * - Exchange of a for b, independent symbols: a alone is 1/4. bb gets 1/4 and has 1/8. ab and ba get 1/16 each. */
 static void three_places_equal_the_values_computed_by_hand(void **state)
 {
     const double share[] = {0, 0.5, 0.5};

@@ -32,9 +32,11 @@ static struct box box_of(int symbol, int row, int col)
 }
 
 /* One picture whose errors are counted by hand. Boxes are 5 x 5 and windows 11 x 11.
- *   A  symbol 0 at (6, 6): its box contains a motif of channel 2 with value 1.0 and one of channel 0 with 0.5.
- *   B  symbol 1 at (6, 9): its box overlaps A's. The motif at (6, 8) is in both; in the form BOXES it belongs to A.
- *   C  symbol 2 at (18, 20): its box contains no motif, its window contains one of channel 1 at (18, 24).
+ *
+ * - A is symbol 0 at (6, 6). Its box contains a motif of channel 2 with value 1.0 and one of channel 0 with 0.5.
+ * - B is symbol 1 at (6, 9). Its box overlaps A's. The motif at (6, 8) is in both boxes; by boxes it belongs to A.
+ * - C is symbol 2 at (18, 20). Its box contains no motif. Its window contains one of channel 1 at (18, 24).
+ *
  * One more motif, of channel 3 at (0, 29), is in no box and no window. */
 static const struct box by_hand_boxes[] = {{0, 4, 9, 4, 9, 6, 6}, {1, 4, 9, 7, 12, 6, 9}, {2, 16, 21, 18, 23, 18, 20}};
 static const struct motif by_hand[] = {
