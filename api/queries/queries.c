@@ -284,6 +284,8 @@ static void compute(struct exchange *x, struct query_request *a)
     bool batch = a->inputs != NULL && a->inputs->count > 1;
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
         return;
+    /* `a` lives no longer than the caller's frame, which uses a->run only below this function. */
+    /* cppcheck-suppress autoVariables */
     a->run = &run;
     if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);

@@ -93,7 +93,7 @@ static enum status import_run(struct storage *storage, struct db *db, struct com
 {
     const struct import *import = (struct import *)command;
     const struct storage_import *in = import->in;
-    int64_t now = db_stamp(db), job;
+    int64_t now = db_stamp(db), job = 0;
     enum status status = check_limit(db, in, err);
     if (status == STATUS_OK)
         status = put_job(storage, db, import, now, &job, err);
