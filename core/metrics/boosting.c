@@ -14,7 +14,7 @@ static const double PURE = 2.220446049250313e-16;
 struct node {
     int count, column, left; /* column -1: the node is a leaf; otherwise its children are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
-    double best, merit; /* merit: improvement of the best split found so far */
+    double merit; /* merit: improvement of the best split found so far */
     /* During a pass over a column: number of rows, their sum and the last value to the left of the current row. */
     int seen;
     double seen_sum, last;
