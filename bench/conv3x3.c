@@ -40,7 +40,7 @@ static void conv_task(void *context, int image, int worker)
 static void conv_work(void *context)
 {
     struct conv *c = context;
-    thread_pool_run(c->pool, conv_task, c, c->shape.images);
+    bench_pool_run(c->pool, conv_task, c, c->shape.images);
 }
 
 static void conv_close(struct conv *c)

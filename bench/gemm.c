@@ -59,7 +59,7 @@ static void product_task(void *context, int chunk, int worker)
 static void product_work(void *context)
 {
     struct product *p = context;
-    thread_pool_run(p->pool, product_task, p, thread_pool_threads(p->pool));
+    bench_pool_run(p->pool, product_task, p, thread_pool_threads(p->pool));
 }
 
 static enum status measure(struct product *p, double peak, double seconds, const struct sink *sink, struct error *err)

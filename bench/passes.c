@@ -81,7 +81,7 @@ static void pass_work(void *context)
 {
     struct passes *p = context;
     if (p->pass != KTH) {
-        thread_pool_run(p->pool, pass_task, p, p->shape.images);
+        bench_pool_run(p->pool, pass_task, p, p->shape.images);
         return;
     }
     struct map_shape shape = p->shape, *s = &shape;

@@ -4,13 +4,14 @@
  * monte_carlo: trials per second (a trial is one draw of signs) at the sizes in `rows`, near the point where half of
  * the pathways are recovered. Each code gets eight draws. A trial counts recovered pathways and computes no bounds.
  *
- * analysis: A^T y of a dense signal, by FFT (kissfft) and directly, for several filter lengths. */
+ * analysis: the product A^T y of the transposed dictionary A and a dense signal y, by FFT (kissfft) and directly, for
+ * several filter lengths. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "bench/bench_int.h"
-#include "core/methods/pathways/transform.h"
+#include "core/coding/transform.h"
 #include "core/methods/pathways/trial.h"
 
 static double cpu_now(void)
@@ -65,7 +66,7 @@ static enum status write_row(const struct row *row, double seconds, const struct
     struct pathways_case plan = {.family = row->family, .layers = 1, .ratio = 1, .rule = {DECODER_TOP_K, 0.5, 1}};
     struct monte_carlo m = {.request = {.seed = 1, .nonzeros = row->nonzeros, .draws = DRAWS, .delta = 0.01}};
     plan.shape[0] = (struct dictionary_shape){1, row->positions, 1, row->filters, 1, row->length};
-    enum status status = scenario_open(&plan, 1, NULL, kernels, &m.scenario, err);
+    enum status status = scenario_open(&plan, 1, NULL, kernels, NULL, &m.scenario, err);
     if (status)
         return status;
     status = trial_space_create(&m.scenario, &m.space, err);
@@ -108,7 +109,7 @@ static enum status write_analysis(const struct dictionary_shape *shape, double s
                                   const struct sink *sink, struct error *err)
 {
     struct analysis a = {.spectrum = NULL};
-    enum status status = dictionary_draw(shape, FAMILY_GAUSS, 0, 1, 1, kernels, &a.dictionary, err);
+    enum status status = dictionary_draw(shape, FAMILY_GAUSS, 0, 1, 1, kernels, NULL, &a.dictionary, err);
     if (status)
         return status;
     a.signal = malloc(dictionary_signal_size(&a.dictionary) * sizeof(float));

@@ -78,7 +78,7 @@ static void peak_task(void *context, int chunk, int worker)
 static void peak_work(void *context)
 {
     struct peak *p = context;
-    thread_pool_run(p->pool, peak_task, p, thread_pool_threads(p->pool));
+    bench_pool_run(p->pool, peak_task, p, thread_pool_threads(p->pool));
 }
 
 double bench_fma_peak(struct thread_pool *pool, double seconds)
@@ -128,7 +128,7 @@ static void copy_task(void *context, int chunk, int worker)
 static void copy_work(void *context)
 {
     struct copy *c = context;
-    thread_pool_run(c->pool, copy_task, c, COPY_CHUNKS);
+    bench_pool_run(c->pool, copy_task, c, COPY_CHUNKS);
 }
 
 /* Times a copy of COPY_CHUNKS chunks of `bytes` bytes, and writes its time and the bytes read and written per second.

@@ -5,8 +5,8 @@
  *   paper   the published network: g 64 wide, h 512 wide with 6 + 6 layers, 8 heads, feed-forward 2048
  *
  * Pictures have 100 x 100 pixels, a tenth of them ink; labels have 7 tokens. The thresholds move all the way to the
- * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, the gradient
- * through the statistics of the batch norms goes to one sample of the batch (exec.hold). */
+ * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, only one
+ * sample of the batch gets the gradient through the statistics of the batch norms (exec.hold). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -125,7 +125,7 @@ static enum status open_step(struct step *s, const struct bench_options *options
     if (!status)
         status = thread_pool_create(options->threads ? options->threads : 2, &s->pool, err);
     if (!status)
-        status = network_create(&s->config, true, &s->network, err);
+        status = network_create(&s->config, true, NULL, &s->network, err);
     if (!status)
         status = adam_create(s->network->params, &adam, &s->adam, err);
     if (!status)

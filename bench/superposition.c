@@ -1,9 +1,9 @@
 /* Times the superposition method: a training step compared with a matrix product, and the application of a Persian rug.
  *
- * superposition-step: n_s = 2048, n_d = 512, p = 0.044, batch 1024 (or --batch N). The five products of a dense step
- * take 10 batch n_s n_d operations; the reported rate always counts these, even if sparsity saves some. Steps alternate
- * with a square product of size 2048, for comparison. With one thread, processor time is measured, so that other load
- * does not matter. The step includes sampling and Adam.
+ * superposition-step: n_s = 2048 features, n_d = 512 dimensions, p = 0.044, batch 1024 (or --batch N). The five
+ * products of a dense step take 10 batch n_s n_d operations; the reported rate always counts these, even if sparsity
+ * saves some. Steps alternate with a square product of size 2048, for comparison. With one thread, processor time is
+ * measured, so that other load does not matter. The step includes sampling and Adam.
  *
  * rug: W x for n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same with NumPy.
  */
@@ -12,9 +12,9 @@
 
 #include "bench/bench_int.h"
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/batch.h"
-#include "core/methods/superposition/data.h"
-#include "core/methods/superposition/rug.h"
+#include "core/methods/superposition/model/batch.h"
+#include "core/methods/superposition/model/data.h"
+#include "core/methods/superposition/model/rug.h"
 #include "core/nn/adam.h"
 
 enum { WIDE = 2048, DEEP = 512, SQUARE = 2048, BLOCK = 512, BATCH = 1024 };
@@ -66,7 +66,7 @@ static enum status open_step(struct bench_step *s, const struct bench_options *o
         status = STATUS_NO_MEMORY;
     if (!status) {
         exec_init(&s->exec, s->kernels, s->pool, &s->arena, 1);
-        params_init(s->model->params, 1);
+        params_init(s->model->params, 1, NULL);
     }
     return status;
 }
@@ -133,7 +133,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
             if (kind < 2)
                 status = take_step(&s, kind, err);
             else
-                thread_pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
+                bench_pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
             took[kind][rounds] = now(&s) - began;
         }
         rounds++;
@@ -169,7 +169,8 @@ struct bench_rug {
 static void apply(void *context)
 {
     struct bench_rug *b = context;
-    rug_apply(&b->rug, b->pool, b->kernels, b->x, b->scratch);
+    bool done = rug_apply(&b->rug, b->pool, b->kernels, b->x, b->scratch); /* nothing stops the pool */
+    (void)done;
 }
 
 enum status bench_rug(const struct bench_options *options, const struct sink *sink, struct error *err)

@@ -31,7 +31,7 @@ static enum status unit_open(struct unit *u, const struct bench_options *options
     status = params_seal(u->params, true, err);
     if (status)
         return status;
-    params_init(u->params, 1);
+    params_init(u->params, 1, NULL);
     if (!(u->x = bench_reals(map_size(&u->shape), 0, err)) || !(u->dy = bench_reals(map_size(&u->shape), 0, err)))
         return STATUS_NO_MEMORY;
     for (int row = 0; row < u->shape.images * map_blocks(channels) * SIZE; row++) {

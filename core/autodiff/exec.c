@@ -43,6 +43,14 @@ void op_fail(struct exec *e, enum status code, const char *format, ...)
     error_set(&e->error, code, NULL, "%s", text);
 }
 
+bool op_run(struct exec *e, thread_pool_task *task, void *context, int chunks)
+{
+    if (thread_pool_run(e->pool, task, context, chunks))
+        return true;
+    op_fail(e, STATUS_CANCELLED, "the computation was stopped");
+    return false;
+}
+
 void *op_alloc(struct exec *e, size_t bytes)
 {
     void *at = arena_zalloc(e->arena, 1, bytes);

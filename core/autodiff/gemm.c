@@ -1,9 +1,9 @@
 /* Matrix products on the thread pool.
  *
- * A product is cut into a grid of blocks that depends on its sizes only. Small blocks distribute well over threads, but
- * each block packs its parts of both factors again, so the overhead grows with the sum of the reciprocals of its sides.
- * Therefore there are few, nearly square blocks, none with less than about ten microseconds of work. The inner sum is
- * never cut, so its order does not depend on the grid. */
+ * A product is cut into a grid of blocks that depends on its sizes only. Each block packs its parts of both factors
+ * again, so small or narrow blocks cost more in all. The grid therefore has few, nearly square blocks, and none with
+ * less than about ten microseconds of work. The sum over the inner dimension is never cut, so its order does not
+ * depend on the grid. */
 #include "core/autodiff/tape_int.h"
 
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
@@ -94,5 +94,5 @@ void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
         task.grid[i] = gemm_grid(&jobs[i].call);
         task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;
     }
-    thread_pool_run(e->pool, gemm_block, &task, task.first[count]);
+    (void)op_run(e, gemm_block, &task, task.first[count]);
 }

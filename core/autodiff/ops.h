@@ -1,9 +1,11 @@
-/* The operations of a network. Each has a file of its own in ops/: shape check, forward pass, backward pass.
+/* The operations of a network. Each operation has a file of its own in ops/, which contains its check of shapes, its
+ * forward pass and its backward pass.
  *
- * Every operation returns a tensor in the step arena, or NULL after a failure, which it stores in exec.error (tape.h):
- * STATUS_INTERNAL for wrong shapes, STATUS_NO_MEMORY. Weights have the shapes of PyTorch's, so exported files look
- * familiar. `dropout` is the probability of zeroing; the other values are scaled by 1 / (1 - dropout). Evaluation
- * ignores it. "Borrowed until backward" means: the caller's memory must not change before tape_backward() returns. */
+ * Every operation returns a tensor in the step arena. After a failure it returns NULL and stores the error in
+ * exec.error (tape.h): STATUS_INTERNAL for wrong shapes, STATUS_NO_MEMORY. Weights have the same shapes as in
+ * PyTorch. `dropout` is the probability that training sets a value to zero; the other values are multiplied by 1 / (1
+ * - dropout). Evaluation ignores `dropout`. "Borrowed until backward" means: the caller's memory must not change
+ * before tape_backward() returns. */
 #ifndef MOTIF_CORE_AUTODIFF_OPS_H
 #define MOTIF_CORE_AUTODIFF_OPS_H
 
@@ -20,8 +22,8 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
  * [out] or NULL; residual: a map of the result's shape that is added, or NULL. */
 struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, struct tensor *residual);
 
-/* Convolution along lines (maps of height 1, halo_h 0) with any odd number of taps, `dilation` >= 1 columns apart.
- * w: [out][in][1][taps]. */
+/* Convolution along the rows of maps of height 1 (halo_h 0). The kernel has any odd number of elements ("taps"),
+ * which read positions `dilation` >= 1 columns apart. w: [out][in][1][taps]. */
 struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int dilation,
                             struct tensor *residual);
 
@@ -36,7 +38,7 @@ struct batch_norm {
     struct weight *gain, *bias;     /* [channels]; both NULL: gain 1, bias 0 */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */
     double momentum, epsilon;       /* batch_norm_build() (nn/layers.h) sets 0.1 and 1e-5 */
-    bool hold;                      /* use the running statistics in training too, and do not change them */
+    bool hold;                      /* true: training uses the running statistics too, and does not change them */
 };
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
 
@@ -45,9 +47,9 @@ struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm
 struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w,
                             struct weight *b, struct tensor *residual);
 
-/* The sparse layer's threshold (SPARLING §4.1): max(0, x - t), or x - t without `relu`. t: [channels], which the
- * gradient treats as a constant; the sparse layer (nn/sparse.h) moves it. The gradient passes where the result is > 0.
- * active: [channels], overwritten with the counts of results > 0 (with ReLU only), or NULL. */
+/* The sparse layer's threshold (SPARLING §4.1): max(0, x - t), or x - t without `relu`. t: [channels]; it gets no
+ * gradient, because the sparse layer (nn/sparse.h) moves it. With `relu`, the gradient passes only where the result
+ * is > 0, and `active` [channels] (or NULL) is overwritten with the number of results > 0 of each channel. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
 
 /* op_channels: the channels [first, first + count) of a map. op_join_channels: one map with the channels of up to 16
@@ -55,9 +57,9 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
 struct tensor *op_channels(struct exec *e, struct tensor *x, int first, int count);
 struct tensor *op_join_channels(struct exec *e, struct tensor *const *parts, int count);
 
-/* Normalises x by the mean and variance of all its elements together and adds Gaussian noise with the given standard
- * deviation, in evaluation too. norm: running mean and variance of one element each, no gain. The noise is a function
- * of (seed, stream, step, position). */
+/* Normalises x by the mean and variance of all its elements together, then adds Gaussian noise with the given
+ * standard deviation. Evaluation adds the noise too. norm: its running mean and variance have one element each, and
+ * it has no gain. The noise is a function of (seed, stream, step, position). */
 struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *norm, double deviation);
 
 /* ReLU and the sigmoid function of each element, on rows or maps. The halo and the padding of a map stay zero. */
@@ -75,13 +77,14 @@ struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight
 /* A map as rows, one for each position: [images * height * width][channels]. */
 struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 
-/* The active sites of a motif map: windows of ph x pw positions in which any channel is above zero, in scan order. In
- * the step arena. */
+/* The active sites of a motif map: windows of ph x pw positions in which any channel is above zero, in scan order.
+ * The struct and its arrays are in the step arena. */
 struct active_sites {
-    int images, sites; /* number of windows in one image */
+    int images, sites; /* sites: number of windows in one image */
     int capacity;      /* the largest number of active sites in an image */
-    int *lengths;      /* [images] number of active sites; an image without any counts its first site as active */
-    int *index;        /* [images][sites] the active sites: the first lengths[i] entries of row i */
+    int *lengths;      /* [images] number of active sites of each image; 1 for an image that has none, whose list
+                        * contains its first site */
+    int *index;        /* [images][sites] the first lengths[i] entries of row i are the active sites of image i */
 };
 /* Lists the active sites of a motif map; NULL after a failure. */
 struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw);
@@ -98,9 +101,9 @@ struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, str
 /* Positional encoding: adds row (t / divisor) % period of `table` ([>= period][cols]) to row t of x, then applies
  * dropout. `table` may be trained or constant (grad NULL). For a token grid [images][gh][gw]:
  *
- * - the position of the grid's row has divisor gw and period gh;
- * - the position of the column has divisor 1 and period gw;
- * - the position in row and column together has divisor 1 and period gh * gw. */
+ * - to encode the row of the grid: divisor gw and period gh;
+ * - to encode the column of the grid: divisor 1 and period gw;
+ * - to give each place of the grid an encoding of its own: divisor 1 and period gh * gw. */
 struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *table, int divisor, int period,
                            double dropout);
 
@@ -158,8 +161,8 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 /* Spike-and-slab latent variables (Tonolini, Jensen, Murray-Smith, UAI 2020). A variable is exactly 0 with probability
  * 1 - gamma (the spike) and otherwise normal (the slab). op_spike_odds() returns gamma = min(1, exp(x)). */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
-/* Warm-up of slabs. x: log variances. Returns the log variances of the standard deviations warmth * s + (1 - warmth),
- * where s are those of x. */
+/* Warm-up of slabs. x: log variances of the standard deviations s. Returns the log variances of the standard
+ * deviations warmth * s + (1 - warmth). */
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* The gate of spike-and-slab variables: x sigmoid(sharpness (u - 1 + odds)) with u uniform in [0, 1), a function of
  * (seed, stream, step, first + row, column). */
@@ -192,32 +195,35 @@ struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, 
  * and get no gradient. z: [rows][k]. `features`, in the order of the groups, and `groups` are borrowed until backward.
  */
 struct arc_layers {
-    struct weight *mask, *first, *second, *bias, *head, *head_bias; /* w, A [units][k], B [width][units], b, v, c */
+    struct weight *mask, *first, *second, *bias, *head, *head_bias; /* in the formula above: w, A [units][k], B
+                                                                     * [width][units], b, v, c */
 };
 struct arc_group {
-    int32_t latent[2]; /* two different latent variables; -1 stands for a missing one (the second, or both) */
+    int32_t latent[2]; /* the group's two latent variables, which differ; -1 stands for a missing one (the second, or
+                        * both) */
     int first, count;  /* the group's features: features[first .. first + count - 1] */
 };
 struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,
                            const struct arc_group *groups, int count);
-/* A linear head for each feature: y_ij = v_j . h_(i, f) + c_j for j = features[f] (NULL: j = f); other columns are 0.
- * Row i * count + f of h has `hidden` columns. v: [features][hidden]; c: [features]. `features` is borrowed until
- * backward. */
+/* A linear head for each feature: y_ij = v_j . h_(i, f) + c_j for j = features[f] (NULL: j = f). The columns of
+ * other features are 0. h_(i, f) is row i * count + f of h and has `hidden` columns. v: [features][hidden]; c:
+ * [features]. `features` is borrowed until backward. */
 struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const int32_t *features, int count,
                                struct weight *v, struct weight *c);
 
 /* --- environments as nodes of a tree ------------------------------------------------------------ */
 
-/* Divides each column by its standard deviation sqrt(variance + 1e-8); the means are not subtracted. Training uses the
- * standard deviation of these rows, evaluation `deviation` [cols] (borrowed, not trained). */
+/* Divides each column by its standard deviation sqrt(variance + 1e-8); the means are not subtracted. Training uses
+ * the standard deviations of the rows of x. Evaluation uses `deviation` [cols] (borrowed, not trained). */
 struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct weight *deviation);
 /* Linear heads of a tree's nodes. The root has w_0 = base (NULL: zeros); node v has w_v = w_parent(v) + share_v
  * changes[edge_v]. */
 struct tree_heads {
     int nodes;
     const int *parent; /* [nodes] parents come before their children; node 0 is the root */
-    const int *edge;   /* [nodes] row of `changes` for the edge to the parent; -1: the node equals its parent */
-    const real *share; /* [nodes] factor of the edge's change */
+    const int *edge;   /* [nodes] edge_v: the row of `changes` for the edge to the parent; -1: the node equals its
+                        * parent */
+    const real *share; /* [nodes] share_v: the factor of this change */
 };
 /* Computes the heads of all nodes. weights: [nodes][cols], written. changes: [edges][cols]; NULL if there are none. */
 void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,
@@ -248,6 +254,21 @@ struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *c
 /* Cross-entropy: the mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none.
  * targets: [rows], -1 for rows that do not count; borrowed until backward. */
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
+/* The presence of names in labels (core/methods/sparling). op_log_mean_exp() pools a map to one score for each image
+ * and channel, log(mean over positions of exp(sharpness x)) / sharpness: [images][channels]. */
+struct tensor *op_log_mean_exp(struct exec *e, struct tensor *x, double sharpness);
+/* The binary cross-entropy of names, summed over the names and averaged over the images of all ranks. The logit of
+ * name k is bias_k + gain_k * scores[image][k]; columns from `names` on are ignored. The arrays are borrowed until
+ * backward. */
+struct presence {
+    int names;
+    struct weight *gain, *bias; /* [names] */
+    const bool *occurs;         /* [images][names] whether the label contains the name */
+    const real *weight;         /* [names] factor on the cross-entropy of images whose label contains the name; NULL:
+                                 * 1 */
+    const real *scale;          /* [names] factor on the cross-entropy of the name in all images; NULL: 1 */
+};
+struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *presence);
 /* op_sum: factor * sum of all elements of this rank; op_mean: the mean of all elements of all ranks. Halo and padding
  * of a map do not count. */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);

@@ -264,7 +264,7 @@ void region_clear(struct exec *e, const struct map_shape *shape, real *data, con
                   const struct region *keep)
 {
     struct clear_task task = {shape, within, keep, data};
-    thread_pool_run(e->pool, clear_task, &task, (shape->images * shape->height + CLEAR_ROWS - 1) / CLEAR_ROWS);
+    (void)op_run(e, clear_task, &task, (shape->images * shape->height + CLEAR_ROWS - 1) / CLEAR_ROWS);
 }
 
 void region_clear_planes(const struct region *r, int channels, real *planes)

@@ -1,13 +1,14 @@
 /* Regions: sets of positions of a map, for gradients that are zero nearly everywhere. Private to autodiff/.
  *
- * Behind the sparse layer only the active positions have a gradient, and each 3x3 convolution widens them by one
- * position on every side in the backward pass. tensor.where is the region outside which a tensor's gradient is zero;
- * the buffer is undefined there. An operation that does not support regions (node.regions false) never receives one:
- * tape.c fills the rest of the gradient with zeros before its backward pass.
+ * The threshold of the sparse layer passes a gradient only at active positions. In the backward pass, each 3x3
+ * convolution widens this set of positions by one position on every side. If tensor.where is not NULL, the tensor's
+ * gradient is zero outside the region tensor.where, and its buffer is undefined there. An operation that does not
+ * support regions (node.regions false) never receives such a gradient: before its backward pass, tape.c fills the
+ * rest of the gradient with zeros.
  *
- * A region has two forms. Spans are runs of columns, row by row; regions grow and unite by their spans. Boxes combine
- * equal spans of consecutive rows; kernels run over boxes. Both depend on the positions only, so results are the same
- * for any number of threads. Regions are in the step arena and never change. */
+ * A region is stored in two forms. Spans are runs of columns, row by row; the functions that grow and unite regions
+ * use spans. Boxes combine equal spans of consecutive rows; kernels run over boxes. Both depend on the positions
+ * only, so results are the same for any number of threads. Regions are in the step arena and never change. */
 #ifndef MOTIF_CORE_AUTODIFF_REGION_H
 #define MOTIF_CORE_AUTODIFF_REGION_H
 
@@ -20,12 +21,13 @@ struct box {
     int image, row, col, rows, cols;
 };
 
-enum { BOX_ROWS = 32 }; /* maximum height of a box, so that threads can share the work */
+enum { BOX_ROWS = 32 }; /* maximum height of a box; without it one thread could get most of the work */
 
 struct region {
     int images, height, width;
     int spans, boxes;
-    struct span *span; /* ordered by row and then by column; neighbours do not touch */
+    struct span *span; /* the spans, ordered by row and then by column; at least one column is between two spans of a
+                        * row */
     int *first;        /* [images * height + 1] index of the first span of each row of each image */
     struct box *box;   /* disjoint boxes, ordered by image and first row */
     int64_t positions;
@@ -41,15 +43,15 @@ struct region *region_grow(struct exec *e, struct region *region, int rows, int 
 struct region *region_unite(struct exec *e, struct region *a, struct region *b);
 struct region *region_image(struct exec *e, const struct map_shape *shape, int image);
 
-/* Divides the boxes into at most `most` groups of about equal size, each of at least `least` positions. Group i is the
- * boxes [cut[i], cut[i + 1]). cut is NULL if there is no memory. */
+/* Divides the boxes into at most `most` groups of about equal size, each of at least `least` positions. Group i
+ * consists of boxes cut[i] to cut[i + 1] - 1. cut is NULL if there is no memory. */
 struct region_cut {
     int pieces, *cut;
 };
 struct region_cut region_cut(struct exec *e, const struct region *region, int64_t least, int most);
 
-/* The sites (windows of rows x cols positions) that contain a position of the region: [images][height / rows][width /
- * cols]. Positions at the lower and right edges that fill no site belong to none. */
+/* The sites (windows of rows x cols positions) that contain a position of the region: [images][height / rows][width
+ * / cols]. Positions at the lower and right edges that do not fill a window belong to no site. */
 bool *region_sites(struct exec *e, const struct region *region, int rows, int cols);
 /* Writes zeros at the positions of the region that belong to no site. */
 void region_clear_rest(const struct region *region, int rows, int cols, const struct map_shape *shape, real *data);
@@ -77,21 +79,22 @@ void grad_give_region(struct exec *e, struct tensor *x, real *buffer, struct reg
 /* Makes the gradient of x defined everywhere: writes zeros outside its region and sets x->where to NULL. */
 void grad_fill(struct exec *e, struct tensor *x);
 
-/* The backward pass of a convolution whose gradient is in the region out->where. Returns false, with out->where NULL,
- * if the pass over the whole map is predicted to be faster. */
+/* The backward pass of a convolution whose result has a gradient in the region out->where only. If a pass over the
+ * whole map is predicted to be faster, the function computes nothing: it fills the gradient with zeros outside the
+ * region, sets out->where to NULL, and returns false. */
 struct conv_back_region {
     struct tensor *x, *out, *residual;
     struct weight *w, *b;
 };
 bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 
-/* Special values of `only` (below). NORM_ALL: every image gets the gradient of the statistics. NORM_ELSEWHERE: an image
- * of another rank gets it. */
+/* Special values of the member `only` of norm_back_region. NORM_ALL: every image gets the gradient of the batch's
+ * statistics. NORM_ELSEWHERE: one image of another rank gets it. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
 /* The backward pass of a batch norm over the region out->where. With `batch`, the gradient of the batch's statistics
- * goes to the image `only`, so the input's gradient covers that image too. call: scale, shift, mean, inv_std, blocks,
- * relu. */
+ * goes to the image `only`, so the input's gradient covers that image too. The function reads the members scale,
+ * shift, mean, inv_std, blocks and relu of *call. */
 struct norm_back_region {
     struct tensor *x, *out;
     const struct batch_norm *norm;
@@ -101,9 +104,10 @@ struct norm_back_region {
 };
 void norm_backward_region(struct exec *e, const struct norm_back_region *norm);
 
-/* Sets the coefficients of dx = a dy' + b (x - mean) + c in *call, from the sums of dy' and of dy' xhat over
- * `positions` positions. sums: [2][padded channels], this rank's; overwritten with the sums over all ranks. Without
- * `batch`, b and c are NULL. False after a failure. */
+/* Sets the coefficients of dx = a dy' + b (x - mean) + c in *call. sums: [2][padded channels], the sums of dy' and
+ * of dy' xhat over this rank's positions; the function replaces them by the sums over all ranks. positions: number
+ * of positions over which the gradient of the statistics is spread. Without `batch`, b and c are NULL. Returns false
+ * after a failure. */
 bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions,
                        struct norm_call *call);
 

@@ -1,7 +1,7 @@
 /* Cuts the work of an operation into chunks for the thread pool.
  *
- * The cut depends on sizes alone, never on the number of threads, so sums over chunks come out the same on every
- * machine. */
+ * The cut depends on sizes alone, never on the number of threads, so sums over chunks have the same bits for any
+ * number of threads. */
 #include "core/autodiff/tape_int.h"
 
 struct map_split map_split(const struct map_shape *shape, int least)
@@ -10,7 +10,8 @@ struct map_split map_split(const struct map_shape *shape, int least)
     int most = (shape->height + 7) / 8;
     if (strips > most)
         strips = most;
-    int rows = ((shape->height + strips - 1) / strips + 3) / 4 * 4; /* convolutions work in tiles of 4 rows */
+    int rows = ((shape->height + strips - 1) / strips + 3) / 4 * 4; /* a multiple of 4, because convolutions work in
+                                                                     * tiles of 4 rows */
     strips = (shape->height + rows - 1) / rows;
     return (struct map_split){.strips = strips, .rows = rows, .chunks = shape->images * strips};
 }
@@ -46,7 +47,7 @@ static void flat_add_task(void *context, int chunk, int worker)
 void flat_add(struct exec *e, size_t count, const real *x, real *y)
 {
     struct flat_task task = {e->kernels, count, x, y};
-    thread_pool_run(e->pool, flat_add_task, &task, flat_chunks(count));
+    (void)op_run(e, flat_add_task, &task, flat_chunks(count));
 }
 
 enum { COLUMN_CHUNK = 128 };
@@ -71,5 +72,5 @@ static void column_task(void *context, int chunk, int worker)
 void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums)
 {
     struct column_task task = {e->kernels, rows, cols, x, ld_x, sums};
-    thread_pool_run(e->pool, column_task, &task, (cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
+    (void)op_run(e, column_task, &task, (cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
 }

@@ -1,8 +1,8 @@
 /* The tape: records nodes in a chain and runs their backward passes in reverse.
  *
- * A tensor's gradient is needed from the first write by a consumer's backward pass until its own node has run. Then the
- * buffer becomes a spare for the next tensor of exactly that size, so the backward pass of a deep stack of equal layers
- * needs only a few buffers. */
+ * A tensor's gradient buffer is in use from the first backward pass that writes to it until the backward pass of the
+ * operation that computed the tensor. Then the buffer becomes a spare for the next tensor of exactly that size. The
+ * backward pass of a deep stack of equal layers therefore needs only a few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -31,7 +31,7 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
 static void backward_node(struct exec *e, struct node *node)
 {
     struct tensor *out = node->out;
-    if (out == NULL) /* a mark (exec_done_from), not an operation */
+    if (out == NULL) /* the node is a mark (exec_done_from), not an operation */
         node->backward(e, node);
     if (out == NULL || !out->grad_ready)
         return;

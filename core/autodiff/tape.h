@@ -1,14 +1,14 @@
 /* Reverse-mode differentiation over a fixed set of operations.
  *
- * Define-by-run: an operation (ops.h) computes its result at once into the step arena. In training it also records a
- * node on the tape, and tape_backward() runs the nodes in reverse. After the first few steps a step calls malloc() no
- * more, because the arena is reset, not freed, and gradient buffers are reused for the next tensor of the same size.
+ * An operation (ops.h) computes its result at once into the step arena. In training it also records a node on the
+ * tape, and tape_backward() runs the nodes in reverse. After the first few steps, steps no longer call malloc(): the
+ * arena is reset, not freed, and gradient buffers are reused for the next tensor of the same size.
  *
- * The first operation that fails (no memory, wrong shapes) fills `exec.error` and returns NULL. Every operation returns
- * NULL if an input is NULL. A network is therefore composed without checks, and the caller checks exec_status() once at
- * the end of the step.
+ * The first operation that fails (no memory, wrong shapes) fills `exec.error` and returns NULL. Every operation
+ * returns NULL if an input is NULL. A network is therefore composed without checks, and the caller checks
+ * exec_status() once at the end of the step.
  *
- * Results are the same bits for any number of threads: work is cut into chunks by shape only, and partial sums are
+ * Results have the same bits for any number of threads: work is cut into chunks by shape only, and partial sums are
  * added in chunk order. One thread at a time may use an exec. Any number of execs that evaluate may share weights. */
 #ifndef MOTIF_CORE_AUTODIFF_TAPE_H
 #define MOTIF_CORE_AUTODIFF_TAPE_H
@@ -50,12 +50,14 @@ struct tensor {
     bool grad_ready;      /* `grad` contains the gradients received so far */
     int rows, cols;       /* for TENSOR_ROWS */
     struct map_shape map; /* for TENSOR_MAP */
-    /* NULL for a shape-only tensor: a batch norm that the next convolution computes from `norm` */
+    /* NULL for a shape-only tensor. Its values are the result of a batch norm, which the convolution that reads the
+     * tensor computes itself, from `norm`. */
     real *data;
     real *grad;             /* NULL until the backward pass reaches this tensor */
     size_t count;           /* numbers in `data`, halo and padding included */
-    double *moments;        /* for a convolution's result: the moments of each piece, [2][padded channels]; else NULL */
-    int moment_pieces;      /* lower limit of the number of pieces of the map (map_split) */
+    double *moments;        /* for a convolution's result: sums from which a batch norm gets the mean and variance,
+                             * [2][padded channels] for each piece of the map; else NULL */
+    int moment_pieces;      /* the argument `least` of map_split() that cut the map into the pieces of `moments` */
     struct norm_sums *norm; /* for a batch norm's result: the sums that its backward pass needs */
     /* Result of a threshold: the positions that are not zero; NULL if they are too many for a list. The threshold
      * discards gradients at other positions. */
@@ -78,7 +80,7 @@ struct exec_profile {
 struct tape; /* contains the nodes of the step, and spare gradient buffers */
 
 /* Whether backward passes compute only the active positions behind a threshold: never, always, or where a cost model
- * predicts that it is faster. The model uses the positions only, so results do not depend on clocks or threads. */
+ * predicts that this is faster. The model uses the positions only, so results do not depend on clocks or threads. */
 enum exec_sparse { EXEC_DENSE, EXEC_SPARSE, EXEC_SPARSE_AUTO };
 
 struct exec {
@@ -92,14 +94,15 @@ struct exec {
     /* Called in the backward pass at each mark that exec_done_from() set in the forward pass; may be NULL. */
     void (*done_from)(void *context, const struct weight *first);
     void *done_context;
-    /* the gradient of batch-norm statistics goes to one image only, so that the gradients of the other images stay
-     * sparse (ops.h) */
+    /* true: the gradient of batch-norm statistics goes to one image only, so that the gradients of the other images
+     * stay sparse (ops.h) */
     bool hold;
     /* exec_begin() sets the members from here to `tape`: */
     bool training;    /* true: record nodes, apply dropout, use batch statistics, move thresholds */
     uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
     uint32_t streams; /* number of random streams that this step has used; the next operation gets this number */
-    /* This rank has samples [first, first + count) of the batch's `total`. count 0: this rank has the whole batch. */
+    /* This rank has samples [first, first + count) of a batch of `total` samples. count 0: this rank has the whole
+     * batch. */
     struct exec_share {
         int first, count, total;
     } share;
@@ -139,9 +142,9 @@ struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
 /* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: in training, compute
  * its gradient. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
-/* tensor_from_planes() copies planes [image][channel][height][width], without halo, to a new map. The other functions
- * copy a map to planes, and the gradient of a map to planes, with zeros outside the region where the gradient is
- * defined. */
+/* tensor_from_planes() copies planes [image][channel][height][width], without halo, to a new map. tensor_to_planes()
+ * copies a map to planes. tensor_grad_to_planes() copies the gradient of a map to planes, and writes zeros outside
+ * the region where the gradient is defined. */
 struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
                                   bool wants_grad);
 void tensor_to_planes(const struct tensor *map, real *planes);

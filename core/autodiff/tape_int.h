@@ -30,6 +30,12 @@ struct tape {
 /* Stores a failure, unless the step has one already. */
 void op_fail(struct exec *e, enum status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Runs a task on the exec's thread pool. Returns false if the pool was stopped; some chunks have then not run, and
+ * the step fails with STATUS_CANCELLED. An operation that would next compute a position or a length from what the
+ * task writes must then return. Others may go on: every later operation returns at once, and nobody reads the step's
+ * result. */
+bool op_run(struct exec *e, thread_pool_task *task, void *context, int chunks);
+
 /* Allocate from the step arena. op_reals() leaves the memory uninitialised; the other functions set it to zero. */
 void *op_alloc(struct exec *e, size_t bytes);
 real *op_reals(struct exec *e, size_t count);
@@ -81,10 +87,11 @@ real *weight_open(struct weight *w, bool zero, bool *add);
  * this gradient may compute the sums while a strip is in the cache. The batch norm uses them only if that operation was
  * the only writer. */
 struct norm_sums {
-    struct norm_call call; /* all members are set except strips, rows and sums */
+    struct norm_call call; /* the call of the kernel that computes the sums, without its strips, rows and sums */
     const struct tensor *x;
     double *sums;        /* [chunks][2][padded channels] the sums, or NULL */
-    int chunks, writers; /* writers: number of operations that have written the gradient so far */
+    int chunks, writers; /* chunks: length of `sums`; writers: number of operations that have written the gradient so
+                          * far */
 };
 
 /* Batch norm with ReLU whose result is a shape-only tensor. The convolution that reads it normalises its own input by
@@ -93,9 +100,9 @@ struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Cuts the images of a map into strips of rows, at least about `least` strips in all. */
+/* Cuts the images of a map into strips of rows: about `least` strips in all, or more. */
 struct map_split {
-    int strips, rows; /* rows of a strip; the last strip of an image may have fewer */
+    int strips, rows; /* rows: height of a strip; the last strip of an image may be lower */
     int chunks;       /* number of chunks: images * strips */
 };
 struct map_split map_split(const struct map_shape *shape, int least);
@@ -129,7 +136,7 @@ static inline size_t flat_count(size_t count, int chunk)
 }
 /* y += x on the thread pool. */
 void flat_add(struct exec *e, size_t count, const real *x, real *y);
-/* sums[j] = sum over rows of x[r][j], in row order, on the thread pool. */
+/* Computes sums[j], the sum over the rows r of x[r][j], in row order, on the thread pool. */
 void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums);
 
 static inline uint32_t op_stream(struct exec *e)
@@ -139,7 +146,7 @@ static inline uint32_t op_stream(struct exec *e)
 
 /* --- ranks (ranks.c) ------------------------------------------------------------------------------ */
 
-/* Whether other ranks have parts of this batch, so that sums over it must be added up over ranks. */
+/* Whether other ranks have parts of this batch. Sums over the batch must then be added up over ranks. */
 static inline bool op_ranked(const struct exec *e)
 {
     return e->comm != NULL && e->training;

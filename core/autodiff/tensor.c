@@ -46,8 +46,12 @@ struct tensor *tensor_map(struct exec *e, const struct map_shape *shape)
         return NULL;
     x->kind = TENSOR_MAP;
     x->map = *shape;
-    for (int image = 0; image < shape->images; image++)
-        map_clear_halo(shape, x->data, image);
+    for (int image = 0; image < shape->images; image++) {
+        if (thread_pool_check(e->pool, &e->error) != STATUS_OK)
+            return NULL;
+        map_clear_halo(shape, x->data, image); /* can take long for a large map, because it is the first write to the
+                                                * map's memory pages */
+    }
     return x;
 }
 

@@ -91,7 +91,7 @@ static struct arena_block *add_block(struct arena *arena, size_t needed)
         bytes > SIZE_MAX - sizeof(struct arena_block))
         return NULL;
     if (bytes > limit - arena->held_bytes) {
-        bytes = needed; /* near the limit, the block is only as large as needed */
+        bytes = needed; /* if the arena is near its limit, the block is only as large as needed */
         if (bytes > limit - arena->held_bytes)
             return NULL;
     }

@@ -15,7 +15,7 @@ struct buf {
     char *data;
     size_t size, capacity, limit;
     bool failed;
-    bool full; /* reason of the failure: the limit (true) or no memory (false) */
+    bool full; /* reason of a failure: an append would exceed `limit` (true), or there was no memory (false) */
 };
 
 /* limit: maximum size in bytes. buf_close() frees the contents; the buffer may be used again. */

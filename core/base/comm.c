@@ -6,7 +6,7 @@
 
 enum { SMALL = 4096 }; /* maximum number of doubles, over all ranks, that one gather transfers */
 
-/* Marks the communicator as broken if another rank is gone. */
+/* Returns `status` unchanged. Marks the communicator as broken if `status` says that another rank is gone. */
 static enum status noted(struct comm *comm, enum status status)
 {
     comm->broken = comm->broken || status == STATUS_UNAVAILABLE || status == STATUS_CANCELLED;

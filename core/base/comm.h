@@ -2,9 +2,9 @@
  * results.
  *
  * Every rank runs the same program with the same configuration and makes the same calls in the same order. Sums are
- * taken in rank order and in double, so all ranks get the same bits, and a repetition with the same number of ranks
- * gets them again. A communicator that is NULL or has size 1 stands for a single rank: calls return at once and change
- * nothing.
+ * taken in rank order and in double. All ranks therefore get the same bits, and a second run with the same number of
+ * ranks gets these bits again. A communicator that is NULL or has size 1 stands for a single rank: calls return at
+ * once and change nothing.
  *
  * There are two implementations: threads of one process (comm_threads_create, for tests) and MPI (trainer/mpi). One
  * thread of each rank makes the calls. After a failed call the communicator must not be used any more.

@@ -37,14 +37,15 @@ struct config_field {
     size_t offset;              /* offset of the field in the struct, in bytes */
     const char *preset;         /* default value, as text: "0.75", "per-channel", "true" */
     double min, max;            /* range of allowed numbers */
-    bool min_open, max_open;    /* whether the range excludes min, and max */
+    bool min_open, max_open;    /* min_open: the range excludes min; max_open: the range excludes max */
     const char *const *choices; /* for FIELD_CHOICE: the names, ended by NULL */
     const char *unit;           /* unit of the value, such as "samples" or "px"; "" if it has none */
     const char *meaning;        /* one sentence: what happens when the value grows */
     enum field_group group;
     enum field_level level;
-    /* The condition under which the field has an effect: clauses "FIELD=VALUE|VALUE", separated by spaces, that must
-     * all hold. FIELD is a choice, text or flag of the same table. NULL: always. */
+    /* The condition under which the field has an effect: clauses such as "FIELD=VALUE|VALUE", separated by spaces.
+     * All clauses must hold; a clause holds if the field has one of its values. FIELD is a choice, text or flag of
+     * the same table. NULL: the field always has an effect. */
     const char *applies;
 };
 

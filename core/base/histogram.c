@@ -15,7 +15,8 @@ void histogram_add(struct histogram *histogram, double seconds)
     atomic_fetch_add_explicit(&histogram->nanoseconds, (uint64_t)(fmax(seconds, 0) * 1e9), memory_order_relaxed);
 }
 
-/* The count is the sum of the buckets as read, because other threads may add between two reads. */
+/* The count is the sum of the buckets that were read. A separate counter could differ from this sum, because other
+ * threads may add between two reads. */
 void histogram_read(const struct histogram *histogram, struct histogram_counts *out)
 {
     uint64_t below = 0;

@@ -12,7 +12,8 @@
 extern const double histogram_bounds[HISTOGRAM_BOUNDS];
 
 struct histogram {
-    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last: above all bounds */
+    _Atomic uint64_t bucket[HISTOGRAM_BOUNDS + 1]; /* number of durations in each bucket alone (not cumulative); the
+                                                    * last bucket is above all bounds */
     _Atomic uint64_t nanoseconds;
 };
 

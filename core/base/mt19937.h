@@ -1,6 +1,6 @@
-/* The Mersenne Twister MT19937 with the rules of numpy's legacy generator (numpy.random.RandomState), so that published
- * data sets are reproduced bit for bit. Data and bootstrap use it; all other random numbers come from philox.h. A
- * generator is a plain value that may be copied; each thread uses its own. */
+/* The Mersenne Twister MT19937 with the rules of numpy's legacy generator (numpy.random.RandomState), so that
+ * published data sets are reproduced bit for bit. Data sets and the bootstrap use it; all other random numbers come
+ * from philox.h. A generator is a plain value that may be copied; each thread uses its own. */
 #ifndef MOTIF_CORE_BASE_MT19937_H
 #define MOTIF_CORE_BASE_MT19937_H
 
@@ -8,14 +8,14 @@
 
 struct mt19937 {
     uint32_t state[624];
-    uint32_t words[624]; /* the tempered state: the output */
+    uint32_t words[624]; /* the 624 outputs that MT19937 computes from `state` by tempering */
     int next;            /* index of the next output word; 624: none is left */
 };
 
 /* mt19937_init() seeds the generator as numpy's RandomState(seed) does; mt19937_u32() returns the next 32-bit word. */
 void mt19937_init(struct mt19937 *rng, uint32_t seed);
 uint32_t mt19937_u32(struct mt19937 *rng);
-/* A uniform number in [0, 1) with 53 bits, from two words. */
+/* A uniform number in [0, 1) with 53 random bits; takes two words. */
 double mt19937_uniform(struct mt19937 *rng);
 /* The next `count` uniform numbers: the same values as from mt19937_uniform(), faster. */
 void mt19937_uniforms(struct mt19937 *rng, double *out, int count);

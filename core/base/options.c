@@ -68,6 +68,17 @@ static enum status unknown(const struct option_reader *reader, const char *word,
     return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s", word);
 }
 
+/* Returns the long form of an option of one letter; any other word unchanged. A letter means an option only where a
+ * table has it. */
+static const char *long_form(const char *word)
+{
+    static const char *const forms[][2] = {{"-h", "--help"}, {"-o", "--print"}, {"-q", "--quiet"}, {"-f", "--follow"}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (strcmp(word, forms[i][0]) == 0)
+            return forms[i][1];
+    return word;
+}
+
 bool options_next(struct option_reader *reader, struct option_item *item)
 {
     if (!reader->options_end && reader->at < reader->argc && strcmp(reader->argv[reader->at], "--") == 0) {
@@ -77,7 +88,7 @@ bool options_next(struct option_reader *reader, struct option_item *item)
     if (reader->at >= reader->argc)
         return false;
     const char *typed = reader->argv[reader->at++];
-    const char *word = strcmp(typed, "-h") == 0 ? "--help" : typed;
+    const char *word = long_form(typed);
     *item = (struct option_item){.word = typed, .value = typed};
     if (reader->options_end || word[0] != '-' || word[1] == 0)
         return true;

@@ -1,5 +1,6 @@
-/* Philox4x32-10. The fill functions compute LANES blocks side by side, so that the compiler vectorises the inner loops.
- * Element i is always word (i mod 4) of block (i / 4), so all functions agree. */
+/* Philox4x32-10. The fill functions compute LANES blocks side by side, so that the compiler vectorises the inner
+ * loops. Element i is always word (i mod 4) of block (i / 4), so the functions for one element and those for many
+ * give the same values. */
 #include "core/base/philox.h"
 
 #include <math.h>
@@ -143,7 +144,8 @@ void philox_fill_normal(const struct philox *from, uint64_t first, double *out, 
 {
     uint32_t space[4 * LANES];
     while (count > 0) {
-        uint64_t start = first & ~(uint64_t)3; /* begin at a block, so that both words of a pair are computed */
+        uint64_t start = first & ~(uint64_t)3; /* begin with the first element of a block, so that both words of a
+                                                * pair are computed */
         lanes(from, start / 4, space);
         size_t skipped = (size_t)(first - start), ready = 4 * LANES - skipped;
         ready = ready < count ? ready : count;

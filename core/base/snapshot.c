@@ -208,7 +208,7 @@ static void encode_entry(const struct snapshot_entry *entry, unsigned char *out)
     put_u64(out + 144, entry->bytes);
 }
 
-static enum status write_contents(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err)
+enum status snapshot_write_head(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err)
 {
     size_t bytes = (size_t)data_start(snapshot->count);
     unsigned char *table = calloc(1, bytes);
@@ -227,7 +227,7 @@ static enum status write_contents(const struct snapshot *snapshot, const struct 
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err)
 {
     static const unsigned char zeros[ALIGNMENT];
-    enum status status = write_contents(snapshot, to, err);
+    enum status status = snapshot_write_head(snapshot, to, err);
     uint64_t written = 0;
     for (size_t i = 0; i < snapshot->count && status == STATUS_OK; i++) {
         const struct snapshot_entry *entry = &snapshot->entries[i];
@@ -293,7 +293,8 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
                                 size_t count, struct error *err)
 {
     enum snapshot_role role = SNAPSHOT_WEIGHT;
-    uint64_t end = 0; /* at most data_bytes, which read_header() has checked against the length of the stream */
+    uint64_t end = 0; /* end of the data so far; at most data_bytes, which read_header() has checked against the
+                       * stream's length */
     for (size_t i = 0; i < count; i++) {
         if (!decode_entry(table + i * ENTRY_BYTES, role, end, &entries[i]) || entries[i].offset > data_bytes ||
             entries[i].bytes > data_bytes - entries[i].offset)
@@ -346,25 +347,22 @@ enum status snapshot_contents(const struct snapshot_reader *from, struct snapsho
         return status;
     unsigned char *table = malloc(found * ENTRY_BYTES + 1);
     struct snapshot_entry *list = calloc(found + 1, sizeof *list);
-    if (table == NULL || list == NULL) {
+    if (table == NULL || list == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
-        goto out;
-    }
-    if (found > 0)
+    if (status == STATUS_OK && found > 0)
         status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
     if (status == STATUS_OK)
         status = decode_table(table, data_bytes, list, found, err);
-    if (status != STATUS_OK)
-        goto out;
+    free(table);
+    if (status != STATUS_OK) {
+        free(list);
+        return status;
+    }
     for (size_t i = 0; i < found; i++)
         list[i].offset += data_start(found);
     *entries = list;
     *count = found;
-    list = NULL;
-out:
-    free(list);
-    free(table);
-    return status;
+    return STATUS_OK;
 }
 
 static const struct snapshot_entry *find(const struct snapshot_entry **sorted, size_t count,
@@ -401,8 +399,9 @@ static enum status match(const struct snapshot *snapshot, const struct snapshot_
     return STATUS_OK;
 }
 
-enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
-                          struct error *err)
+/* Compares the declared entries with the table of contents of a stream and, with `fill`, reads them. */
+static enum status take(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles, bool fill,
+                        struct error *err)
 {
     struct snapshot_entry *entries;
     size_t count;
@@ -414,12 +413,24 @@ enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
     } else {
         status = match(snapshot, from, roles, sorted, count, false, err);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && fill)
             status = match(snapshot, from, roles, sorted, count, true, err);
     }
     free(sorted);
     free(entries);
     return status;
+}
+
+enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
+                          struct error *err)
+{
+    return take(snapshot, from, roles, true, err);
+}
+
+enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
+                          struct error *err)
+{
+    return take(snapshot, from, roles, false, err);
 }
 
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,

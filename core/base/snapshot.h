@@ -51,9 +51,10 @@ struct snapshot; /* a list of entries that point at the caller's memory */
 enum status snapshot_create(struct snapshot **snapshot, struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
 
-/* Adds an entry whose bytes are at `at` (not copied; must stay valid until the snapshot was written or read). Entries
- * must be added in the order weight, optimiser, state. Names must be unique, printable and shorter than SNAPSHOT_NAME.
- * Errors: STATUS_INTERNAL for an entry that breaks these rules, STATUS_LIMIT, STATUS_NO_MEMORY. */
+/* Adds an entry whose bytes are at `at`. The bytes are not copied, so they must stay valid until the snapshot was
+ * written or read. Entries must be added in the order weight, optimiser, state. Names must be unique, printable and
+ * shorter than SNAPSHOT_NAME. Errors: STATUS_INTERNAL for an entry that breaks these rules, STATUS_LIMIT,
+ * STATUS_NO_MEMORY. */
 enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
                          int rank, const uint64_t *dim, void *at, struct error *err);
 /* Each adds a single number as a state entry. */
@@ -70,15 +71,21 @@ struct snapshot_number {
 enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
                                  struct error *err);
 
+/* Writes the beginning of the stream: everything before the first byte of data. */
+enum status snapshot_write_head(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
 /* snapshot_bytes() returns the length of the whole stream. snapshot_write() writes the stream from front to back. */
 uint64_t snapshot_bytes(const struct snapshot *snapshot);
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
 
 /* Reads a stream into the memory of the declared entries. `roles` is a bit set, 1 << SNAPSHOT_WEIGHT | ...: only
- * entries of these roles are read, and each must be in the stream with the same type and shape (else STATUS_CORRUPT,
- * which names the first). All entries are checked before the first byte is read. Other entries of the stream are
- * ignored. */
+ * entries of these roles are read. Each of them must be in the stream with the same type and shape; otherwise the
+ * result is STATUS_CORRUPT, and the message names the first that is not. All entries are checked before the first
+ * byte is read. Other entries of the stream are ignored. */
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
+                          struct error *err);
+
+/* Checks what snapshot_read() checks and reads no bytes, so the entries need no memory: their `at` may be NULL. */
+enum status snapshot_fits(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 
 /* Save and load an object through one function that adds all its entries to a snapshot. snapshot_save() sets *bytes to
@@ -91,7 +98,7 @@ enum status snapshot_load(snapshot_declare *declare, void *owner, const struct s
                           struct error *err);
 
 /* Reads the table of contents only. The caller frees *entries with free(). Offsets are absolute positions in the
- * stream. The bytes may come from an attacker, so every bound is checked: STATUS_CORRUPT. */
+ * stream. The bytes may come from an attacker, so every bound is checked; STATUS_CORRUPT if one is wrong. */
 enum status snapshot_contents(const struct snapshot_reader *from, struct snapshot_entry **entries, size_t *count,
                               struct error *err);
 

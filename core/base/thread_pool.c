@@ -2,8 +2,8 @@
  *
  * One atomic word contains the number of the round and the number of its free chunks. A thread takes a chunk by
  * decrementing that word, and reads the task only afterwards. A worker that wakes up late therefore cannot take a chunk
- * of an earlier round, and thread_pool_run() waits for chunks, not for workers to wake up. A machine with too few
- * processors is slower but still correct.
+ * of an earlier round, and thread_pool_run() waits for chunks, not for workers to wake up. With fewer processors than
+ * threads, the pool is slower but still correct.
  *
  * Workers and caller sleep by the same protocol: the sleeper first announces itself and then checks once more for work;
  * the other side first changes the word and then checks for sleepers. All these accesses are sequentially consistent,
@@ -26,6 +26,7 @@
 
 #define MAX_THREADS 256
 #define SPIN_NANOSECONDS 50000
+#define LOOK_NANOSECONDS 10000000 /* the pool calls the function that can stop it once in this time */
 #define LINE 64
 
 struct worker {
@@ -47,6 +48,11 @@ struct thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct worker *workers;
+    /* thread_pool_stop_when() sets this function; `next_look` is the time of its next call */
+    bool (*must_stop)(void *context);
+    void *stop_context;
+    _Atomic int64_t next_look;
+    _Atomic bool stopped;
 };
 
 static inline void pause_briefly(void)
@@ -98,14 +104,34 @@ static uint32_t untaken(uint64_t round)
     return (uint32_t)round;
 }
 
-/* Takes and runs chunks until none is free. */
+static bool is_stopped(struct thread_pool *pool)
+{
+    return atomic_load_explicit(&pool->stopped, memory_order_relaxed);
+}
+
+bool thread_pool_stopped(struct thread_pool *pool)
+{
+    if (pool == NULL || pool->must_stop == NULL)
+        return false;
+    if (is_stopped(pool))
+        return true;
+    int64_t time = now(), next = atomic_load_explicit(&pool->next_look, memory_order_relaxed);
+    if (time < next || !atomic_compare_exchange_strong(&pool->next_look, &next, time + LOOK_NANOSECONDS))
+        return false;
+    if (pool->must_stop(pool->stop_context))
+        atomic_store(&pool->stopped, true);
+    return is_stopped(pool);
+}
+
+/* Takes and runs chunks until none is free. If the pool was stopped, takes them without running them. */
 static void work(struct thread_pool *pool, int number)
 {
     uint64_t seen = atomic_load(&pool->round);
     while (untaken(seen) > 0) {
         if (!atomic_compare_exchange_weak(&pool->round, &seen, seen - 1))
             continue;
-        pool->task(pool->context, pool->chunks - (int)untaken(seen), number);
+        if (!thread_pool_stopped(pool))
+            pool->task(pool->context, pool->chunks - (int)untaken(seen), number);
         if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_sleeps)) {
             (void)pthread_mutex_lock(&pool->lock);
             (void)pthread_cond_signal(&pool->done);
@@ -245,16 +271,40 @@ int thread_pool_threads(const struct thread_pool *pool)
     return pool->threads;
 }
 
-void thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
+void thread_pool_stop_when(struct thread_pool *pool, bool (*stop)(void *context), void *context)
+{
+    pool->must_stop = stop;
+    pool->stop_context = context;
+    atomic_store(&pool->next_look, 0);
+    atomic_store(&pool->stopped, false);
+}
+
+static bool other_stopped(void *context)
+{
+    return thread_pool_stopped(context);
+}
+
+void thread_pool_stop_with(struct thread_pool *pool, struct thread_pool *other)
+{
+    thread_pool_stop_when(pool, other != NULL ? other_stopped : NULL, other);
+}
+
+enum status thread_pool_check(struct thread_pool *pool, struct error *err)
+{
+    return thread_pool_stopped(pool) ? error_set(err, STATUS_CANCELLED, NULL, "the computation was stopped")
+                                     : STATUS_OK;
+}
+
+bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
 {
     if (chunks <= 0)
-        return;
+        return !is_stopped(pool);
     uint64_t former = flush_denormals();
     if (pool->threads == 1 || chunks == 1) {
-        for (int chunk = 0; chunk < chunks; chunk++)
+        for (int chunk = 0; chunk < chunks && !thread_pool_stopped(pool); chunk++)
             task(context, chunk, 0);
         restore_denormals(former);
-        return;
+        return !is_stopped(pool);
     }
     pool->task = task;
     pool->context = context;
@@ -273,4 +323,5 @@ void thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *con
         (void)pthread_mutex_unlock(&pool->lock);
     }
     restore_denormals(former);
+    return !is_stopped(pool);
 }

@@ -20,8 +20,9 @@ bool utf8_valid(const char *text, size_t bytes);
 bool utf8_printable(const char *text, size_t bytes);
 
 enum utf8_escapes {
-    UTF8_FOR_TERMINAL, /* \x1b for characters below U+0100 and for invalid bytes, \u202e or \U000e0001 for others */
-    UTF8_FOR_JSON      /* the escapes of a JSON string: \u001b; U+FFFD for invalid bytes */
+    UTF8_FOR_TERMINAL, /* an escape such as \x1b for a character below U+0100 or an invalid byte, \u202e or
+                        * \U000e0001 for others */
+    UTF8_FOR_JSON      /* an escape of a JSON string such as \u001b; U+FFFD for an invalid byte */
 };
 /* Appends a text in which escapes replace control characters and invalid bytes. A text that utf8_printable() accepts
  * stays as it is. UTF8_FOR_JSON leaves line feeds, because they can stand between the values of a document. */

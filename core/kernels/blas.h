@@ -1,10 +1,11 @@
-/* OpenBLAS, single-threaded, for matrix products that are too thin for our own kernels; and the choice of its kernel
- * set.
+/* OpenBLAS, single-threaded, for matrix products that are too thin for our own kernels; and the choice of OpenBLAS's
+ * kernel set.
  *
- * OpenBLAS selects its kernels by processor family, and each set rounds differently, so the same training would give
- * other weights on another machine. Therefore every processor uses the same set if it can. OpenBLAS reads the variable
- * OPENBLAS_CORETYPE once, when it is loaded. At start, the daemon compares blas_core() with blas_best_core(); if they
- * differ, it sets the variable and executes itself again, once. */
+ * OpenBLAS selects a set of kernels for the processor family. Each set rounds differently, so the same training
+ * would give other weights on another machine. Therefore blas_best_core() names the same set for every processor
+ * that can run it. OpenBLAS reads the variable OPENBLAS_CORETYPE once, when it is loaded. At start, the daemon
+ * compares blas_core() with blas_best_core(). If they differ, the daemon sets the variable and executes itself
+ * again, once. */
 #ifndef MOTIF_CORE_KERNELS_BLAS_H
 #define MOTIF_CORE_KERNELS_BLAS_H
 

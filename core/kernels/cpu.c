@@ -1,6 +1,6 @@
 /* Selects a kernel table that the processor and the operating system support: the fastest, or the one with a given
- * name. The compiler's built-in check covers the operating system too, because it reads XGETBV. The double-precision
- * build of the core contains the reference table only. */
+ * name. The compiler's built-in check also covers the operating system, because it executes XGETBV. The
+ * double-precision build of the core contains the reference table only. */
 #include <string.h>
 
 #include "core/kernels/kernels.h"

@@ -1,6 +1,6 @@
-/* Walsh-Hadamard transforms of long vectors. Rows are transformed in place. Columns are copied in tiles that fit into
- * the first-level cache: in place, the rows of a column are a power of two apart and map to the same few cache lines.
- */
+/* Walsh-Hadamard transforms of long vectors. Rows are transformed in place. Columns are copied in tiles that fit
+ * into the first-level cache. A column cannot be transformed in place quickly: its elements are a power of two apart
+ * in memory, so they would use the same few cache lines. */
 #include "core/kernels/hadamard.h"
 
 #include <string.h>
@@ -50,24 +50,24 @@ static void column_task(void *context, int chunk, int worker)
         memcpy(j->x + (ptrdiff_t)r * j->cols + at, tile + (ptrdiff_t)r * j->tile, bytes);
 }
 
-void hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch)
+bool hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch)
 {
     struct job j = plan(kernels, n, NULL, x, scratch);
-    thread_pool_run(pool, row_task, &j, j.rows);
-    if (j.rows > 1)
-        thread_pool_run(pool, column_task, &j, j.cols / j.tile);
+    return thread_pool_run(pool, row_task, &j, j.rows) &&
+           (j.rows == 1 || thread_pool_run(pool, column_task, &j, j.cols / j.tile));
 }
 
-void hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
+bool hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
                        real *scratch)
 {
     struct job j = plan(kernels, n, d, x, scratch);
-    thread_pool_run(pool, row_task, &j, j.rows);
-    if (j.rows > 1)
-        thread_pool_run(pool, column_task, &j, j.cols / j.tile);
-    else
+    if (!thread_pool_run(pool, row_task, &j, j.rows))
+        return false;
+    if (j.rows == 1)
         kernels->multiply((size_t)n, d, x);
-    thread_pool_run(pool, row_task, &j, j.rows);
+    else if (!thread_pool_run(pool, column_task, &j, j.cols / j.tile))
+        return false;
+    return thread_pool_run(pool, row_task, &j, j.rows);
 }
 
 size_t hadamard_scratch(const struct thread_pool *pool, int n)

@@ -27,28 +27,28 @@
 
 /* ---- maps: convolution ------------------------------------------------------------------------- */
 
-/* Batch norm and ReLU applied to the input of a 3x3 convolution: a pixel of the image has the value max(0, in * scale +
- * shift), a pixel of the halo the value 0. Columns -1 and `width` of the strip are halo. Row -1 belongs to the image if
- * `above` is set, and row `rows` if `below` is set; else they are halo. scale NULL: the input is used unchanged. At
- * most CONV_NORM_BLOCKS blocks of inputs and of outputs. */
+/* The optional first step of a 3x3 convolution: batch norm and ReLU of its input. A pixel of the image has the value
+ * max(0, in * scale + shift), a pixel of the halo the value 0. Columns -1 and `width` of the strip are halo. Row -1
+ * belongs to the image if `above` is set, and row `rows` if `below` is set; otherwise these rows are halo. scale
+ * NULL: the input is used unchanged. At most CONV_NORM_BLOCKS blocks of input channels and of output channels. */
 enum { CONV_NORM_BLOCKS = 4 };
 struct conv_norm {
     const real *scale, *shift; /* each [16 in_blocks] */
     bool above, below;
 };
 
-/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3. kernel_w is 1 or 3; with
- * kernel_h 1 it may be any odd number of taps, `dilation` columns apart (0 means 1; larger only without a norm). The
- * input strip points at the pixel under the centre tap of output pixel (0, 0). The pixels under the other taps must be
- * readable (halo, or neighbouring rows and columns).
+/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3. kernel_w is 1 or 3;
+ * with kernel_h 1 it may be any odd number, and the kernel's elements (taps) may be `dilation` columns apart (0
+ * means 1; above 1 only without a norm). The input strip points at the pixel under the centre tap of output pixel
+ * (0, 0). The pixels under the other taps must be readable (halo, or neighbouring rows and columns).
  *
  *     out = weights * in + bias + add
  *
  * weights: from conv_pack(); for the gradient of the input, from conv_pack_transposed(), with `in` = the gradient of
- * the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16 out_blocks],
- * overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for moments_merge().
- * The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so multiples of 4 rows are
- * best; the rounding error is below 3e-6 of the largest output at 64 channels. */
+ * the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16
+ * out_blocks], overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for
+ * moments_merge(). The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so `rows`
+ * is best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels. */
 struct conv_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, out, add;
@@ -76,7 +76,7 @@ struct planar_call {
     int channels, out_blocks, rows, width;
     const real *in;
     ptrdiff_t in_plane, in_row;
-    struct map_strip out; /* the forward kernel writes it; the gradient kernel reads dout from it */
+    struct map_strip out; /* the result, which the forward kernel writes; the gradient kernel reads dout here */
     const real *weights, *bias;
     double *moments;
     real *dweights, *dbias;
@@ -128,7 +128,8 @@ struct kth_set {
 enum { KTH_SCRATCH_BYTES = 1 << 22 };
 
 /* Appends the values of one block that exceed the bound of their channel, in scan order. list[c] has room for `room`
- * values; count[c] also counts the values that no longer fit. A bound of infinity excludes a channel. */
+ * values. count[c] is the number of values above the bound, including those for which list[c] has no room. A bound
+ * of infinity excludes a channel. */
 struct above_call {
     int rows, width, room;
     struct map_strip x;
@@ -186,8 +187,8 @@ struct gemm_call {
     ptrdiff_t lda, ldb, ldc;
 };
 
-/* C = S T, or with `add` C += S T, where S is sparse: row r of S has value[i] in column index[i] for the count[r]
- * indices i from start[r] on. T: [rows of T][columns]. Products are added in the order of i. */
+/* C = S T, or with `add` C += S T, where S is sparse. Row r of S has the entries value[i] in the columns index[i],
+ * for start[r] <= i < start[r] + count[r]. T: [rows of T][columns]. Products are added in the order of i. */
 struct sparse_call {
     int rows, columns;
     bool add;
@@ -245,9 +246,9 @@ struct dropout_call {
 
 /* LSTM cell over `rows` sequences. gates: [rows][4 hidden] in the order i, f, g, o.
  * Forward: replaces the sums in `gates` by i, f, tanh g and o, and writes c and h ([rows][hidden]; c contiguous, h with
- * ld_h). c_prev NULL: zeros. Backward: reads the gates that forward wrote and dh (ld_h). dc (contiguous) contains the
- * gradient of c from later steps and is overwritten with the gradient of c_prev. Writes dgates [rows][4 hidden], the
- * gradient of the sums. */
+ * ld_h). c_prev NULL: zeros. Backward: reads dh (ld_h) and the gates that the forward pass wrote. dc (contiguous)
+ * contains the gradient of c from later steps and is overwritten with the gradient of c_prev. Writes dgates [rows][4
+ * hidden], the gradient of the sums. */
 struct lstm_call {
     int rows, hidden;
     real *gates;
@@ -271,10 +272,10 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
-/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. This is the product of a banded matrix
- * with vectors that differ in signs, if only few columns of the matrix count. A term adds its row to the first output
- * of a pair, and adds it to or subtracts it from the second. Terms are grouped by pattern; bit q of a pattern is set if
- * the term is subtracted for pair q:
+/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. It multiplies a banded matrix by sparse
+ * vectors; the two vectors of a pair differ only in signs. Each term is a row of the table times a factor. It is added
+ * to the first output of a pair, and added to or subtracted from the second. Terms are grouped by pattern; bit q of a
+ * pattern is set if the term is subtracted for pair q:
  *
  *     out[2 q][c]     += sum over terms of f t                        f = factor[q], t = table[offset + shift + c]
  *     out[2 q + 1][c] += sum over terms of (bit q of its pattern ? -f t : f t)       c in [0, BANDED_WIDTH)
@@ -283,24 +284,26 @@ struct cross_entropy_call {
  * pair. */
 enum { BANDED_WIDTH = 64, BANDED_PAIRS = 4, BANDED_ROWS = 2 * BANDED_PAIRS, BANDED_PATTERNS = 1 << BANDED_PAIRS };
 struct banded_term {
-    ptrdiff_t offset, first; /* first: the kernel does not read it; the caller may store a number there */
+    ptrdiff_t offset, first; /* first: for the caller's use; the kernel does not read it */
     real factor[BANDED_PAIRS];
 };
 struct banded_call {
     const real *table;
     const struct banded_term *terms;
-    int begin[BANDED_PATTERNS], end[BANDED_PATTERNS]; /* terms [begin, end) belong to the pattern */
+    int begin[BANDED_PATTERNS], end[BANDED_PATTERNS]; /* the terms of pattern p are begin[p] to end[p] - 1 */
     ptrdiff_t shift;
     real *out; /* [BANDED_ROWS][BANDED_WIDTH] the sums */
 };
 
-/* Rows of a ReLU layer that is linear in two numbers s of each row, and a linear head v for the row's feature:
+/* Two layers for each row r: a ReLU layer whose input x is linear in two numbers s of the row, and the linear head v of
+ * the row's feature:
  *     x = bias + s[0] p[0] + s[1] p[1],   values[r] = v . max(0, x).
- * Backward, with g = values[r], and d = g v where x > 0, else 0:
- *     pulls[r] = {d . p[0], d . p[1]} (written); dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
+ * Backward: `values` contains the gradient g of the result. With d = g v where x > 0, else 0, the kernel writes
+ *     pulls[r] = {d . p[0], d . p[1]}
+ * and adds: dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
 struct arc_row {
     real s[2];
-    int32_t sample, feature; /* sample: the kernel does not read it; the caller may store a number there */
+    int32_t sample, feature; /* sample: for the caller's use; the kernel does not read it */
 };
 struct arc_call {
     int count, width; /* count: number of rows; width: length of p, bias and each head */
@@ -360,8 +363,8 @@ struct kernels {
      */
     void (*gemm_bf16)(const struct gemm_call *call);
     void (*sparse_gemm)(const struct sparse_call *call);
-    /* Lists the non-zero values of x: index (ascending, x[0] has index `first`) and value, each with room for `count`
-     * entries. Returns their number. */
+    /* Lists the non-zero values of x. index[j] is `first` plus the place in x, in ascending order. index and value
+     * have room for `count` entries each. Returns the number of non-zero values. */
     int (*nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);
     /* x[r][j] += bias[j]; bias_relu then computes max(0, x). All ReLU kernels pass NaN on. */
     void (*bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);

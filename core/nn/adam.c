@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/zeroed.h"
+
 enum { ADAM_CHUNK = 65536 };
 
 struct adam_piece {
@@ -21,6 +23,7 @@ struct adam {
     struct adam_config config;
     int64_t updates;
     real *m, *v;
+    void *memory[2]; /* the blocks that contain m and v */
     struct adam_piece *pieces;
     double *squares; /* [pieces] sums of squared gradients */
     int count;
@@ -29,14 +32,6 @@ struct adam {
 static size_t padded(size_t count)
 {
     return (count + 15) / 16 * 16;
-}
-
-static real *moments(size_t reals)
-{
-    real *at = aligned_alloc(64, padded(reals == 0 ? 1 : reals) * sizeof(real));
-    if (at != NULL)
-        memset(at, 0, padded(reals == 0 ? 1 : reals) * sizeof(real));
-    return at;
 }
 
 static void cut(struct adam *adam, size_t *reals, int *count)
@@ -55,35 +50,40 @@ static void cut(struct adam *adam, size_t *reals, int *count)
     }
 }
 
-enum status adam_create(struct params *params, const struct adam_config *config, struct adam **out, struct error *err)
+/* Returns false if memory is lacking; adam_destroy() frees what was allocated. */
+static bool allocate(struct adam *adam)
 {
-    struct adam *adam = calloc(1, sizeof(*adam));
-    if (adam == NULL)
-        goto no_memory;
-    adam->params = params;
-    adam->config = *config;
     size_t reals;
     cut(adam, &reals, &adam->count);
-    adam->m = moments(reals);
-    adam->v = moments(reals);
+    adam->m = zeroed_alloc(padded(reals) * sizeof(real), &adam->memory[0]);
+    adam->v = zeroed_alloc(padded(reals) * sizeof(real), &adam->memory[1]);
     adam->squares = calloc((size_t)adam->count + 1, sizeof(*adam->squares));
     adam->pieces = calloc((size_t)adam->count + 1, sizeof(*adam->pieces));
     if (adam->m == NULL || adam->v == NULL || adam->squares == NULL || adam->pieces == NULL)
-        goto no_memory;
+        return false;
     cut(adam, &reals, &adam->count);
+    return true;
+}
+
+enum status adam_create(struct params *params, const struct adam_config *config, struct adam **out, struct error *err)
+{
+    struct adam *adam = calloc(1, sizeof(*adam));
+    if (adam != NULL)
+        *adam = (struct adam){.params = params, .config = *config};
+    if (adam == NULL || !allocate(adam)) {
+        adam_destroy(adam);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the optimiser");
+    }
     *out = adam;
     return STATUS_OK;
-no_memory:
-    adam_destroy(adam);
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the optimiser");
 }
 
 void adam_destroy(struct adam *adam)
 {
     if (adam == NULL)
         return;
-    free(adam->m);
-    free(adam->v);
+    free(adam->memory[0]);
+    free(adam->memory[1]);
     free(adam->squares);
     free(adam->pieces);
     free(adam);
@@ -123,13 +123,16 @@ static void update_task(void *context, int chunk, int worker)
     task->kernels->adam(&call);
 }
 
-static double gradient_norm(struct adam *adam, struct exec *exec, struct adam_task *task)
+static enum status gradient_norm(struct adam *adam, struct exec *exec, struct adam_task *task, double *norm,
+                                 struct error *err)
 {
-    thread_pool_run(exec->pool, squares_task, task, adam->count);
+    if (!thread_pool_run(exec->pool, squares_task, task, adam->count))
+        return thread_pool_check(exec->pool, err);
     double sum = 0.0;
     for (int i = 0; i < adam->count; i++)
         sum += adam->squares[i];
-    return sqrt(sum);
+    *norm = sqrt(sum);
+    return STATUS_OK;
 }
 
 enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm, struct error *err)
@@ -138,7 +141,10 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
     struct adam_task task = {.adam = adam, .kernels = exec->kernels};
     double factor = 1.0;
     if (grad_norm != NULL || config->clip_norm > 0.0) {
-        double norm = gradient_norm(adam, exec, &task);
+        double norm = 0.0;
+        enum status stopped = gradient_norm(adam, exec, &task, &norm, err);
+        if (stopped != STATUS_OK)
+            return stopped;
         if (grad_norm != NULL)
             *grad_norm = norm;
         if (!isfinite(norm)) {
@@ -156,8 +162,8 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
                                    .beta2 = config->beta2,
                                    .epsilon = config->epsilon,
                                    .gradient_scale = factor};
-    thread_pool_run(exec->pool, update_task, &task, adam->count);
-    return STATUS_OK;
+    return thread_pool_run(exec->pool, update_task, &task, adam->count) ? STATUS_OK
+                                                                        : thread_pool_check(exec->pool, err);
 }
 
 void adam_copy(struct adam *to, const struct adam *from)

@@ -25,7 +25,8 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
 /* Returns the number of updates so far. */
 int64_t adam_updates(const struct adam *adam);
 
-/* Copies moments and count from an optimiser of arrays with the same shapes in the same order. */
+/* Copies moments and number of updates. `from` must be the optimiser of arrays with the same shapes in the same
+ * order. */
 void adam_copy(struct adam *to, const struct adam *from);
 /* Writes the effective learning rate of each element of `weight` in the last update, learning_rate / (sqrt(v / (1 -
  * beta2^t)) + epsilon), to scales [weight->count]. A proximal step after the update multiplies its penalty by this

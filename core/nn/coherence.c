@@ -45,13 +45,13 @@ static double shifted_dot(const struct filter_bank *b, const real *f, const real
     return sum;
 }
 
-void filter_gram(const struct filter_bank *b, const real *w, real *gram)
+void filter_gram(const struct filter_bank *b, const real *w, struct thread_pool *pool, real *gram)
 {
     size_t taps = (size_t)b->inputs * (size_t)b->height * (size_t)b->width;
     int rows = 2 * b->height - 1, columns = 2 * b->width - 1;
     for (int f = 0; f < b->filters; f++)
         for (int row = 0; row < rows; row++)
-            for (int column = 0; column < columns; column++)
+            for (int column = 0; column < columns && !thread_pool_stopped(pool); column++)
                 for (int g = f; g < b->filters; g++) {
                     real value = (real)shifted_dot(b, w + (size_t)f * taps, w + (size_t)g * taps, row - b->height + 1,
                                                    column - b->width + 1);
@@ -67,15 +67,10 @@ static double inverse_norm(const struct filter_bank *b, const real *gram, int f)
     return square > 0 ? 1 / sqrt(square) : 0;
 }
 
-double filter_coherence(const struct filter_bank *b, const real *w)
+/* The largest normalised inner product of two shifted filters. `inverse` is memory for one number per filter. */
+static double largest_product(const struct filter_bank *b, const real *gram, double *inverse)
 {
-    real *gram = malloc(filter_gram_size(b) * sizeof *gram);
-    double *inverse = malloc((size_t)b->filters * sizeof *inverse), largest = 0;
-    if (!gram || !inverse) {
-        largest = NAN;
-        goto done;
-    }
-    filter_gram(b, w, gram);
+    double largest = 0;
     for (int f = 0; f < b->filters; f++)
         inverse[f] = inverse_norm(b, gram, f);
     for (int f = 0; f < b->filters; f++)
@@ -87,8 +82,17 @@ double filter_coherence(const struct filter_bank *b, const real *w)
                     if (!itself && c > largest)
                         largest = c;
                 }
-    largest = fmin(largest, 1);
-done:
+    return fmin(largest, 1);
+}
+
+double filter_coherence(const struct filter_bank *b, const real *w, struct thread_pool *pool)
+{
+    real *gram = malloc(filter_gram_size(b) * sizeof *gram);
+    double *inverse = malloc((size_t)b->filters * sizeof *inverse), largest = NAN;
+    if (gram && inverse) {
+        filter_gram(b, w, pool, gram);
+        largest = largest_product(b, gram, inverse);
+    }
     free(gram);
     free(inverse);
     return largest;

@@ -21,11 +21,11 @@ struct filter_bank {
 size_t filter_gram_size(const struct filter_bank *bank);
 /* Writes the inner products of filters, not normalised, to gram: [filters f][2 height - 1 rows][2 width - 1
  * columns][filters g]. An element is the product of filter f with filter g moved by (row - height + 1, column - width +
- * 1). */
-void filter_gram(const struct filter_bank *bank, const real *w, real *gram);
+ * 1). Ends early, and leaves gram undefined, when `pool` is stopped (NULL: never); the caller checks the pool. */
+void filter_gram(const struct filter_bank *bank, const real *w, struct thread_pool *pool, real *gram);
 
 /* The mutual coherence mu in [0, 1]. A zero filter counts as orthogonal to all others. NaN if there is no memory. */
-double filter_coherence(const struct filter_bank *bank, const real *w);
+double filter_coherence(const struct filter_bank *bank, const real *w, struct thread_pool *pool);
 
 /* Lower bounds of mu; 0 if the bound is trivial. coherence_floor_welch(): for `atoms` unit vectors in `dimension`
  * dimensions. coherence_floor_convolutional() (Papyan, Sulam, Elad 2017): for `filters` filters of `length` entries at

@@ -9,8 +9,8 @@
 
 enum { DILATED_UNITS = 16 };
 
-/* context: size of the receptive field, both sides together: 80, 400, 2000 or 10000 positions (4, 8, 12 or 16 units).
- */
+/* context: number of positions, on both sides together, that the classes of one position depend on: 80, 400, 2000 or
+ * 10000 (4, 8, 12 or 16 units) */
 struct dilated_config {
     int inputs, width, classes, context;
 };
@@ -23,7 +23,7 @@ struct dilated {
 };
 /* The number of units for a context; 0 if the context is not one of the four. */
 int dilated_units(int context);
-/* Writes the number of taps and the dilation of unit i. */
+/* Writes the number of kernel elements (taps) and the dilation of unit i. */
 void dilated_unit(int i, int *taps, int *dilation);
 /* Declares the arrays NAME.first, NAME.skip, NAME.units.I, NAME.skips.I and NAME.out. */
 void dilated_build(struct dilated *net, struct params *params, const char *name, const struct dilated_config *config);

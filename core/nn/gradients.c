@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { LEAST = 16384, FLAGS = 1024 }; /* minimum reals of a message; maximum arrays whose flags share a message */
+/* LEAST: minimum number of reals in a message; FLAGS: maximum number of arrays whose flags share a message */
+enum { LEAST = 16384, FLAGS = 1024 };
 
 static const enum comm_type TYPE = sizeof(real) == 4 ? COMM_F32 : COMM_F64;
 

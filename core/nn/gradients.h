@@ -1,8 +1,8 @@
 /* Adds up the gradients of all ranks while the backward pass still runs.
  *
- * Arrays that are declared late are used late in the forward pass, so their gradients are complete first. At each mark
- * of exec_done_from(), the gradients that became complete since the last message are sent, if they are large enough for
- * a message. An array that has a gradient on some rank has one on all ranks afterwards. */
+ * Arrays that are declared late are used late in the forward pass, so their gradients are complete first. At each
+ * mark of exec_done_from(), the gradients that became complete since the last message are sent, if they are large
+ * enough for a message. If an array has a gradient on some rank, it has one on all ranks afterwards. */
 #ifndef MOTIF_CORE_NN_GRADIENTS_H
 #define MOTIF_CORE_NN_GRADIENTS_H
 

@@ -1,4 +1,4 @@
-/* Small layers. Array names follow PyTorch's state dictionaries where these have a counterpart. */
+/* Small layers. Array names are those of PyTorch's state dictionaries where PyTorch has the same layer. */
 #include "core/nn/layers.h"
 
 #include <math.h>

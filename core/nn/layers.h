@@ -59,11 +59,11 @@ void bilstm_build(struct bilstm *lstm, struct params *params, const char *name, 
 struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor *x, int sequences, int length);
 
 /* y = x / sqrt(square + epsilon), where `square` is a running mean of the squares of the positive elements of x. In
- * training, `square` first moves by 1 - momentum towards the batch's value, unless no element is positive. The gradient
- * treats `square` as a constant. x: rows.
+ * training, `square` first moves by 1 - momentum towards the batch's value, unless no element is positive. The
+ * gradient treats `square` as a constant. x: rows.
  *
- * The layer is meant for sparse maps: while annealing makes a map sparser, the remaining values grow by orders of
- * magnitude and would otherwise swamp the positional encodings that are added to them. */
+ * The layer is meant for sparse maps. While annealing makes a map sparser, its remaining values grow by orders of
+ * magnitude. Without the layer they would become much larger than the positional encodings that are added to them. */
 struct rms_scale {
     struct weight *square;    /* [1] a state array; its initial value is 1 */
     double momentum, epsilon; /* rms_scale_build() sets 0.99 and 1e-6 */

@@ -9,17 +9,18 @@
 #include <string.h>
 
 #include "core/base/philox.h"
+#include "core/base/zeroed.h"
 
-enum { PARAM_ALIGN = 16 }; /* alignment of arrays in reals: one cache line */
+enum { PARAM_ALIGN = 16 }; /* alignment of the arrays, as a number of reals: one cache line */
 
-/* Separates the random numbers of initial values from those of dropout with the same seed. */
+/* combined with the seed, so that initial values and dropout use different random numbers */
 #define PARAM_SEED 0x6d6f7469665f7031ull
 
 struct param {
     struct weight weight;
     char name[SNAPSHOT_NAME], shared_init[SNAPSHOT_NAME];
     struct init init;
-    real *grad; /* the array's place in the gradient block; valid also while the array is frozen */
+    real *grad; /* the array's place in the gradient block; also set while the array is frozen */
     bool state;
 };
 
@@ -27,6 +28,7 @@ struct params {
     struct param **arrays; /* the arrays in order of declaration */
     size_t count, capacity, trained;
     real *values, *grads;
+    void *value_memory, *grad_memory; /* the blocks that contain `values` and `grads` */
     /* sizes of the blocks with padding; trained_reals: number of trained reals without padding */
     size_t reals, trained_reals, grad_reals;
     bool sealed;
@@ -49,8 +51,8 @@ void params_destroy(struct params *params)
     for (size_t i = 0; i < params->count; i++)
         free(params->arrays[i]);
     free(params->arrays);
-    free(params->values);
-    free(params->grads);
+    free(params->value_memory);
+    free(params->grad_memory);
     free(params);
 }
 
@@ -90,6 +92,12 @@ static struct param *append(struct params *params, const char *name)
     return p;
 }
 
+static size_t padded(size_t count)
+{
+    return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
+
+/* Sets the shape of a new array and adds its size to those of the blocks. */
 static struct weight *shape(struct params *params, struct param *p, int rank, const int *dim)
 {
     if (p == NULL)
@@ -101,6 +109,11 @@ static struct weight *shape(struct params *params, struct param *p, int rank, co
         p->weight.count *= (size_t)dim[i];
         if (dim[i] < 1)
             error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" has an empty dimension", p->name);
+    }
+    params->reals += padded(p->weight.count);
+    if (!p->state) {
+        params->grad_reals += padded(p->weight.count);
+        params->trained_reals += p->weight.count;
     }
     return &p->weight;
 }
@@ -146,36 +159,14 @@ struct init init_normal(double deviation)
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-static real *block(size_t reals)
-{
-    size_t bytes = (reals * sizeof(real) + 63) / 64 * 64;
-    real *at = aligned_alloc(64, bytes == 0 ? 64 : bytes);
-    if (at != NULL)
-        memset(at, 0, bytes);
-    return at;
-}
-
-static size_t padded(size_t count)
-{
-    return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
-}
-
 enum status params_seal(struct params *params, bool with_grad, struct error *err)
 {
     if (params->error.code != STATUS_OK)
         return error_set(err, params->error.code, NULL, "%s", params->error.message);
     if (params->sealed)
         return error_set(err, STATUS_INTERNAL, NULL, "the parameters are already sealed");
-    for (size_t i = 0; i < params->count; i++) {
-        const struct param *p = params->arrays[i];
-        params->reals += padded(p->weight.count);
-        if (!p->state) {
-            params->grad_reals += padded(p->weight.count);
-            params->trained_reals += p->weight.count;
-        }
-    }
-    params->values = block(params->reals);
-    params->grads = with_grad ? block(params->grad_reals) : NULL;
+    params->values = zeroed_alloc(params->reals * sizeof(real), &params->value_memory);
+    params->grads = with_grad ? zeroed_alloc(params->grad_reals * sizeof(real), &params->grad_memory) : NULL;
     if (params->values == NULL || (with_grad && params->grads == NULL))
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu parameters", params->trained_reals);
     real *value = params->values, *grad = params->grads;
@@ -202,25 +193,31 @@ static uint64_t name_hash(const char *name)
     return hash;
 }
 
-static void init_array(struct param *p, uint64_t seed)
+enum { INIT_BLOCK = 1024 };
+
+static void init_array(struct param *p, uint64_t seed, struct thread_pool *pool)
 {
     uint64_t hash = name_hash(p->shared_init);
     struct philox from = philox_stream(seed ^ PARAM_SEED, (uint32_t)hash, hash >> 32);
-    double scale = p->init.scale;
-    for (size_t i = 0; i < p->weight.count; i++) {
-        double value = scale;
+    double scale = p->init.scale, normal[INIT_BLOCK];
+    float uniform[INIT_BLOCK];
+    for (size_t at = 0, count; at < p->weight.count && !thread_pool_stopped(pool); at += count) {
+        count = p->weight.count - at < INIT_BLOCK ? p->weight.count - at : INIT_BLOCK;
         if (p->init.rule == INIT_UNIFORM)
-            value = scale * (2.0 * (double)philox_uniform(&from, i) - 1.0);
+            philox_fill_uniform(&from, at, uniform, count);
         else if (p->init.rule == INIT_NORMAL)
-            value = scale * philox_normal(&from, i);
-        p->weight.value[i] = (real)value;
+            philox_fill_normal(&from, at, normal, count);
+        for (size_t i = 0; i < count; i++)
+            p->weight.value[at + i] = (real)(p->init.rule == INIT_UNIFORM  ? scale * (2.0 * (double)uniform[i] - 1.0)
+                                             : p->init.rule == INIT_NORMAL ? scale * normal[i]
+                                                                           : scale);
     }
 }
 
-void params_init(struct params *params, uint64_t seed)
+void params_init(struct params *params, uint64_t seed, struct thread_pool *pool)
 {
     for (size_t i = 0; i < params->count; i++)
-        init_array(params->arrays[i], seed);
+        init_array(params->arrays[i], seed, pool);
 }
 
 /* --- use ---------------------------------------------------------------------------------------- */
@@ -325,6 +322,20 @@ enum status params_snapshot(struct params *params, struct snapshot *snapshot, st
         }
     }
     return STATUS_OK;
+}
+
+enum status params_fit(struct params *params, const struct snapshot_reader *from, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    if (params->error.code != STATUS_OK)
+        return error_set(err, params->error.code, NULL, "%s", params->error.message);
+    enum status status = snapshot_create(&snapshot, err);
+    if (status == STATUS_OK)
+        status = params_snapshot(params, snapshot, err);
+    if (status == STATUS_OK)
+        status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(snapshot);
+    return status;
 }
 
 static bool all_finite(const real *x, size_t count)

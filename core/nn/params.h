@@ -1,10 +1,11 @@
 /* The trained arrays of a model: one block of values, one block of gradients, and a table of names and shapes.
  *
  * Layers declare their arrays with params_add() and keep the `struct weight *`. Then params_seal() allocates the
- * memory, sets the pointers, and returns the first error of the declarations. Initial values are a function of (seed,
- * name); the order of the declarations, the number of threads and other arrays do not change them. In the SPARLING
- * networks all layers of a stack start with equal values: each array of layer i is declared with the `shared_init` of
- * layer 0. One thread at a time may change a params. */
+ * memory, sets the pointers, and returns the first error of the declarations. Numbers and sizes of the arrays are
+ * known before params_seal(). Initial values are a function of (seed, name). They do not depend on the order of the
+ * declarations, the number of threads or other arrays. In the SPARLING networks all layers of a stack start with
+ * equal values: each array of layer i names the array of layer 0 as its `shared_init`. One thread at a time may
+ * change a params. */
 #ifndef MOTIF_CORE_NN_PARAMS_H
 #define MOTIF_CORE_NN_PARAMS_H
 
@@ -45,8 +46,9 @@ struct weight *params_add_state(struct params *params, const char *name, int cou
 /* Allocates zeroed memory. with_grad false: no gradients, for evaluation only. Returns the first error of the
  * declarations (STATUS_INTERNAL) or STATUS_NO_MEMORY. */
 enum status params_seal(struct params *params, bool with_grad, struct error *err);
-/* Sets all arrays to their initial values for this seed. */
-void params_init(struct params *params, uint64_t seed);
+/* Sets all arrays to their initial values for this seed. Ends early when `pool` is stopped (NULL: never); the caller
+ * checks the pool. */
+void params_init(struct params *params, uint64_t seed, struct thread_pool *pool);
 
 /* Copies values and state from `from`, whose arrays must have the same shapes in the same order. */
 void params_copy(struct params *to, const struct params *from);
@@ -56,9 +58,10 @@ void params_begin_step(struct params *params);
 /* Freezes (no gradient, no update) or unfreezes every array whose name starts with `prefix`. */
 void params_freeze(struct params *params, const char *prefix, bool frozen);
 
-/* Returns the block of all gradients, in order of declaration, with padding between the arrays. First sets to zero the
- * gradients that were not written in this step, for the arrays from `first` on (NULL: from the first array) whose place
- * is before offset `end` of the block. *from becomes the offset of `first`. Offsets are in reals. */
+/* Returns the block of all gradients, in order of declaration, with padding between the arrays. The function first
+ * sets to zero those gradients that were not written in this step, of the arrays from `first` on (NULL: from the
+ * first array) that begin before offset `end` of the block. *from becomes the offset of `first`. Offsets are in
+ * reals. */
 real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from);
 /* params_gradient_reals() returns the size of the gradient block in reals, params_arrays() the number of trained
  * arrays. params_array() and params_name() return array `index` in order of declaration, and its name. */
@@ -72,6 +75,10 @@ uint64_t params_bytes(const struct params *params);                  /* memory i
 
 /* Adds all arrays as SNAPSHOT_WEIGHT entries, first trained arrays, then state. Errors: those of snapshot_add(). */
 enum status params_snapshot(struct params *params, struct snapshot *snapshot, struct error *err);
+/* Compares the declared arrays with the weights of a stream: each array must be there with the same type and shape.
+ * Otherwise the result is STATUS_CORRUPT, and the message names the first array that is not. Reads the table of
+ * contents only. The arrays need no memory yet, so a model can refuse a stream before params_seal(). */
+enum status params_fit(struct params *params, const struct snapshot_reader *from, struct error *err);
 /* STATUS_NUMERIC if a value or gradient is not finite; the message names the first such array. */
 enum status params_check(const struct params *params, struct error *err);
 

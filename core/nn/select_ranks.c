@@ -99,7 +99,8 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
         left -= bits;
         struct histogram_task task = {set, together, left, bits, prefix, counts, groups};
         memset(counts, 0, (size_t)workers * each * sizeof *counts);
-        thread_pool_run(e->pool, histogram_task, &task, set->images * set->height);
+        if (!thread_pool_run(e->pool, histogram_task, &task, set->images * set->height))
+            return thread_pool_check(e->pool, err);
         for (size_t i = 0; i < each; i++) {
             total[i] = 0.0;
             for (int w = 0; w < workers; w++)

@@ -8,36 +8,42 @@
 
 #include "core/nn/sparse_int.h"
 
-enum status sparse_create(struct sparse **out, struct params *params, const char *name,
-                          const struct sparse_config *config, struct error *err)
+/* Allocates for s->config. Returns false if memory is lacking; sparse_destroy() frees what was allocated. */
+static bool allocate(struct sparse *s)
 {
-    struct sparse *s = calloc(1, sizeof(*s));
-    if (s == NULL)
-        goto no_memory;
-    s->config = *config;
+    const struct sparse_config *config = &s->config;
     s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
     s->active = calloc((size_t)config->channels, sizeof(*s->active));
     s->bound = calloc((size_t)map_padded(config->channels), sizeof(real));
     s->times = calloc((size_t)config->channels, sizeof(*s->times));
-    s->fade = 1.0;
-    snprintf(s->name, sizeof(s->name), "%s", name);
+    s->share = calloc((size_t)config->channels, sizeof(*s->share));
     s->keep = config->elements > 0       ? config->elements
               : config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8
                                          : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
-    if (s->active == NULL || s->bound == NULL || s->times == NULL || (s->keep > 0 && s->top == NULL))
-        goto no_memory;
+    return s->active != NULL && s->bound != NULL && s->times != NULL && s->share != NULL &&
+           (s->keep == 0 || s->top != NULL);
+}
+
+enum status sparse_create(struct sparse **out, struct params *params, const char *name,
+                          const struct sparse_config *config, struct error *err)
+{
+    struct sparse *s = calloc(1, sizeof(*s));
+    if (s != NULL)
+        *s = (struct sparse){.config = *config, .fade = 1.0};
+    if (s == NULL || !allocate(s)) {
+        sparse_destroy(s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layer");
+    }
+    snprintf(s->name, sizeof(s->name), "%s", name);
     for (int c = 0; c < config->channels; c++)
-        s->times[c] = 1.0;
+        s->times[c] = s->share[c] = 1.0;
     char full[2 * SNAPSHOT_NAME];
     snprintf(full, sizeof(full), "%s.threshold", name);
     if (config->mode == SPARSE_PER_CHANNEL || config->mode == SPARSE_SINGLE)
         s->threshold = params_add_state(params, full, config->channels, 0.0);
     *out = s;
     return STATUS_OK;
-no_memory:
-    sparse_destroy(s);
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layer");
 }
 
 void sparse_destroy(struct sparse *sparse)
@@ -47,6 +53,7 @@ void sparse_destroy(struct sparse *sparse)
     free(sparse->active);
     free(sparse->bound);
     free(sparse->times);
+    free(sparse->share);
     free(sparse->top);
     free(sparse);
 }
@@ -59,6 +66,15 @@ static void move_thresholds(struct sparse *s, const real *quantile)
     for (int c = 0; c < s->config.channels; c++) {
         real q = quantile[s->config.mode == SPARSE_SINGLE ? 0 : c], *t = &s->threshold->value[c];
         *t = isinf(*t) ? q : (real)(momentum * (double)*t + (1.0 - momentum) * (double)q);
+    }
+}
+
+void sparse_set_shares(struct sparse *s, const double *shares)
+{
+    s->uneven = false;
+    for (int c = 0; c < s->config.channels; c++) {
+        s->share[c] = shares[c];
+        s->uneven = s->uneven || shares[c] != 1.0;
     }
 }
 
@@ -77,8 +93,8 @@ static bool enough(const struct sparse *s, int64_t values, double density)
     return s->config.elements > 0 ? values >= s->config.elements : (double)values * density >= s->config.accumulate;
 }
 
-/* Drops collected values that can no longer give the exact quantile, because the density rose. Also drops impossible
- * counts from a damaged checkpoint, because they are used as sizes of copies. */
+/* Drops collected values that can no longer give the exact quantile because the density rose. Also drops impossible
+ * counts, which a damaged checkpoint may contain, because the code copies as many values as the counts say. */
 static void drop_unusable(struct sparse *s, double density)
 {
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;
@@ -95,6 +111,16 @@ static int64_t batch_values(const struct exec *e, const struct sparse *s, const 
     return s->config.mode == SPARSE_SINGLE ? positions * map->channels : positions;
 }
 
+/* Computes the rank of each channel, for channels with different shares of the density. */
+static bool plan_ranks(struct exec *e, const struct sparse *s, double density, struct quantile_task *task)
+{
+    struct rank *ranks = arena_alloc(e->arena, (size_t)s->config.channels * sizeof *ranks);
+    for (int c = 0; ranks != NULL && c < s->config.channels; c++)
+        ranks[c] = sparse_rank_of(s, task->batch, fmin(1.0, density * s->share[c]));
+    task->ranks = ranks;
+    return ranks != NULL;
+}
+
 /* Decides whether the thresholds move after this batch and which order statistic is their quantile; allocates memory.
  */
 static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z, double density,
@@ -105,6 +131,8 @@ static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z
     int64_t total = s->collected + task->batch;
     task->update = enough(s, total, density);
     task->rank = sparse_rank_of(s, total, density);
+    if (s->uneven && !plan_ranks(e, s, density, task))
+        return sparse_no_memory(e);
     task->quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
     task->scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
     return (task->quantile != NULL && task->scratch != NULL) || sparse_no_memory(e);
@@ -142,7 +170,7 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z
         update_thresholds(e, s, z, density);
         exec_profiled(e, "quantile", since);
     }
-    /* Execs that evaluate share the layer and must not write to it. */
+    /* a training step counts active positions; execs that evaluate share the layer and must not write to it */
     return op_threshold(e, z, s->threshold->value, !raw, e->training ? s->active : NULL);
 }
 
@@ -180,11 +208,13 @@ enum status sparse_snapshot(struct sparse *s, struct snapshot *snapshot, struct 
     if (status != STATUS_OK || s->keep == 0)
         return status;
     status = snapshot_add(snapshot, SNAPSHOT_STATE, type, part(s, "collected.top", name), 2, dim, s->top, err);
-    if (status == STATUS_OK)
-        status = snapshot_add_i64(snapshot, part(s, "collected.count", name), &s->collected, err);
-    if (status == STATUS_OK)
-        status = snapshot_add_i64(snapshot, part(s, "collected.kept", name), &s->kept, err);
-    if (status == STATUS_OK)
-        status = snapshot_add_f64(snapshot, part(s, "collected.density", name), &s->density, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, part(s, "collected.count", name), &s->collected, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, part(s, "collected.kept", name), &s->kept, err);
+    if (status != STATUS_OK)
+        return status;
+    return snapshot_add_f64(snapshot, part(s, "collected.density", name), &s->density, err);
 }

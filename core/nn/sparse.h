@@ -9,8 +9,9 @@
  *
  * No gradient flows through q or t. Evaluation does not change t.
  *
- * In addition to the paper, a reinitialised channel may be denser than the others for some time
- * (sparse_reinitialise()). One training exec, or any number of evaluating ones, may use a layer at a time. */
+ * In addition to the paper, channels may have different densities (sparse_set_shares()), and a reinitialised channel
+ * may be denser than the others for some time (sparse_reinitialise()). One training exec, or any number of evaluating
+ * ones, may use a layer at a time. */
 #ifndef MOTIF_CORE_NN_SPARSE_H
 #define MOTIF_CORE_NN_SPARSE_H
 
@@ -28,10 +29,10 @@ struct sparse_config {
     enum sparse_mode mode;
     int channels;
     double momentum;   /* momentum of the thresholds, usually 0.9 */
-    double accumulate; /* 0: update on every batch. Else collect batches until the number of values per threshold
-                          times the density reaches this (10) */
-    int64_t elements;  /* 0: not used. Else used instead of `accumulate`: collect until there are this many values per
-                          threshold */
+    double accumulate; /* 0: update in every step. Else collect the values of batches until their number per
+                        * threshold, times the density, reaches this value (usually 10), and update then. */
+    int64_t elements;  /* 0: not used. Else used instead of `accumulate`: collect until each threshold has this many
+                        * values */
     bool interpolate;  /* interpolate linearly between order statistics, instead of using the k-th value */
 };
 
@@ -43,16 +44,20 @@ enum status sparse_create(struct sparse **sparse, struct params *params, const c
                           const struct sparse_config *config, struct error *err);
 void sparse_destroy(struct sparse *sparse);
 
-/* z: the normalised motif map; density in (0, 1]. In training the thresholds move first. raw: z - t without ReLU, for
- * the single-motif evaluation. NULL after a failure (exec.error). */
+/* z: the normalised motif map; density in (0, 1]. A training step first moves the thresholds t. raw: returns z - t
+ * without ReLU, for the single-motif evaluation. NULL after a failure (exec.error). */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
 /* With SPARSE_L1, returns `weight` times the mean of the map that sparse_forward() returned, for the caller to add to
  * the loss. NULL in the other modes. */
 struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
-/* Restarts the threshold of a dead channel: nothing passes until the next update, which sets the threshold to the
- * quantile. The channel's density is first `times` (>= 1) that of the others; the factor falls to 1 geometrically over
- * `updates` updates. Only for SPARSE_PER_CHANNEL without `accumulate`. */
+/* Multiplies the density of each channel c by shares[c] > 0. The mean of the shares should be 1, so that the density of
+ * the whole map stays as it is. A configuration sets them; they are not saved. Only for SPARSE_PER_CHANNEL without
+ * `accumulate` and `elements`. */
+void sparse_set_shares(struct sparse *sparse, const double *shares);
+/* Restarts the threshold of a dead channel: no position is active until the next update, which sets the threshold to
+ * the quantile. The channel's density is first `times` (>= 1) that of the others; the factor falls to 1
+ * geometrically over `updates` updates. Only for SPARSE_PER_CHANNEL without `accumulate`. */
 void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64_t updates);
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without a threshold */
 /* [channels] The number of active positions in the last sparse_forward() of training, in modes with a threshold. */

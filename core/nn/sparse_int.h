@@ -12,12 +12,16 @@ struct sparse {
     struct weight *threshold;
     int groups;      /* number of independent thresholds: channels, or 1 */
     int64_t *active; /* [channels] positions above the threshold */
-    /* [padded channels] the quantile of a batch is expected to be above it; infinity in the padding channels */
+    /* [padded channels] the quantile of the next batch is expected to be above this value; infinity in the padding
+     * channels */
     real *bound;
     /* [channels] density of a channel divided by the common density: 1, or more after a reinitialisation */
     double *times;
-    double fade;  /* factor that multiplies `times` at each update, until `times` is 1 */
-    bool bounded; /* whether `bound` is valid, for quantiles of rank `bounded_rank` from the top */
+    double *share; /* [channels] factor on the common density, from sparse_set_shares(); `times` multiplies it
+                    * further */
+    bool uneven;   /* some share is not 1 */
+    double fade;   /* factor that multiplies `times` at each update, until `times` is 1 */
+    bool bounded;  /* whether `bound` is valid, for a quantile that is the `bounded_rank`-th largest value */
     int64_t bounded_rank;
     /* the members below are used with accumulate or elements > 0: */
     int64_t keep;      /* capacity of `top` for each group */
@@ -39,11 +43,12 @@ struct quantile_task {
     const struct kernels *kernels;
     struct kth_set set;
     struct rank rank;
-    real *quantile; /* [padded channels] or [1] the result */
-    char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
-    int64_t batch;  /* number of values of one group in this batch, over all ranks */
-    bool update;    /* the thresholds move after this batch */
-    real *values;   /* [groups][capacity] scratch for the search in several batches (way 3 in sparse_quantile.c) */
+    const struct rank *ranks; /* [channels] the rank of each channel if the shares differ; NULL: `rank` for all */
+    real *quantile;           /* the quantiles: [padded channels], or [1] if there is one threshold */
+    char *scratch;            /* [workers][KTH_SCRATCH_BYTES] */
+    int64_t batch;            /* number of values of one group in this batch, over all ranks */
+    bool update;              /* the thresholds move after this batch */
+    real *values; /* [groups][capacity] scratch for the search in several batches (way 3 in sparse_quantile.c) */
     size_t capacity;
 };
 
@@ -51,6 +56,8 @@ struct quantile_task {
 bool sparse_no_memory(struct exec *e);
 /* Returns the order statistic that is the quantile of n values for this density. */
 struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density);
+/* The density of a channel: the common density times its `share`, multiplied by `times`. */
+double sparse_channel_density(const struct sparse *s, int channel, double density);
 /* The values of a map, for the kernels. */
 struct kth_set sparse_set_of(const struct tensor *z);
 /* Write the quantiles to task->quantile. sparse_select_from_batch() finds the quantiles of this batch alone.

@@ -1,21 +1,23 @@
 /* Finds the quantiles of a sparse layer's batch.
  *
- * There are three ways to find a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in place.
+ * There are three ways to find a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in
+ * place.
  *
- * Way 2, few large values: at low densities the quantile is among the largest values of a channel. Earlier batches left
- * a bound for each channel, and the values above the bound are collected. If their number shows that the quantile is
- * among them, it is selected there; else way 1 runs and leaves a new bound. Bounds change the time of a step, never its
+ * Way 2, few large values: at low densities the quantile is among the largest values of a channel. The layer keeps a
+ * bound for each channel, which it computed from an earlier batch, and collects the values above the bound. If at
+ * least as many values are above the bound as above the quantile, the quantile is one of the collected values and is
+ * selected among them. Otherwise way 1 runs and sets a new bound. Bounds change the time of a step, never its
  * result, so a checkpoint does not contain them.
  *
- * Way 3, several batches: with `accumulate`, thresholds move only once the number of values times the density reaches
- * `accumulate`. Neither the values that were collected before the last batch nor those of the last batch are enough
- * alone, so fewer than 2 * `accumulate` values are above the quantile. Only that many of the largest values are stored,
- * which limits the size of memory and checkpoint. If the density rises meanwhile, the collected values are dropped.
- * With `elements` the number of values is small enough to store them all.
+ * Way 3, several batches: with `accumulate`, thresholds move only once the number of values times the density
+ * reaches `accumulate`. The values collected before the last batch are too few for that. If the last batch alone is
+ * too small as well, fewer than 2 * `accumulate` values are above the quantile. So it is enough to store that many
+ * of the largest values, which limits the size of memory and checkpoint. If the density rises meanwhile, the
+ * collected values are dropped. With `elements` the number of values is small enough to store them all.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
- * values to the others; else the ranks select digit by digit (select_ranks.h). All ranks store the same collected
- * values. */
+ * values to the others; otherwise the ranks select digit by digit (select_ranks.h). All ranks store the same
+ * collected values. */
 #include "core/nn/sparse_int.h"
 
 #include <math.h>
@@ -44,6 +46,26 @@ struct rank sparse_rank_of(const struct sparse *s, int64_t n, double density)
     return (struct rank){k < 1 ? 1 : k, 0.0};
 }
 
+double sparse_channel_density(const struct sparse *s, int channel, double density)
+{
+    return fmin(1.0, density * s->share[channel] * s->times[channel]);
+}
+
+/* The order statistic that is the quantile of one channel. */
+static struct rank rank_of_channel(const struct quantile_task *t, int channel)
+{
+    return t->ranks == NULL ? t->rank : t->ranks[channel];
+}
+
+/* The largest rank of any channel's quantile, counted from the largest value. */
+static int64_t largest_top(const struct quantile_task *t)
+{
+    int64_t k = t->rank.k;
+    for (int c = 0; t->ranks != NULL && c < t->sparse->config.channels; c++)
+        k = c == 0 || t->ranks[c].k < k ? t->ranks[c].k : k;
+    return t->batch - k + 1;
+}
+
 /* --- quantiles of a batch ----------------------------------------------------------------------- */
 
 struct kth_set sparse_set_of(const struct tensor *z)
@@ -64,6 +86,23 @@ static real between(real low, real high, double share)
     return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
 }
 
+/* The quantiles of a block whose channels have different ranks. The kernel selects one rank for all channels of a
+ * block, so it runs again only where the rank differs from that of the channel before. */
+static void select_uneven_block(const struct quantile_task *t, int block, int lanes, char *scratch)
+{
+    real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
+    int64_t selected = -1;
+    for (int i = 0; i < lanes; i++) {
+        struct rank rank = t->ranks[block * MAP_LANES + i];
+        if (rank.k != selected) {
+            t->kernels->kth_block(&t->set, block, rank.k, low, scratch);
+            t->kernels->kth_block(&t->set, block, rank.k < t->batch ? rank.k + 1 : rank.k, high, scratch);
+        }
+        selected = rank.k;
+        t->quantile[block * MAP_LANES + i] = between(low[i], high[i], rank.share);
+    }
+}
+
 static void select_task(void *context, int chunk, int worker)
 {
     const struct quantile_task *t = context;
@@ -76,6 +115,10 @@ static void select_task(void *context, int chunk, int worker)
     }
     real *low = t->quantile + (ptrdiff_t)chunk * MAP_LANES, high[MAP_LANES] = {0};
     int lanes = t->set.channels - chunk * MAP_LANES < MAP_LANES ? t->set.channels - chunk * MAP_LANES : MAP_LANES;
+    if (t->ranks != NULL) {
+        select_uneven_block(t, chunk, lanes, scratch);
+        return;
+    }
     t->kernels->kth_block(&t->set, chunk, t->rank.k, low, scratch);
     if (t->rank.share > 0.0)
         t->kernels->kth_block(&t->set, chunk, t->rank.k + 1, high, scratch);
@@ -90,8 +133,8 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
     const struct sparse *s = t->sparse;
     int groups = s->groups;
     if (e->comm == NULL) {
-        thread_pool_run(e->pool, select_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
-        return true;
+        int tasks = s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels);
+        return thread_pool_run(e->pool, select_task, t, tasks) || thread_pool_check(e->pool, &e->error) == STATUS_OK;
     }
     int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
     real *high = arena_alloc(e->arena, (size_t)groups * sizeof *high);
@@ -116,9 +159,10 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
 
 /* --- quantiles from few large values --------------------------------------------------------------- */
 
-enum { TOP_MOST = 512 }; /* largest rank from the top for which way 2 is tried */
+enum { TOP_MOST = 512 }; /* way 2 is tried only if the quantile is among this many largest values */
 
-/* Number of values that a bound should leave above it: several times the rank, because batches differ. */
+/* The number of values that a bound should leave above it for a quantile that is the `rank`-th largest value:
+ * several times `rank`, because batches differ. */
 static int64_t top_wanted(int64_t rank)
 {
     return 6 * rank + 64;
@@ -164,8 +208,8 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* The `have` largest of the n values of a channel that are above its bound. The quantile has rank `top` from the top;
- * top <= have <= n. */
+/* The n values of a channel that are above its bound; `values` contains the `have` largest of them. The quantile is
+ * the `top`-th largest value; top <= have <= n. */
 struct top_list {
     real *values;
     int64_t have, n, top;
@@ -179,8 +223,9 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
     int64_t wanted = top_wanted(list->top), from = list->have - list->top;
     size_t have = (size_t)list->have;
     real low = select_kth(list->values, have, (size_t)(from + 1));
-    real high = task->rank.share > 0.0 && list->top > 1 ? select_kth(list->values, have, (size_t)(from + 2)) : low;
-    task->quantile[channel] = between(low, high, task->rank.share);
+    double share = rank_of_channel(task, channel).share;
+    real high = share > 0.0 && list->top > 1 ? select_kth(list->values, have, (size_t)(from + 2)) : low;
+    task->quantile[channel] = between(low, high, share);
     *sound = *sound && list->n >= 3 * list->top + 16;
     if (list->n > 4 * wanted)
         s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
@@ -210,16 +255,17 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
         return false;
     bool found = true, sound = true;
     for (int c = 0; c < channels && found; c++) {
-        found = all[c] >= top;
+        int64_t own = task->batch - rank_of_channel(task, c).k + 1;
+        found = all[c] >= own;
         if (found)
-            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top}, &sound);
+            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], own}, &sound);
     }
     s->bounded = found && sound;
     return found;
 }
 
-/* Finds the quantiles by way 2. `top`: the quantile's rank from the top. Returns false, and sets no error, if the
- * bounds leave too few values. */
+/* Finds the quantiles by way 2. `top`: the largest rank of any channel's quantile, counted from the largest value.
+ * Returns false, and sets no error, if too few values are above the bounds. */
 static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
                             int64_t top)
 {
@@ -231,28 +277,31 @@ static bool select_from_top(struct exec *e, struct sparse *s, const struct tenso
     t.list = arena_alloc(e->arena, lists * (size_t)t.room * sizeof *t.list);
     real *values = arena_alloc(e->arena, (size_t)images * (size_t)t.room * sizeof *values);
     bool room = t.count != NULL && t.list != NULL && values != NULL;
-    if (room)
-        thread_pool_run(e->pool, top_task, &t, images * blocks);
+    if (room && !thread_pool_run(e->pool, top_task, &t, images * blocks)) {
+        (void)thread_pool_check(e->pool, &e->error);
+        return false;
+    }
     if (e->comm != NULL)
         return select_from_top_of_ranks(e, s, room ? &t : NULL, task, top, values);
     if (!room)
-        return false; /* way 1 needs less memory */
+        return false; /* without memory for way 2, use way 1, which needs less */
     bool found = true, sound = true;
     for (int c = 0; c < s->config.channels && found; c++) {
-        int64_t n = top_values(&t, c, values);
-        found = n >= top;
+        int64_t n = top_values(&t, c, values), own = task->batch - rank_of_channel(task, c).k + 1;
+        found = n >= own;
         if (found)
-            take_top(s, task, c, &(struct top_list){values, n, n, top}, &sound);
+            take_top(s, task, c, &(struct top_list){values, n, n, own}, &sound);
     }
     s->bounded = found && sound;
     return found;
 }
 
-/* Sets the bounds from this batch: the values of rank top_wanted(top) from the top. */
+/* Sets the bounds from this batch: each bound is the top_wanted(top)-th largest value. */
 static void set_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
 {
     struct quantile_task bounds = *task;
     bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
+    bounds.ranks = NULL;
     bounds.quantile = s->bound;
     if (!select_whole_batch(e, &bounds, NULL))
         return;
@@ -285,9 +334,10 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
     return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
 }
 
-/* Way 3 for one group. `values` contains the n (largest) values of this batch and has room for the stored ones, which
- * are appended. If the thresholds move, selects the quantile of all collected values; else stores the largest again.
- * Every value that was dropped is smaller than the stored ones, so the rank from the top is unchanged. */
+/* Way 3 for one group. `values` contains the n largest values of this batch (or all n) and has room for the stored
+ * ones, which are appended. If the thresholds move, selects the quantile of all collected values; otherwise stores
+ * the largest ones again. All dropped values are smaller than the stored ones, so the quantile is the same number of
+ * places below the largest value. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
@@ -315,8 +365,8 @@ static void collect_task(void *context, int group, int worker)
     collect(t, group, values, gather_group(t, group, values));
 }
 
-/* Way 3 over ranks. The `keep` largest values of the batch are enough. t->values serves one group after another: first
- * the values of this rank, then the largest of all ranks. */
+/* Way 3 over ranks. The `keep` largest values of the batch are enough. The groups use t->values one after another,
+ * first for the values of this rank, then for the largest values of all ranks. */
 static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
 {
     size_t keep = (size_t)s->keep;
@@ -347,18 +397,16 @@ bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quant
     task->values = arena_alloc(e->arena, task->capacity * (size_t)s->groups * sizeof(real));
     if (task->values == NULL)
         return sparse_no_memory(e);
-    if (e->comm == NULL)
-        thread_pool_run(e->pool, collect_task, task, s->groups);
-    else if (!collect_ranks(e, s, task))
+    if (e->comm == NULL && !thread_pool_run(e->pool, collect_task, task, s->groups))
+        return thread_pool_check(e->pool, &e->error) == STATUS_OK;
+    if (e->comm != NULL && !collect_ranks(e, s, task))
         return false;
     s->collected = task->update ? 0 : s->collected + task->batch;
     s->kept = s->collected < s->keep ? s->collected : s->keep;
     return true;
 }
 
-/* Like reinitialised_quantiles() below, for a batch that ranks share. */
-
-/* Like reinitialised_quantiles(), for a batch that ranks share. */
+/* As reinitialised_quantiles() below, for a batch whose samples are spread over several processes. */
 static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
@@ -366,7 +414,7 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     bool any = false;
     own.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
     for (int c = 0; ranks != NULL && c < s->groups; c++) {
-        ranks[c] = sparse_rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
+        ranks[c] = sparse_rank_of(s, task->batch, sparse_channel_density(s, c, density));
         any = any || s->times[c] > 1.0;
     }
     if (any && (ranks == NULL || own.quantile == NULL || !select_whole_batch(e, &own, ranks)))
@@ -386,7 +434,7 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
         real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
         if (s->times[c] <= 1.0)
             continue;
-        struct rank rank = sparse_rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
+        struct rank rank = sparse_rank_of(s, task->batch, sparse_channel_density(s, c, density));
         task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
         if (rank.share > 0.0)
             task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k + 1, high, task->scratch);
@@ -398,11 +446,11 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
 /* Finds the quantiles of this batch alone: by way 2 if there is a bound for this rank, else by way 1. */
 bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
 {
-    int64_t top = task->batch - task->rank.k + 1;
+    int64_t top = largest_top(task);
     bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task->batch;
     if (few && s->bounded && s->bounded_rank == top && select_from_top(e, s, z, task, top))
         return true;
-    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, NULL))
+    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, task->ranks))
         return false;
     if (few && task->batch > 0)
         set_bounds(e, s, task, top);

@@ -1,9 +1,10 @@
 /* Transformer encoder and decoder stacks (Vaswani et al. 2017) for training, and greedy decoding.
  *
- * Rows are sample-major: row = sample * length + position. Dropout acts on the attention probabilities, after
- * attention, and inside and after the feed-forward part. Post-norm: norm(x + f(x)), without a final norm. Pre-norm: x +
- * f(norm(x)), with a final norm of the stack. *_build() declares arrays (errors appear in params_seal()); *_forward()
- * returns NULL after a failure (exec.error). The structs are plain values; the arrays belong to `params`. */
+ * Rows are sample-major: row = sample * length + position. Dropout is applied to the attention probabilities, to the
+ * result of attention, and inside and after the feed-forward part. A post-norm stack computes norm(x + f(x)) for
+ * each part f and has no final norm. A pre-norm stack computes x + f(norm(x)) and ends with a norm. *_build()
+ * declares arrays (errors appear in params_seal()); *_forward() returns NULL after a failure (exec.error). The
+ * structs are plain values; the arrays belong to `params`. */
 #ifndef MOTIF_CORE_NN_TRANSFORMER_H
 #define MOTIF_CORE_NN_TRANSFORMER_H
 
@@ -52,8 +53,8 @@ struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct t
 
 void decoder_build(struct decoder *decoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* Causal. y: [batch * length][width], the embedded target prefix; memory: [batch * keys][width], the encoder's output.
- * memory_lengths: [batch] number of valid positions of each sample's memory; NULL: all. */
+/* With causal self-attention. y: [batch * length][width], the embedded target prefix; memory: [batch * keys][width],
+ * the encoder's output. memory_lengths: [batch] number of valid positions of each sample's memory; NULL: all. */
 struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct tensor *y, struct tensor *memory,
                                int batch, int length, int keys, const int *memory_lengths);
 

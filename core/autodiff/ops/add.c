@@ -51,7 +51,7 @@ static void drop_gradient(struct exec *e, const struct add_node *n, struct tenso
         return;
     struct add_task task = {
         .kernels = e->kernels, .count = out->count, .y = out->grad, .out = to, .dropout = n->dropout, .at = n->at};
-    thread_pool_run(e->pool, dropout_task, &task, flat_chunks(out->count));
+    (void)op_run(e, dropout_task, &task, flat_chunks(out->count));
 }
 
 static void residual_backward(struct exec *e, struct node *node)
@@ -95,7 +95,7 @@ static struct tensor *residual(struct exec *e, const char *name, struct tensor *
                             .x = x == NULL ? NULL : x->data,
                             .dropout = n->dropout,
                             .at = at};
-    thread_pool_run(e->pool, dropout_task, &task, flat_chunks(y->count));
+    (void)op_run(e, dropout_task, &task, flat_chunks(y->count));
     return op_done(e, &n->node, name, residual_backward, out, since);
 }
 
@@ -208,6 +208,6 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
                             .divisor = divisor,
                             .period = period,
                             .split = row_split(x->rows, x->cols)};
-    thread_pool_run(e->pool, add_rows_task, &task, task.split.chunks);
+    (void)op_run(e, add_rows_task, &task, task.split.chunks);
     return op_done(e, &n->node, "add_rows", add_rows_backward, out, since);
 }

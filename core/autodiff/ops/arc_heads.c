@@ -6,8 +6,8 @@
  * units: each adds its column of the second layer's matrix, multiplied by the unit's weight for s_t.
  *
  * The rows are sorted by arc, and the code goes once around the circle. At each switching point it adds or subtracts
- * the column of the unit that switches. One turn serves all rows of all features with the same two latent variables. It
- * costs 4 H^2 additions per group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
+ * the column of the unit that switches. One turn computes all rows of all features with the same two latent variables.
+ * It costs 4 H^2 additions per group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
  *
  * The backward pass goes around the circle in the same way. It sums the rows' gradients of p_t, and each unit gets the
  * difference between the sums at the points where it switches off and on. Groups are distributed over a fixed number of
@@ -28,8 +28,8 @@ struct arc_node {
     int count, tasks, units, width;
     int most;             /* the largest number of rows in a group */
     real *columns;        /* the second layer's matrix by columns, [units][width] */
-    int32_t *order;       /* [groups][units] the units sorted by switching point; an entry is 2 unit + (1 if the unit is
-                             active at angle 0) */
+    int32_t *order;       /* [groups][units] the units sorted by switching point; the entry for unit u is 2 u, or 2 u
+                           * + 1 if the unit is active at angle 0 */
     int *start;           /* [groups][2 units + 2] index of each arc's first row */
     struct arc_row *rows; /* [features of all groups][samples], sorted by arc within a group */
 };
@@ -51,7 +51,7 @@ struct arc_task {
     struct arc_scratch scratch[ARC_TASKS];
     real *y;
     const real *dy;
-    real *dmask, *dhead, *dhead_bias; /* NULL: this gradient is not needed */
+    real *dmask, *dhead, *dhead_bias; /* each is NULL if this gradient is not needed */
 };
 
 /* A number in [0, 4] that grows with the angle of (x, y); half a turn is 2. */
@@ -243,7 +243,7 @@ static void give_unit(const struct arc_task *t, const struct arc_group *g, const
     }
 }
 
-/* Adds the gradients of an arc's rows to their features and samples. */
+/* Adds the gradients of an arc's rows to those of the rows' features and samples. */
 static void give_rows(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s,
                       const struct arc_call *call)
 {
@@ -371,7 +371,7 @@ static void arc_backward(struct exec *e, struct node *node)
     t.dmask = weight_wants(e, l->mask) ? weight_open(l->mask, true, &add) : NULL;
     t.dhead = weight_wants(e, l->head) ? weight_open(l->head, true, &add) : NULL;
     t.dhead_bias = weight_wants(e, l->head_bias) ? weight_open(l->head_bias, true, &add) : NULL;
-    thread_pool_run(e->pool, backward_task, &t, n->tasks);
+    (void)op_run(e, backward_task, &t, n->tasks);
     join(e, &t);
     const struct arc_scratch *sum = &t.scratch[0];
     if (weight_wants(e, l->second))
@@ -461,6 +461,6 @@ struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_la
     for (int c = 0; c < n->tasks; c++)
         if (!open_scratch(e, n, false, &t.scratch[c]))
             return NULL;
-    thread_pool_run(e->pool, forward_task, &t, n->tasks);
+    (void)op_run(e, forward_task, &t, n->tasks);
     return op_done(e, &n->node, "arc_head", arc_backward, out, since);
 }

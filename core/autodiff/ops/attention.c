@@ -7,7 +7,7 @@
 
 #include "core/autodiff/tape_int.h"
 
-/* The layout of one operand. Head h of a row begins h * d reals after the row. */
+/* The layout of one operand. The columns of head h begin h * d reals after the beginning of a row. */
 struct attention_side {
     const real *at;
     ptrdiff_t row, sample;
@@ -19,8 +19,8 @@ struct attention_node {
     struct tensor *q_tensor, *kv_tensor; /* the same tensor in self-attention */
     struct attention_side q, k, v;
     int d, cols;
-    size_t stride; /* number of reals for the probabilities of one head */
-    real *p;       /* [batch * heads][stride]; in evaluation [workers][stride] */
+    size_t stride; /* number of reals that hold the probabilities of one head */
+    real *p;       /* probabilities: in training [batch * heads][stride], in evaluation [workers][stride] */
     struct random_at at;
 };
 
@@ -109,7 +109,8 @@ static void attention_forward_task(void *context, int chunk, int worker)
     task->kernels->gemm(&values);
 }
 
-/* With P' = dropped P: dV = P'^T dO, dP' = dO V^T, dP = dropped dP', dS = softmax backward, dQ = dS K, dK = dS^T Q. */
+/* With P' = dropout(P): dV = P'^T dO, dP' = dO V^T, dP = dP' with the same dropout mask, dS from dP by the backward
+ * pass of softmax, dQ = dS K, dK = dS^T Q. */
 static void attention_backward_task(void *context, int chunk, int worker)
 {
     const struct attention_task *task = context;
@@ -216,7 +217,7 @@ static void attention_backward(struct exec *e, struct node *node)
     }
     if (e->error.code != STATUS_OK)
         return;
-    thread_pool_run(e->pool, attention_backward_task, &task, n->shape.batch * n->shape.heads);
+    (void)op_run(e, attention_backward_task, &task, n->shape.batch * n->shape.heads);
 }
 
 static bool attention_fits(struct exec *e, const struct attention *s, int rows, int cols)
@@ -246,7 +247,7 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
         return NULL;
     struct attention_task task = {
         .kernels = e->kernels, .node = n, .training = keep, .out = out->data, .scratch = room};
-    thread_pool_run(e->pool, attention_forward_task, &task, s->batch * s->heads);
+    (void)op_run(e, attention_forward_task, &task, s->batch * s->heads);
     return op_done(e, &n->node, "attention", attention_backward, out, since);
 }
 

@@ -1,8 +1,9 @@
 /* Batch norm over the positions of all images of a map, with optional ReLU.
  *
- * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. With the statistics of the
- * batch it needs two passes (sums, then dx); with running statistics dx needs no sums. The convolution that follows
- * computes the sums while it writes dy. dx replaces dy in its buffer.
+ * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. If the forward pass used
+ * the statistics of the batch, the backward pass computes two sums first and then dx; with running statistics dx
+ * needs no sums. The convolution that reads the result computes these sums in its own backward pass, while it writes
+ * dy. dx replaces dy in dy's buffer.
  *
  * A deferred batch norm only computes scale and shift; the convolution that follows (op_norm_conv) normalises its
  * input. */
@@ -20,7 +21,8 @@ struct norm_node {
     bool batch; /* normalised with the statistics of the batch, not with the running ones */
     int only;   /* index of the image that gets the gradient of the statistics, or NORM_ALL or NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* each [padded] */
-    struct norm_sums sums;                /* sums of the backward pass, if another operation computes them */
+    struct norm_sums sums;                /* sums of the backward pass, which the convolution that reads the result
+                                           * may compute */
 };
 
 struct norm_task {
@@ -32,7 +34,8 @@ struct norm_task {
     const real *x, *dy;
     real *y, *dx;
     bool add;
-    double *sums; /* [chunks][2][padded] partial sums; in the forward pass, the moments */
+    double *sums; /* [chunks][2][padded]. Forward pass: moments (moments_merge()). Backward pass: what norm_sums() adds
+                     up */
     int only;     /* index of the image that gets the gradient of the statistics, as in norm_node */
 };
 
@@ -137,7 +140,7 @@ static double *batch_statistics(struct exec *e, const struct tensor *x)
         task.sums = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
         if (task.sums == NULL)
             return NULL;
-        thread_pool_run(e->pool, moments_task, &task, task.split.chunks);
+        (void)op_run(e, moments_task, &task, task.split.chunks);
     }
     double *total = op_doubles(e, 2 * (size_t)padded);
     int64_t count = 0;
@@ -217,7 +220,7 @@ static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
     task->add = x->grad_ready;
     task->dx = x->grad_ready ? x->grad : out->grad;
     task->sums = NULL;
-    thread_pool_run(e->pool, dx_task, task, task->split.chunks);
+    (void)op_run(e, dx_task, task, task->split.chunks);
     if (!task->add)
         grad_pass(e, out, x);
 }
@@ -244,7 +247,7 @@ static void norm_backward(struct exec *e, struct node *node)
         if (task.sums == NULL)
             return;
         if (!taken)
-            thread_pool_run(e->pool, sums_task, &task, task.split.chunks);
+            (void)op_run(e, sums_task, &task, task.split.chunks);
         norm_collect(e, n, &task, taken ? n->sums.chunks : task.split.chunks);
     }
     if (n->x->wants_grad)
@@ -261,7 +264,7 @@ static void norm_apply(struct exec *e, const struct norm_node *n, struct tensor 
                                        .relu = n->relu,
                                        .scale = n->scale,
                                        .shift = n->shift};
-    thread_pool_run(e->pool, affine_task, &task, task.split.chunks);
+    (void)op_run(e, affine_task, &task, task.split.chunks);
 }
 
 /* The image that gets the gradient of the statistics in this step. The images of the whole batch take turns. */

@@ -1,9 +1,9 @@
 /* Bidirectional LSTM over many short sequences in one table of rows.
  *
  * One matrix product over all rows computes the inputs' part of the gates. Then each chunk runs all time steps of a
- * block of sequences in one direction, so threads synchronise only once. The rows of time step t are `length` rows
- * apart in the sequence-major table; the kernels use strides instead of a transpose. The backward pass works the same
- * way; at its end, products over all rows compute the weights' gradients. */
+ * block of sequences in one direction, so threads synchronise only once. In the sequence-major table, the rows of
+ * one time step are `length` rows apart; the kernels read them with a stride, so the table need not be transposed.
+ * The backward pass works the same way; at its end, products over all rows compute the weights' gradients. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -15,8 +15,8 @@ struct lstm_node {
     struct tensor *x;
     struct lstm_weights direction[2];
     int sequences, length, hidden;
-    real *gates[2]; /* of each direction: [rows][4 hidden] with i, f, tanh g, o */
-    real *cell[2];  /* [length][sequences][hidden], by position in the sequence */
+    real *gates[2]; /* for each direction: the gates i, f, tanh g and o, [rows][4 hidden] */
+    real *cell[2];  /* for each direction: c at each position of the sequences, [length][sequences][hidden] */
 };
 
 struct lstm_task {
@@ -25,7 +25,7 @@ struct lstm_task {
     int blocks;
     real *out;
     const real *dout;
-    real *dgates[2]; /* [rows][4 hidden] gradients of the gates */
+    real *dgates[2]; /* for each direction: gradients of the gates, [rows][4 hidden] */
     real *scratch;   /* [2 * blocks][2][LSTM_BLOCK][hidden] */
 };
 
@@ -129,7 +129,8 @@ static void lstm_backward_task(void *context, int chunk, int worker)
     }
 }
 
-/* h of the previous time step for every row, the second factor of w_hh's gradient. */
+/* Copies h of the previous time step for every row. The gradient of w_hh is the product of the gates' gradients with
+ * these rows. */
 static real *shifted(struct exec *e, const struct lstm_node *n, int direction)
 {
     int h = n->hidden, rows = n->sequences * n->length;
@@ -227,7 +228,7 @@ static void lstm_backward(struct exec *e, struct node *node)
     task.scratch = op_reals(e, (size_t)task.blocks * 2 * 2 * LSTM_BLOCK * h);
     if (e->error.code != STATUS_OK)
         return;
-    thread_pool_run(e->pool, lstm_backward_task, &task, 2 * task.blocks);
+    (void)op_run(e, lstm_backward_task, &task, 2 * task.blocks);
     lstm_products(e, n, task.dgates);
 }
 
@@ -298,6 +299,6 @@ struct tensor *op_bilstm(struct exec *e, struct tensor *x, int sequences, int le
         return NULL;
     struct lstm_task task = {
         .kernels = e->kernels, .node = n, .out = out->data, .blocks = (sequences + LSTM_BLOCK - 1) / LSTM_BLOCK};
-    thread_pool_run(e->pool, lstm_forward_task, &task, 2 * task.blocks);
+    (void)op_run(e, lstm_forward_task, &task, 2 * task.blocks);
     return op_done(e, &n->node, "bilstm", lstm_backward, out, since);
 }

@@ -8,7 +8,7 @@ enum { JOIN_MOST = 16 };
 
 struct channels_node {
     struct node node;
-    int first, count; /* op_channels: the selected channels; op_join_channels: count is the number of maps */
+    int first, count; /* in op_channels, the selected channels; in op_join_channels, count is the number of maps */
     struct tensor *part[JOIN_MOST];
 };
 
@@ -33,7 +33,7 @@ static void add_channels(const struct channels_side *to, real *y, const struct c
             }
 }
 
-/* The gradient of a map for adding: zeroed if this is the first writer. */
+/* Returns the gradient buffer of a map to add to: set to zero if no operation has written it yet. */
 static real *opened(struct exec *e, struct tensor *x)
 {
     bool add;

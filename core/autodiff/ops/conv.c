@@ -1,8 +1,9 @@
 /* Convolution over blocked maps.
  *
- * Forward: a chunk is a strip of rows. It also computes the mean and squared deviations of its outputs, so that a batch
- * norm that follows needs no pass of its own. Backward: a chunk is some rows of an image. It processes them in thin
- * strips, and computes the weights' partial gradient and the input's gradient while the strip of dy is in cache. */
+ * Forward: a chunk computes a strip of rows, and also the mean and squared deviations of its outputs, so that a
+ * batch norm that follows needs no pass of its own over the map. Backward: a chunk processes some rows of an image
+ * in thin strips. It computes the weights' partial gradient and the input's gradient while the strip of dy is in
+ * cache. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -59,7 +60,7 @@ struct conv_back {
     real *partials; /* [chunks][partial] gradients of the weights and the bias */
     size_t partial, packed;
     int strip;
-    struct norm_sums *norm; /* the batch norm that made x and needs sums over dx; or NULL */
+    struct norm_sums *norm; /* sums of the batch norm whose result is x, if this pass computes them; else NULL */
     double *norm_room;      /* [workers][2][padded] scratch for sums over one strip */
 };
 
@@ -150,8 +151,8 @@ static void conv_backward(struct exec *e, struct node *node)
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
     /* A strip has about 65536 reals of dy (256 KiB), and as many of x and of dx. */
-    task.strip =
-        ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* the kernels work in tiles of 4 rows */
+    task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* a multiple of 4, because the
+                                                                                   * kernels work in tiles of 4 rows */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
         task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
         task.partial = task.packed + (size_t)map_padded(out->channels);
@@ -177,7 +178,7 @@ static void conv_backward(struct exec *e, struct node *node)
                                         .width = in->width,
                                         .weights = packed};
     }
-    thread_pool_run(e->pool, conv_backward_task, &task, task.split.chunks);
+    (void)op_run(e, conv_backward_task, &task, task.split.chunks);
     if (task.partials != NULL)
         conv_collect(c, &task);
     grad_pass(e, node->out, c->residual);
@@ -231,7 +232,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
                                    .bias = bias};
     if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
-    thread_pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
+    (void)op_run(e, conv_forward_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
     *c = (struct conv_node){.node.regions = true, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};

@@ -1,7 +1,7 @@
-/* Convolution along lines: maps of height 1, with any odd number of taps at any dilation. A line is processed in
- * pieces that fit into the cache. The kernel reads `reach` pixels on either side of a piece. A map has a halo of only
- * 1, so pieces at the ends of a line are copied to a scratch line with zeros around them. A chunk is an image, because
- * the batch norm that follows needs the moments of each image. */
+/* Convolution along the rows of maps of height 1 ("lines"). The kernel has any odd number of elements (taps) and any
+ * dilation. A line is processed in pieces that fit into the cache. The kernel reads `reach` pixels on either side of
+ * a piece. A map has a halo of only 1, so pieces at the ends of a line are copied to a scratch line with zeros
+ * around them. A chunk is an image, because the batch norm that follows needs the moments of each image. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -192,7 +192,7 @@ static void line_backward(struct exec *e, struct node *node)
         return;
     if (n->x->wants_grad && !prepare_input(e, n, &task))
         return;
-    thread_pool_run(e->pool, backward_task, &task, node->out->map.images);
+    (void)op_run(e, backward_task, &task, node->out->map.images);
     if (task.partials != NULL)
         collect(n, &task);
     grad_pass(e, node->out, n->residual);
@@ -246,7 +246,7 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
                                    .dilation = dilation};
     if (e->training)
         task.moments = op_doubles(e, (size_t)shape.images * 2 * (size_t)padded);
-    thread_pool_run(e->pool, forward_task, &task, shape.images);
+    (void)op_run(e, forward_task, &task, shape.images);
     out->moments = task.moments;
     out->moment_pieces = 1;
     *n = (struct line_node){.x = x, .residual = residual, .w = w, .b = b, .dilation = dilation};

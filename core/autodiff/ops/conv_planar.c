@@ -89,7 +89,7 @@ static void planar_backward(struct exec *e, struct node *node)
     task.partials = op_zeros(e, (size_t)chunks * padded * (in + 1));
     if (task.partials == NULL || (task.region != NULL && task.cut.cut == NULL))
         return;
-    thread_pool_run(e->pool, task.region != NULL ? planar_region_task : planar_task, &task, chunks);
+    (void)op_run(e, task.region != NULL ? planar_region_task : planar_task, &task, chunks);
     bool add;
     real *dw = weight_wants(e, p->w) ? weight_open(p->w, true, &add) : NULL;
     real *db = weight_wants(e, p->b) ? weight_open(p->b, true, &add) : NULL;
@@ -126,7 +126,7 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
     task.call.bias = bias;
     if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
-    thread_pool_run(e->pool, planar_task, &task, task.split.chunks);
+    (void)op_run(e, planar_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
     *p = (struct planar_node){.node.regions = true, .planes = planes, .in = in, .w = w, .b = b};

@@ -1,23 +1,23 @@
 /* The backward pass of a convolution whose output gradient is non-zero in a region only.
  *
- * The gradient of the input is non-zero in that region widened by the kernel's reach. The gradient of the weights
- * depends on the region itself. Both are computed box by box: large boxes as strips, for which the vector kernels use
- * Winograd's algorithm, and small boxes row by row, by a direct sum that needs no setup. The kernel reads dy around a
- * box too, so zeros are written around the region first.
+ * The gradient of the input is non-zero only in that region, widened by the kernel's reach. The gradient of the
+ * weights depends on the region itself. Both are computed box by box: large boxes as strips, for which the vector
+ * kernels use Winograd's algorithm, and small boxes row by row, by a direct sum that needs no setup. The kernel
+ * reads dy around a box too, so zeros are written around the region first.
  *
- * A cost model predicts how long a box takes in either way, and how long the whole map takes. Its unit is the time of
- * one position of a direct sum. Its constants were measured (docs/lab/performance.md). All ways give the same result up
- * to rounding. */
+ * A cost model predicts the time of a box with either method, and the time of a pass over the whole map. Its unit is
+ * the time of one position of a direct sum. Its constants come from counts of multiplications and were not fitted to
+ * measurements (docs/lab/performance.md). All ways give the same result up to rounding. */
 #include "core/autodiff/region.h"
 
-/* Costs of a box: `row` is added for each row to its number of positions, `tile` is the cost of a 4 x 4 tile, and
- * `setup` is added once if the box is computed in tiles. */
+/* Costs of a box. Computed by a direct sum, a box costs its number of positions plus `row` for each of its rows.
+ * Computed in 4 x 4 tiles, it costs `setup` plus `tile` for each tile. */
 struct box_cost {
     double row, tile, setup;
 };
 static const struct box_cost weights_cost = {3.0, 6.5, 40.0}, input_cost = {1.5, 6.5, 30.0};
 
-enum { PIECE = 256, PIECES = 8 }; /* minimum positions of a chunk; maximum number of chunks */
+enum { PIECE = 256, PIECES = 8 }; /* PIECE: minimum number of positions in a chunk; PIECES: maximum number of chunks */
 
 struct region_task {
     const struct kernels *kernels;
@@ -156,7 +156,7 @@ static real *normalise(struct exec *e, const struct tensor *x, const struct regi
     struct normal_task task = {e->kernels, x, around, region_cut(e, around, PIECE, PIECES), grad_buffer(e, x)};
     if (task.y == NULL || task.cut.cut == NULL)
         return NULL;
-    thread_pool_run(e->pool, normal_task, &task, task.cut.pieces);
+    (void)op_run(e, normal_task, &task, task.cut.pieces);
     return task.y;
 }
 
@@ -198,7 +198,7 @@ static bool prepare_input(struct exec *e, struct region_task *t)
     return true;
 }
 
-/* Whether the boxes are predicted to be faster than the whole map, which needs almost no setup. */
+/* Whether the boxes are predicted to take less time than the whole map. */
 static bool pays(struct exec *e, const struct conv_back_region *c, bool weights)
 {
     const struct map_shape *s = &c->out->map;
@@ -222,7 +222,7 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *c)
         return true;
     if (c->x->wants_grad && !prepare_input(e, &task))
         return true;
-    thread_pool_run(e->pool, piece_task, &task, task.input_cut.pieces + task.weights_cut.pieces);
+    (void)op_run(e, piece_task, &task, task.input_cut.pieces + task.weights_cut.pieces);
     if (weights)
         collect(&task);
     if (weights && c->x->data == NULL)

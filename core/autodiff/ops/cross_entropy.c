@@ -70,7 +70,7 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
                              .split = row_split(logits->rows, logits->cols),
                              .loss = loss,
                              .dlogits = dlogits};
-    thread_pool_run(e->pool, loss_task, &task, task.split.chunks);
+    (void)op_run(e, loss_task, &task, task.split.chunks);
     for (int r = 0; r < logits->rows; r++)
         sum += (double)loss[r];
     op_ranks_sum(e, &sum, 1);

@@ -1,6 +1,7 @@
-/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head. If the active positions
- * of the map are listed, windows without an active position are skipped. The token of such a window is the bias. Its
- * gradient is not needed, because the threshold that made the map discards gradients at inactive positions. */
+/* Embedding and max pooling of the motif map in one pass: the first stage of SPARLING's head. If the active
+ * positions of the map are listed, windows without an active position are skipped. The token of such a window is the
+ * bias. The map needs no gradient in such a window, because the threshold that made the map discards gradients at
+ * inactive positions. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -13,7 +14,8 @@ struct embed_node {
     int ph, pw;
     real *packed;
     uint16_t *arg; /* [tokens][features] position of each maximum in its window */
-    bool *active;  /* [tokens] windows with an active position; NULL: not listed */
+    bool *active;  /* [tokens] whether each window has an active position; NULL if the map's active positions are not
+                    * listed */
 };
 
 struct embed_job {
@@ -125,7 +127,7 @@ static void embed_backward(struct exec *e, struct node *node)
     job.part = x->active != NULL && e->sparse != EXEC_DENSE;
     if (job.partials == NULL || job.dx == NULL)
         return;
-    thread_pool_run(e->pool, embed_task, &job, job.split.chunks);
+    (void)op_run(e, embed_task, &job, job.split.chunks);
     bool add;
     real *dw = weight_wants(e, n->w) ? weight_open(n->w, true, &add) : NULL;
     real *db = weight_wants(e, n->b) ? weight_open(n->b, true, &add) : NULL;
@@ -171,6 +173,6 @@ struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight
         n->active = region_sites(e, x->active, ph, pw);
     struct embed_job job = embed_prepare(e, n, features);
     job.tokens = out->data;
-    thread_pool_run(e->pool, embed_task, &job, job.split.chunks);
+    (void)op_run(e, embed_task, &job, job.split.chunks);
     return op_done(e, &n->node, "embed_max_pool", embed_backward, out, since);
 }

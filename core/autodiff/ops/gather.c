@@ -76,10 +76,11 @@ struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs
     struct active_job job = {motifs, a, ph, pw, NULL};
     if (motifs->active != NULL)
         job.sites = region_sites(e, motifs->active, ph, pw);
-    thread_pool_run(e->pool, active_task, &job, s->images);
+    (void)op_run(e, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
-    /* the maximum over all ranks: dropout indices must be the same for every number of ranks */
+    /* the maximum over all ranks: random numbers of dropout depend on the capacity and must be the same for every
+     * number of ranks */
     double capacity = a->capacity;
     op_ranks_most(e, &capacity, 1);
     a->capacity = (int)capacity;
@@ -123,7 +124,7 @@ static void gather_backward(struct exec *e, struct node *node)
     if (dx == NULL)
         return;
     struct gather_job job = {g->active, node->out->grad, dx, g->x->cols, add};
-    thread_pool_run(e->pool, scatter_task, &job, g->active->images);
+    (void)op_run(e, scatter_task, &job, g->active->images);
 }
 
 struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active)
@@ -143,6 +144,6 @@ struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct ac
     g->x = x;
     g->active = active;
     struct gather_job job = {active, x->data, out->data, x->cols, false};
-    thread_pool_run(e->pool, gather_task, &job, active->images);
+    (void)op_run(e, gather_task, &job, active->images);
     return op_done(e, &g->node, "gather", gather_backward, out, since);
 }

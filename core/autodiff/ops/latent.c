@@ -71,7 +71,7 @@ static void sample_backward(struct exec *e, struct node *node)
     struct latent_task t = {.n = (struct latent_node *)node, .out = node->out};
     open_both(e, &t);
     if (e->error.code == STATUS_OK)
-        thread_pool_run(e->pool, sample_gradient_task, &t, flat_chunks(node->out->count));
+        (void)op_run(e, sample_gradient_task, &t, flat_chunks(node->out->count));
 }
 
 struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct tensor *log_variance, int64_t first)
@@ -90,7 +90,7 @@ struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct te
                             .out = out,
                             .noise = philox_stream(e->seed, stream, e->step),
                             .first = (uint64_t)first * (uint64_t)mean->cols};
-    thread_pool_run(e->pool, sample_task, &t, flat_chunks(out->count));
+    (void)op_run(e, sample_task, &t, flat_chunks(out->count));
     return op_done(e, &n->node, "gaussian_sample", sample_backward, out, since);
 }
 
@@ -126,7 +126,7 @@ static void kl_backward(struct exec *e, struct node *node)
     t.seed = (real)t.n->factor * node->out->grad[0];
     open_both(e, &t);
     if (e->error.code == STATUS_OK)
-        thread_pool_run(e->pool, kl_gradient_task, &t, flat_chunks(t.n->mean->count));
+        (void)op_run(e, kl_gradient_task, &t, flat_chunks(t.n->mean->count));
 }
 
 struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor *log_variance, double factor)
@@ -141,7 +141,7 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
     if (out == NULL || n == NULL || t.sums == NULL)
         return NULL;
     *n = (struct latent_node){.mean = mean, .log_variance = log_variance, .factor = factor};
-    thread_pool_run(e->pool, kl_task, &t, chunks);
+    (void)op_run(e, kl_task, &t, chunks);
     for (int i = 0; i < chunks; i++)
         sum += t.sums[i];
     out->data[0] = (real)(factor * sum);

@@ -1,7 +1,7 @@
 /* Layer norm over the columns of rows, of x or of s = x + dropout(y).
  *
- * The forward pass stores s. The backward pass computes ds once: it is the gradient of x, and masked by the dropout it
- * is the gradient of y. */
+ * The forward pass stores s. The backward pass computes the gradient of s once. This is also the gradient of x; the
+ * dropout mask applied to it gives the gradient of y. */
 #include "core/autodiff/tape_int.h"
 
 #define LAYER_NORM_EPSILON R(1e-5)
@@ -12,7 +12,7 @@ struct layer_node {
     struct weight *gain, *bias;
     double dropout;
     struct random_at at;
-    real *sum, *mean, *inv_std; /* sum: the input of the norm; x + dropout(y), or the data of x without y */
+    real *sum, *mean, *inv_std; /* sum: the input of the norm: x + dropout(y), or the data of x if y is NULL */
 };
 
 struct layer_task {
@@ -119,8 +119,8 @@ static void layer_backward(struct exec *e, struct node *node)
                               .dout = out->grad,
                               .dx = out->grad};
     task.partials = op_zeros(e, (size_t)task.split.chunks * 2 * (size_t)out->cols);
-    /* dx replaces dout. If y needs a gradient too, dx needs a buffer of its own; without y, the norm adds directly to
-     * the gradient of x. */
+    /* dx replaces dout in its buffer, except if y needs a gradient too; then dx has a buffer of its own. Without y,
+     * the norm adds directly to the gradient of x. */
     if (n->y != NULL && n->y->wants_grad)
         task.dy = grad_buffer(e, n->y);
     else if (n->y == NULL && n->x->grad_ready) {
@@ -129,7 +129,7 @@ static void layer_backward(struct exec *e, struct node *node)
     }
     if (e->error.code != STATUS_OK)
         return;
-    thread_pool_run(e->pool, layer_backward_task, &task, task.split.chunks);
+    (void)op_run(e, layer_backward_task, &task, task.split.chunks);
     layer_collect(e, n, &task);
     if (task.dy != NULL)
         grad_give(e, n->y, task.dy);
@@ -169,7 +169,7 @@ static struct tensor *layer_norm(struct exec *e, const char *name, struct tensor
                               .rows = x->rows,
                               .cols = x->cols,
                               .out = out->data};
-    thread_pool_run(e->pool, layer_forward_task, &task, task.split.chunks);
+    (void)op_run(e, layer_forward_task, &task, task.split.chunks);
     return op_done(e, &n->node, name, layer_backward, out, since);
 }
 

@@ -1,5 +1,5 @@
-/* Likelihoods of the data given the decoder's output, as losses: Gaussian, multinomial, Bernoulli. Each row is a chunk;
- * the sums are added in row order. */
+/* Likelihoods of the data given the decoder's output, as losses: Gaussian, multinomial, Bernoulli. A chunk computes
+ * the sum over one row; these sums are added in row order. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ static struct tensor *likelihood(struct exec *e, const char *name, const struct 
         row};
     if (e->error.code != STATUS_OK)
         return NULL;
-    thread_pool_run(e->pool, forward_task, &frame, frame.task.split.chunks);
+    (void)op_run(e, forward_task, &frame, frame.task.split.chunks);
     for (int r = 0; r < y->rows; r++)
         sum += frame.task.sums[r];
     out->data[0] = (real)(like->factor * sum);
@@ -90,7 +90,7 @@ static void run_gradient(struct exec *e, struct node *node, thread_pool_task *ta
         return;
     if (!t.add)
         memset(t.dy, 0, n->y->count * sizeof *t.dy);
-    thread_pool_run(e->pool, task, &t, t.split.chunks);
+    (void)op_run(e, task, &t, t.split.chunks);
 }
 
 /* ---- Gaussian --------------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void gaussian_backward(struct exec *e, struct node *node)
     if (weight_wants(e, n->log_sigma)) {
         struct likelihood_task t = {
             .n = n, .dlog = weight_open(n->log_sigma, true, &add), .seed = (real)n->factor * node->out->grad[0]};
-        thread_pool_run(e->pool, sigma_gradient, &t, (n->y->cols + SIGMA_CHUNK - 1) / SIGMA_CHUNK);
+        (void)op_run(e, sigma_gradient, &t, (n->y->cols + SIGMA_CHUNK - 1) / SIGMA_CHUNK);
     }
     run_gradient(e, node, gaussian_gradient);
 }

@@ -1,8 +1,9 @@
 /* Linear layer with bias, ReLU and dropout in one pass.
  *
- * Backward: a result that is not positive was set to zero by ReLU or dropout, so the result serves as the mask. The
- * factor 1 / (1 - dropout) of the other values becomes the alpha of the products. One pass over columns of dy applies
- * the mask and sums the bias gradient; then both products run together. */
+ * Backward: ReLU or dropout has set every result that is not positive to zero, so the backward pass uses the result
+ * as the mask. The values that dropout kept were multiplied by 1 / (1 - dropout); the products of the backward pass
+ * have this factor as alpha. One pass over columns of dy applies the mask and sums the bias gradient; then both
+ * products run together. */
 #include "core/autodiff/tape_int.h"
 
 struct linear_node {
@@ -46,7 +47,7 @@ static void linear_backward(struct exec *e, struct node *node)
     if (db && columns.db == NULL)
         return;
     if (db || n->relu)
-        thread_pool_run(e->pool, column_task, &columns, (out->cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
+        (void)op_run(e, column_task, &columns, (out->cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
     if (db)
         e->kernels->axpy((size_t)out->cols, n->keep, columns.db, weight_open(n->b, true, &add));
     struct gemm_job jobs[2];

@@ -1,5 +1,6 @@
-/* The input and the output of a decoder that runs once for each feature: z times the feature's mask at the input, one
- * number at the output. Between them, all (sample, feature) pairs are rows of the same large matrix products.
+/* The input and the output of a decoder that runs once for each feature. Its input for a feature is z times the
+ * feature's mask; its output is one number. Between input and output, all (sample, feature) pairs are rows of the
+ * same large matrix products.
  *
  * Backward: the task of a sample sums over features, the task of a feature sums over samples, each in order. */
 #include "core/autodiff/tape_int.h"
@@ -103,11 +104,11 @@ static void mask_backward(struct exec *e, struct node *node)
         t.dz = grad_open(e, n->z, &t.add_z);
         if (t.dz == NULL)
             return;
-        thread_pool_run(e->pool, mask_sample_task, &t, chunks_of(n->z->rows, SAMPLE_CHUNK));
+        (void)op_run(e, mask_sample_task, &t, chunks_of(n->z->rows, SAMPLE_CHUNK));
     }
     if (weight_wants(e, n->w)) {
         t.dw = weight_open(n->w, true, &add);
-        thread_pool_run(e->pool, mask_feature_task, &t, chunks_of(n->count, FEATURE_CHUNK));
+        (void)op_run(e, mask_feature_task, &t, chunks_of(n->count, FEATURE_CHUNK));
     }
 }
 
@@ -126,7 +127,7 @@ struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, 
         return NULL;
     *n = (struct mask_node){.z = z, .w = w, .features = features, .count = count};
     struct mask_task t = {.n = n, .out = out};
-    thread_pool_run(e->pool, mask_task, &t, chunks_of(z->rows, SAMPLE_CHUNK));
+    (void)op_run(e, mask_task, &t, chunks_of(z->rows, SAMPLE_CHUNK));
     return op_done(e, &n->node, "mask_rows", mask_backward, out, since);
 }
 
@@ -206,9 +207,9 @@ static void head_backward(struct exec *e, struct node *node)
     if (weight_wants(e, n->c))
         t.dc = weight_open(n->c, true, &add);
     if (t.dv != NULL || t.dc != NULL)
-        thread_pool_run(e->pool, head_feature_task, &t, chunks_of(n->count, FEATURE_CHUNK));
+        (void)op_run(e, head_feature_task, &t, chunks_of(n->count, FEATURE_CHUNK));
     if (n->h->wants_grad && (t.dh = grad_open(e, n->h, &t.add_h)) != NULL)
-        thread_pool_run(e->pool, head_sample_task, &t, chunks_of(node->out->rows, SAMPLE_CHUNK));
+        (void)op_run(e, head_sample_task, &t, chunks_of(node->out->rows, SAMPLE_CHUNK));
 }
 
 struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const int32_t *features, int count,
@@ -235,6 +236,6 @@ struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const
     struct head_task t = {.kernels = e->kernels, .n = n, .out = out};
     if (count < v->dim[0])
         memset(out->data, 0, out->count * sizeof *out->data);
-    thread_pool_run(e->pool, head_task, &t, chunks_of(rows, SAMPLE_CHUNK));
+    (void)op_run(e, head_task, &t, chunks_of(rows, SAMPLE_CHUNK));
     return op_done(e, &n->node, "feature_head", head_backward, out, since);
 }

@@ -11,7 +11,7 @@ struct max_pool_node {
     struct map_shape pooled;
     int ph, pw;
     uint16_t *arg; /* [images][blocks][rows][cols][16] position of each maximum in its window */
-    bool *active;  /* [images][rows][cols] windows with an active position; NULL: not listed */
+    bool *active;  /* [images][rows][cols] whether each window has an active position; NULL if these are not listed */
 };
 
 struct pool_job {
@@ -111,7 +111,7 @@ static void max_pool_backward(struct exec *e, struct node *node)
     if (job.pooled == NULL || job.dx == NULL)
         return;
     job.part = p->active != NULL && e->sparse != EXEC_DENSE;
-    thread_pool_run(e->pool, max_pool_backward_task, &job, p->pooled.images);
+    (void)op_run(e, max_pool_backward_task, &job, p->pooled.images);
     if (!job.part) {
         grad_give(e, p->x, job.dx);
         return;
@@ -144,7 +144,7 @@ static struct tensor *max_pool_op(struct exec *e, struct tensor *x, int ph, int 
         p->active = region_sites(e, x->active, ph, pw);
     struct pool_job job = {
         .kernels = e->kernels, .node = p, .x = x->data, .pooled = map->data, .rows = rows ? out->data : NULL};
-    thread_pool_run(e->pool, max_pool_forward_task, &job, s.images);
+    (void)op_run(e, max_pool_forward_task, &job, s.images);
     return op_done(e, &p->node, "max_pool", max_pool_backward, out, since);
 }
 
@@ -186,7 +186,7 @@ static void rows_backward(struct exec *e, struct node *node)
     struct rows_job job = {&x->map, node->out->grad, grad_buffer(e, x)};
     if (job.to == NULL)
         return;
-    thread_pool_run(e->pool, from_rows_task, &job, x->map.images);
+    (void)op_run(e, from_rows_task, &job, x->map.images);
     grad_give(e, x, job.to);
 }
 
@@ -201,6 +201,6 @@ struct tensor *op_map_rows(struct exec *e, struct tensor *x)
         return NULL;
     p->x = x;
     struct rows_job job = {&x->map, x->data, out->data};
-    thread_pool_run(e->pool, to_rows_task, &job, x->map.images);
+    (void)op_run(e, to_rows_task, &job, x->map.images);
     return op_done(e, &p->node, "map_rows", rows_backward, out, since);
 }

@@ -22,7 +22,7 @@ struct noise_task {
     real *y;
     double mean, scale, deviation;
     double *sums;     /* [images * channels][2] sums over each plane */
-    double shares[2]; /* in the backward pass: the means of dy and of dy xhat */
+    double shares[2]; /* backward: [0] the mean of dy, [1] the mean of dy * xhat */
     uint64_t before;  /* number of planes that belong to the samples of lower ranks */
     struct philox from;
 };
@@ -59,7 +59,7 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
 {
     const struct map_shape *s = t->shape;
     int chunks = s->images * s->channels;
-    thread_pool_run(e->pool, sums_task, t, chunks);
+    (void)op_run(e, sums_task, t, chunks);
     double count = op_total(e, (double)chunks * s->height * s->width);
     out[0] = out[1] = 0.0;
     for (int i = 0; i < chunks; i++)
@@ -68,7 +68,7 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
     op_ranks_sum(e, out, 2);
 }
 
-/* The task of the last channel also writes the padding lanes of the last block. */
+/* Writes zeros to the padding lanes of the last block; only the task of the last channel does this. */
 static void clear_padding(const struct noise_task *t, int chunk, int row)
 {
     const struct map_shape *s = t->shape;
@@ -127,7 +127,7 @@ static void noise_backward(struct exec *e, struct node *node)
         return;
     if (n->batch)
         means(e, &task, task.shares);
-    thread_pool_run(e->pool, backward_task, &task, chunks);
+    (void)op_run(e, backward_task, &task, chunks);
     grad_give(e, n->x, buffer);
 }
 
@@ -178,6 +178,6 @@ struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *nor
     choose_moments(e, norm, n, &task);
     task.mean = n->mean;
     task.scale = n->scale;
-    thread_pool_run(e->pool, noise_task, &task, chunks);
+    (void)op_run(e, noise_task, &task, chunks);
     return op_done(e, &n->node, "noise", noise_backward, out, since);
 }

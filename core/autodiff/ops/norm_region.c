@@ -1,5 +1,6 @@
-/* The backward pass of a batch norm (and ReLU) over a region. It works position by position, so the gradient of the
- * input is in the same region; only the gradient through the batch's statistics also covers one whole image. */
+/* The backward pass of a batch norm (and ReLU) over a region. The gradient of the input is in the same region as
+ * that of the result, because the norm treats each position on its own. Only the gradient through the batch's
+ * statistics also covers one whole image. */
 #include "core/autodiff/region.h"
 
 enum { PIECE = 512, PIECES = 8 };
@@ -65,7 +66,7 @@ static bool take_sums(struct exec *e, struct norm_region_task *t)
     t->room = op_doubles(e, (size_t)thread_pool_threads(e->pool) * count);
     if (t->sums == NULL || t->room == NULL)
         return false;
-    thread_pool_run(e->pool, sums_task, t, t->cut.pieces);
+    (void)op_run(e, sums_task, t, t->cut.pieces);
     for (int piece = 1; piece < t->cut.pieces; piece++)
         for (size_t i = 0; i < count; i++)
             t->sums[i] += t->sums[(size_t)piece * count + i];
@@ -81,7 +82,8 @@ static bool take_sums(struct exec *e, struct norm_region_task *t)
     return true;
 }
 
-/* Unites the region with the image that gets the statistics' gradient, and zeroes the gradient at the new positions. */
+/* Returns the region of the result's gradient, extended by the whole image n->only, because the gradient through the
+ * batch's statistics reaches all positions of this image. Zeroes the gradient at the new positions. NULL on failure. */
 static struct region *with_image(struct exec *e, const struct norm_back_region *n)
 {
     struct tensor *out = n->out;
@@ -115,7 +117,7 @@ void norm_backward_region(struct exec *e, const struct norm_back_region *n)
     task.dx = into ? grad_open_region(e, x, out->where, &task.add) : out->grad;
     if (task.dx == NULL)
         return;
-    thread_pool_run(e->pool, dx_task, &task, task.cut.pieces);
+    (void)op_run(e, dx_task, &task, task.cut.pieces);
     if (!into)
         grad_pass(e, out, x);
 }

@@ -199,7 +199,8 @@ struct spike_node {
     double factor;
 };
 
-/* The divergence of one latent variable, and its derivatives by (mean, log variance, odds) of both distributions. */
+/* value: the divergence of one latent variable. The other members are its derivatives by mean (m), log variance (l)
+ * and odds (g): dm, dl, dg for the encoder's distribution, dpm, dpl, dpg for the pseudo-input's. */
 struct spike_term {
     double value, dm, dl, dg, dpm, dpl, dpg;
 };

@@ -50,7 +50,7 @@ static double sum_all(struct exec *e, const struct tensor *x)
     task.sums = op_doubles(e, (size_t)chunks * (size_t)each);
     if (task.sums == NULL)
         return 0.0;
-    thread_pool_run(e->pool, map ? sum_map_task : sum_rows_task, &task, chunks);
+    (void)op_run(e, map ? sum_map_task : sum_rows_task, &task, chunks);
     double sum = 0.0;
     for (int chunk = 0; chunk < chunks; chunk++)
         for (int c = 0; c < used; c++)

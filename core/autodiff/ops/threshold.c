@@ -64,7 +64,7 @@ static void mask_backward(struct exec *e, struct node *node)
     struct tensor *out = node->out;
     struct point_task task = {
         .kernels = e->kernels, .x = out->data, .dy = out->grad, .y = out->grad, .count = out->count};
-    thread_pool_run(e->pool, mask_task, &task, flat_chunks(out->count));
+    (void)op_run(e, mask_task, &task, flat_chunks(out->count));
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
@@ -76,8 +76,9 @@ struct active_task {
     const struct map_shape *shape;
     struct map_split split;
     const real *y;
-    const int64_t *counts; /* [chunks] number of active elements, which is an upper bound of the active positions */
-    struct span *span;     /* index of each chunk's first span: the sum of the counts of the chunks before it */
+    const int64_t *counts; /* [chunks] number of active elements of each chunk, which has at most as many spans */
+    struct span *span;     /* the spans of all chunks; the first span of a chunk has the sum of the counts of earlier
+                            * chunks as its index */
     int *made;             /* [images * height] number of spans in each row */
 };
 
@@ -132,7 +133,8 @@ static struct region *active_region(struct exec *e, const struct tensor *y, cons
     int *first = op_alloc(e, ((size_t)rows + 1) * sizeof *first);
     if (find.span == NULL || find.made == NULL || first == NULL)
         return NULL;
-    thread_pool_run(e->pool, active_task, &find, chunks);
+    if (!op_run(e, active_task, &find, chunks))
+        return NULL;
     struct span *from = find.span;
     for (int chunk = 0; chunk < chunks; from += counts[chunk++]) {
         struct map_piece piece = map_piece(&task->split, s, chunk);
@@ -176,7 +178,7 @@ static void threshold_backward(struct exec *e, struct node *node)
         return;
     if (out->where != out->active)
         grad_fill(e, out);
-    thread_pool_run(e->pool, active_mask_task, &task, task.cut.pieces);
+    (void)op_run(e, active_mask_task, &task, task.cut.pieces);
     out->where = out->active;
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
@@ -219,7 +221,8 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
     }
     task.threshold = vectors;
     task.scale = vectors + padded;
-    thread_pool_run(e->pool, relu ? threshold_task : shift_task, &task, task.split.chunks);
+    if (!op_run(e, relu ? threshold_task : shift_task, &task, task.split.chunks))
+        return NULL;
     for (int c = 0; c < channels && active != NULL && relu; c++) {
         active[c] = 0;
         for (int chunk = 0; chunk < task.split.chunks; chunk++)
@@ -248,7 +251,7 @@ struct tensor *op_relu(struct exec *e, struct tensor *x)
     if (p == NULL)
         return NULL;
     struct point_task task = {.kernels = e->kernels, .x = x->data, .y = out->data, .count = x->count};
-    thread_pool_run(e->pool, relu_task, &task, flat_chunks(x->count));
+    (void)op_run(e, relu_task, &task, flat_chunks(x->count));
     return op_done(e, &p->node, "relu", mask_backward, out, since);
 }
 
@@ -272,7 +275,7 @@ static void sigmoid_backward(struct exec *e, struct node *node)
     struct tensor *out = node->out;
     struct point_task task = {
         .kernels = e->kernels, .x = out->data, .dy = out->grad, .y = out->grad, .count = out->count};
-    thread_pool_run(e->pool, sigmoid_backward_task, &task, flat_chunks(out->count));
+    (void)op_run(e, sigmoid_backward_task, &task, flat_chunks(out->count));
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
@@ -298,7 +301,7 @@ struct tensor *op_sigmoid(struct exec *e, struct tensor *x)
     if (p == NULL)
         return NULL;
     struct point_task task = {.kernels = e->kernels, .x = x->data, .y = out->data, .count = x->count};
-    thread_pool_run(e->pool, sigmoid_task, &task, flat_chunks(x->count));
+    (void)op_run(e, sigmoid_task, &task, flat_chunks(x->count));
     if (x->kind == TENSOR_MAP)
         clear_outside(out);
     return op_done(e, &p->node, "sigmoid", sigmoid_backward, out, since);

@@ -37,7 +37,7 @@ void FAST(arc_forward)(const struct arc_call *call)
         forward_rows(1, call, r);
 }
 
-/* Rows of the same feature add to the same head in row order. */
+/* Rows of the same feature add to the same gradient in row order. */
 INLINE void backward_rows(const int rows, const struct arc_call *c, int first)
 {
     const struct arc_row *row = c->rows + first;

@@ -17,8 +17,9 @@
 enum {
     L = MAP_LANES,
     TILE = L * L,
-    NARROW = V_TILE(V_WIDE ? 28 : 6), /* pixels of a tile with one output block */
-    PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* pixels of a tile with two output blocks; 0: not used */
+    NARROW = V_TILE(V_WIDE ? 28 : 6), /* number of pixels of a tile that covers one block of output channels */
+    PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* number of pixels of a tile that covers two blocks of output channels; 0:
+                                       * such tiles are not used */
 };
 
 INLINE ptrdiff_t tap_step(int dilation)
@@ -197,7 +198,7 @@ INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gr
         v_load(dweights + a / (inputs * PV) * TILE + a / PV % inputs * L + a % PV * V);
     for (int y = 0; y < rows; y++) {
         const float *x = in + y * c->in.row, *d = dout + y * c->dout.row;
-        vf slide[3 * PV]; /* dout of the pixels that taps 0, 1, 2 combine with the current input pixel */
+        vf slide[3 * PV]; /* dout of the pixels that read the current input pixel under taps 0, 1 and 2 */
         UNROLL for (int s = 0; s < taps * PV; s++) slide[s] = v_zero();
         for (int q = 0; q < c->width + taps - 1; q++, x += L) {
             UNROLL for (int s = taps * PV - 1; s >= PV; s--) slide[s] = slide[s - PV];
@@ -247,7 +248,8 @@ void FAST(conv_gradient)(const struct conv_gradient_call *c)
         (c->norm.scale || (c->rows > 3 && c->width > 3) ? fast_winograd4_gradient : fast_winograd_gradient)(c);
         return;
     }
-    /* number of rows of two blocks that fit into the second-level cache, so that all taps can reuse them */
+    /* number of rows whose input and output blocks fit into the second-level cache together, so that all taps can
+     * reuse them */
     enum { ROWS = 8 };
     ptrdiff_t per_row = (ptrdiff_t)c->kernel_w * TILE;
     for (int y = 0; y < c->rows; y += ROWS) {

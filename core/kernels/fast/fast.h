@@ -1,4 +1,5 @@
-/* The kernels of one vector table. Their names begin with the instruction set; table.c lists them in a table. */
+/* The fast kernels of one instruction set (AVX2 or AVX-512). The name of each kernel begins with the instruction
+ * set; table.c puts the kernels into a table. */
 #ifndef MOTIF_CORE_KERNELS_FAST_FAST_H
 #define MOTIF_CORE_KERNELS_FAST_FAST_H
 
@@ -70,15 +71,16 @@ void FAST(adam)(const struct adam_call *call);
 double FAST(sum_squares)(size_t count, const real *x);
 bool FAST(all_finite)(size_t count, const real *x);
 
-/* Functions that several files use. fast_row_moments() adds row `y` of a strip to its moments [2][16 blocks]; row 0
- * starts them. fast_row_sums() adds the sum over `rows` rows of one block to sums[16]. */
+/* Functions that several files use. fast_row_moments() adds row `y` of a strip to the strip's moments [2][16
+ * blocks]; for row 0 it overwrites them. fast_row_sums() adds the sum over `rows` rows of one block to sums[16]. */
 #define fast_row_moments FAST(row_moments)
 void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, double *moments, int y);
 #define fast_row_sums FAST(row_sums)
 void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *sums);
 
-/* 3x3 convolutions by Winograd's algorithm in tiles of 2x2 (winograd.c): forward for at most WINOGRAD_BLOCKS blocks of
- * inputs and of outputs; the gradient of the weights (without bias) for any number. */
+/* 3x3 convolutions by Winograd's algorithm in tiles of 2x2 (winograd.c): the forward pass, for at most
+ * WINOGRAD_BLOCKS blocks of input channels and of output channels; and the gradient of the weights (without bias),
+ * for any number of blocks. */
 enum { WINOGRAD_BLOCKS = CONV_NORM_BLOCKS };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);

@@ -1,9 +1,9 @@
 /* Matrix product of numbers rounded to bf16 (8 bits of precision, the range of float), summed in float.
  *
  * A lane contains two neighbours of the inner dimension, the first in its lower half, as the instruction vdpbf16ps
- * requires; this instruction does twice the multiply-adds of a float instruction. Instruction sets without it split the
- * halves: a bf16 is the upper half of a float. core/meson.build compiles this file a second time with the instruction,
- * and the code here selects the variant at run time. */
+ * requires. This instruction does twice as many multiply-adds as a float instruction. For processors without it, the
+ * code turns each half into a float (a bf16 is the upper half of a float) and multiplies floats. core/meson.build
+ * compiles this file a second time with the instruction, and the code here selects the variant at run time. */
 #include <stddef.h>
 
 #include "core/kernels/fast/simd.h"
@@ -19,7 +19,7 @@ INLINE vf pair(vf low, vf high)
     return _mm512_castsi512_ps(_mm512_permutexvar_epi16(weave, (__m512i)_mm512_cvtne2ps_pbh(high, low)));
 }
 
-/* Packs 2 V numbers; the first V go to the lower halves of the lanes. */
+/* Packs 2 V numbers: the first V into the lower halves of the lanes, the others into the upper halves. */
 INLINE vf neighbours(vf first, vf second)
 {
     return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(second, first));
@@ -113,7 +113,7 @@ INLINE vf odds(vf a, vf b)
 
 enum { UPPER = -65536 }; /* the mask 0xffff0000 */
 
-/* Rounds floats to nearest even in their upper halves; a NaN stays a NaN. */
+/* Rounds floats to bf16 (ties to even), which is then the upper half of each lane; a NaN stays a NaN. */
 INLINE vi rounded(vf v)
 {
     vi x = bits(v), odd = bits_and(bits_down(x), vi_all(1));

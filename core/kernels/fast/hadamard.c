@@ -1,5 +1,5 @@
-/* Walsh-Hadamard transforms. Butterflies of four rows compute two levels in one pass over the cache. Within a register,
- * a level is a permutation and one multiply-add. */
+/* Walsh-Hadamard transforms. Butterflies of four rows compute two levels in one pass over the data. Within a
+ * register, a level is a permutation and one multiply-add. */
 #include "core/kernels/fast/fast.h"
 
 void FAST(multiply)(size_t count, const real *x, real *y)

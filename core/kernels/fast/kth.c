@@ -1,10 +1,10 @@
 /* The k-th smallest value in one pass over the data.
  *
- * A sample of a few thousand values gives a bracket that contains the k-th smallest value almost certainly (four
- * standard deviations of its rank on either side). One pass counts the values below the bracket and at its ends and
- * collects the values inside; the k-th is then selected among them. The counts prove whether the bracket was right. If
- * it was not, or if too many values were inside, the reference kernel computes the answer. The result is exact in both
- * cases. */
+ * A sample of a few thousand values gives a bracket: two values between which the k-th smallest almost certainly is
+ * (four standard deviations of its rank on either side). One pass counts the values below the bracket and at its
+ * ends and collects the values inside; the k-th is then selected among them. The counts show whether the bracket
+ * contains the k-th value. If it does not, or if too many values are inside, the reference kernel computes the
+ * result. The result is exact in both cases. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
     L = MAP_LANES,
     SAMPLE = 2048,     /* number of sampled pixels per channel */
     CAPACITY = 49152,  /* maximum number of collected values per channel */
-    SMALL = 4 * SAMPLE /* with fewer values the reference kernel's histograms are as fast */
+    SMALL = 4 * SAMPLE /* below this number of values the reference kernel, which counts histograms, is as fast */
 };
 
 /* The state of the search: one quantile for each of 16 lanes, or with `together` one for all lanes. */
@@ -46,7 +46,8 @@ static float key_value(uint32_t k)
     return x;
 }
 
-/* The value of 0-based rank; reorders `a`. Quickselect with the median of three as pivot. */
+/* Returns the value at index `rank` of the sorted array a[n]; reorders `a`. Quickselect with the median of three as
+ * pivot. */
 static uint32_t select_key(uint32_t *a, int n, int rank)
 {
     int first = 0, last = n - 1;
@@ -95,8 +96,8 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
-/* Counts for each lane, over one image: values below the bracket's low end, up to the low end, and up to the high end.
- */
+/* For each lane, numbers of values of one image. below: values < the bracket's low end; low: values <= the low end;
+ * high: values <= the high end. */
 struct counts {
     vi below[PV], low[PV], high[PV];
 };

@@ -1,8 +1,8 @@
 /* exp, tanh and the logistic function of a register, accurate to about 2 units in the last place.
  *
- * exp: x = n ln 2 + r with ln 2 in two parts, |r| <= 0.35, a polynomial of degree 6 in r (Taylor's
- * coefficients; the truncation is below 1e-8), times 2^n. tanh: an odd polynomial near 0, where
- * 1 - 2 / (e^2x + 1) would cancel, that formula elsewhere. */
+ * exp: x = n ln 2 + r, with |r| <= 0.35 and ln 2 as the sum of two floats. The result is 2^n times a polynomial of
+ * degree 6 in r (Taylor's coefficients; the truncation error is below 1e-8). tanh: 1 - 2 / (e^2x + 1), but near 0,
+ * where this difference would lose digits, an odd polynomial. */
 #ifndef MOTIF_CORE_KERNELS_FAST_MATH_H
 #define MOTIF_CORE_KERNELS_FAST_MATH_H
 
@@ -12,7 +12,8 @@ INLINE vf v_exp(vf x)
 {
     vf top = v_all(88.7228391f), bottom = v_all(-87.3365447f);
     vm over = v_gt(x, top), under = v_lt(x, bottom);
-    vf in = v_max(bottom, v_min(top, x)); /* NaN passes through, because min and max return their second operand */
+    vf in = v_max(bottom, v_min(top, x)); /* v_max() and v_min() return their second operand if an operand is NaN, so
+                                           * a NaN stays a NaN */
     vf n = v_round(v_mul(in, v_all(1.44269504f)));
     vf r = v_fnma(n, v_all(0.693359375f), in);
     r = v_fnma(n, v_all(-2.12194440e-4f), r);

@@ -1,10 +1,10 @@
 /* Max pooling, and a 1x1 convolution to many features combined with max pooling.
  *
- * The combined kernel first lists the non-zero values of a window, pixel by pixel. It then processes the list for one
- * tile of features after another, with the running maximum in registers. Of the pixels that are zero in all channels it
- * lists only the first, because the others have the same value (the bias) and lose the tie. For each feature, a window
- * therefore costs one multiplication for each of its non-zero values, and the result equals that of the full
- * computation. */
+ * The combined kernel first lists the non-zero values of a window, pixel by pixel. It then processes the list for
+ * one tile of features after another, with the running maximum in registers. Of the pixels that are zero in all
+ * channels it lists only the first: all of them have the same value (the bias), and the first one wins a tie. For
+ * each feature, a window therefore costs one multiplication for each of its non-zero values, and the result equals
+ * that of the full computation. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -47,7 +47,8 @@ struct list {
         int32_t channel;
     } entry[ENTRIES];
     struct {
-        int32_t end, position; /* index after the last entry of the pixel; the pixel's position in the window */
+        int32_t end, position; /* end: index after the last entry of the pixel; position: the pixel's place in the
+                                * window */
     } pixel[PIXELS];
     int entries, pixels;
     bool has_zero; /* whether a pixel that is zero in all channels was already listed */

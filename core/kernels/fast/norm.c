@@ -1,5 +1,5 @@
-/* Batch norm, threshold and sums over maps. Sums run in float along one row and in double from row to row, so that ten
- * thousand pixels lose no precision. */
+/* Batch norm, threshold and sums over maps. Sums are taken in float along one row and in double from row to row, so
+ * that a sum over ten thousand pixels loses no precision. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"

@@ -24,7 +24,7 @@
 enum {
     MR = V_TILE(V_WIDE ? 14 : 6), /* rows of a tile */
     NR = 2 * V,                   /* columns of a tile */
-    DEPTH = 256,                  /* maximum lanes of the inner dimension in a panel */
+    DEPTH = 256,                  /* maximum number of lanes along the inner dimension in a panel */
     ROWS = 18 * MR,               /* rows of A in a block: 256 KiB with AVX-512, fits the second-level cache */
     COLUMNS = 512,                /* columns of B in a block: 512 KiB */
     PANEL_BYTES = (ROWS + V + COLUMNS + NR) * DEPTH * 4
@@ -217,7 +217,7 @@ static void pack_a(const struct gemm_call *call, int i, int rows, int panels, in
     }
 }
 
-/* The memory that is packed next. The code prefetches a few of its cache lines after each tile. */
+/* The memory that is packed next: the code prefetches a few of its cache lines after each tile. */
 struct ahead {
     const float *at;
     ptrdiff_t ld;
@@ -240,7 +240,7 @@ static void look_ahead(struct ahead *next, int lines)
 static void block(const struct gemm_call *call, int i, int rows, int panels, int j, int columns, int depth,
                   const float *a, const float *b, float beta, struct ahead *next)
 {
-    enum { LINES = 16 }; /* number of cache lines per tile; about enough to prefetch a whole block of A */
+    enum { LINES = 16 }; /* number of cache lines to prefetch after a tile; about enough for a whole block of A */
 
     for (int at = 0; at < columns; at += NR) {
         int nv = columns - at > V ? 2 : 1, wide = columns - at < NR ? columns - at : NR, row = i;

@@ -153,7 +153,7 @@ double FAST(sum_squares)(size_t count, const real *x)
     return total;
 }
 
-/* x - x is 0 if x is finite and NaN otherwise. */
+/* Uses that x - x is 0 if x is finite, and NaN otherwise. */
 bool FAST(all_finite)(size_t count, const real *x)
 {
     unsigned bad = 0;

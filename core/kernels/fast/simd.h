@@ -95,7 +95,7 @@ INLINE vf v_sqrt(vf a)
 INLINE vf v_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
-} /* if an operand is NaN, the result is b */
+} /* if an operand of v_max() or v_min() is NaN, the result is the second one, b */
 INLINE vf v_min(vf a, vf b)
 {
     return _mm512_min_ps(a, b);
@@ -274,7 +274,8 @@ INLINE vf v_min(vf a, vf b)
 {
     return _mm256_min_ps(a, b);
 }
-/* For valgrind, which emulates fused products a thousand times slower. This version rounds twice. */
+/* For valgrind, which emulates fused multiply-add a thousand times slower. This version rounds the product and the
+ * sum. */
 #ifdef MOTIF_NO_FMA
 INLINE vf v_fma(vf a, vf b, vf c)
 {
@@ -340,7 +341,8 @@ INLINE vf v_copysign(vf magnitude, vf sign)
     __m256 bit = _mm256_set1_ps(-0.0f);
     return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
 }
-/* a 2^n for n in [-252, 252], in two steps so that results near the ends of the float range are correct. */
+/* Returns a 2^n for n in [-252, 252]. Multiplies in two steps, because 2^n itself may be outside of the range of a
+ * float. */
 INLINE vf v_scale2(vf a, vf n)
 {
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
@@ -405,7 +407,7 @@ INLINE void v_add_double(double *acc, vf v)
 
 #endif
 
-enum { PV = 16 / V }; /* number of registers that hold one pixel of a block */
+enum { PV = 16 / V }; /* number of registers for the 16 channels of one pixel in a block */
 
 INLINE vf v_relu(vf a)
 {

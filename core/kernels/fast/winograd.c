@@ -97,7 +97,8 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* Writes A' M A + bias + add of `tiles` tiles to two output rows. across, down: pixels inside the strip. */
+/* Writes A' M A + bias + add of `tiles` tiles to two output rows. across, down: number of columns and rows inside
+ * the strip. */
 static void transform_output(const float *from, int tiles, int across, int down, const float *bias, const float *add,
                              ptrdiff_t add_row, float *out, ptrdiff_t out_row)
 {

@@ -36,8 +36,8 @@ INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff
                              to + s * WINOGRAD_TILES * MAP_LANES);                                                     \
         break;
 
-/* from: [spots], `spot` reals apart, each of [blocks], `block` reals apart, of [n tiles][16].
- * weights: [spots][blocks][16][16]. to: [spots][WINOGRAD_TILES][16]. */
+/* For each spot, to = from x weights. from: [spots][blocks][n tiles][16], with steps of `spot` reals between spots
+ * and of `block` reals between blocks. weights: [spots][blocks][16][16]. to: [spots][WINOGRAD_TILES][16]. */
 INLINE void winograd_products(int spots, int n, int blocks, const float *from, ptrdiff_t spot, ptrdiff_t block,
                               const float *weights, float *to)
 {

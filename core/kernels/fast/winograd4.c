@@ -1,8 +1,9 @@
-/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs. F(2x2) (winograd.c) takes 64, the plain sum 144.
+/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs. For the same outputs, F(2x2) (winograd.c) takes
+ * 64 products and the plain sum 144.
  *
- * The interpolation points are 0, 1, -1, 1/2, -2 and infinity. They round about three times better than the usual
- * 0, 1, -1, 2, -2: measured at 64 channels, the largest error is 2e-6 of the largest output (plain sum: 7e-7). Because
- * the product of 1/2 and -2 is -1, the rows of B' share most of their terms:
+ * The interpolation points are 0, 1, -1, 1/2, -2 and infinity. Rounding errors are about a third of
+ * those with the usual points 0, 1, -1, 2, -2: measured at 64 channels, the largest error is 2e-6 of the largest output
+ * (plain sum: 7e-7). Because the product of 1/2 and -2 is -1, the rows of B' share most of their terms:
  *
  *     with e = d4 - d2, o = d3 - d1
  *     0:  e + 3/2 o - (d2 - d0)        infinity:  (d5 - d3) + 3/2 e - o
@@ -166,7 +167,7 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* The outputs of a group of tiles. across, down: pixels inside the strip. */
+/* The outputs of a group of tiles. across, down: number of columns and rows inside the strip. */
 struct outlet {
     int across, down;
     const float *bias, *add;

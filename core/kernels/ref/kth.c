@@ -1,5 +1,6 @@
-/* Reference selection of the k-th smallest value: three histograms over the bits of order-preserving keys; each narrows
- * the range by a factor of 2^11. Exact for any data. -0 sorts before +0, NaN sorts to the ends. */
+/* Reference selection of the k-th smallest value. It maps values to integer keys of the same order and counts three
+ * histograms over the bits of the keys; each narrows the range by a factor of 2^11. Exact for any data. -0 sorts
+ * before +0, and NaN sorts to the ends. */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"
