@@ -1,9 +1,9 @@
 /* Charts of results: lines, points, error bars, reference lines and bands, and heat maps, in several panels.
  *
- * A chart is a plain description that borrows its numbers. chart_png() draws it with cairo in DejaVu Sans; chart_csv()
- * writes the same numbers as text, so that every picture comes with its data. The picture leaves out points that are
- * not finite, or not above zero on a logarithmic axis (a line is interrupted there); the CSV has empty fields for them.
- * Functions keep no state; any thread. */
+ * A chart is a plain description that borrows its numbers. chart_png() draws it with cairo in DejaVu Sans;
+ * chart_csv() writes the same numbers as text, so that every picture comes with its data. The picture leaves out
+ * values that are not finite, and on a logarithmic axis values that are not above zero; a line is interrupted there.
+ * The CSV has empty fields for these values. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_DRAW_CHART_H
 #define MOTIF_CORE_DRAW_CHART_H
 
@@ -21,7 +21,7 @@ enum { CHART_BYTES = 16 << 20 }; /* upper limit of a chart's file; callers use i
 /* min, max: values at the ends of the axis; an end that is NaN is computed from the data. min > max: the axis runs
  * downwards. With `log` the ticks are powers of ten. */
 struct chart_axis {
-    const char *label; /* UTF-8; may be NULL, like every text here */
+    const char *label; /* UTF-8 text; this and every other text of a chart may be NULL */
     bool log;
     double min, max;
     /* labels of the positions 1, 2, ... of an x axis, ended by NULL; no list (NULL): the axis shows numbers */
@@ -35,7 +35,7 @@ enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE
 struct chart_series {
     const char *name;         /* name in the legend and in the CSV */
     enum chart_mark mark;     /* points of different series have different shapes */
-    int colour;               /* index of chart_colour(); -1: the number of the series in its panel */
+    int colour;               /* index for chart_colour(); -1: use the number of the series in its panel */
     const double *x, *y;      /* [count] */
     const double *low, *high; /* [count] ends of the error bars; both NULL: no error bars */
     size_t count;
@@ -47,7 +47,7 @@ struct chart_reference {
     const char *name;
     bool upright; /* true: `from` and `to` are values of x; false: of y */
     double from, to;
-    int colour; /* index of chart_colour(); -1: grey */
+    int colour; /* index for chart_colour(); -1: grey */
 };
 
 enum chart_map {
@@ -81,7 +81,7 @@ struct chart {
     const char *title;
     const char *note; /* small text below everything; may contain newlines */
     const struct chart_panel *panels;
-    int panel_count, columns; /* panels; number of panels side by side, 0: all */
+    int panel_count, columns; /* columns: number of panels in a row; 0: all panels in one row */
     int width, height;        /* size of a panel's plotting area in pixels; 0: 440 x 300 */
     /* true: only the first panel has a legend, below all panels; false: one below each panel */
     bool one_legend;
@@ -95,8 +95,9 @@ struct chart_colour chart_colour(int index);
 /* The colour of a map at `at`, which is clamped to [0, 1]. */
 struct chart_colour chart_shade(enum chart_map map, double at);
 
-/* Ticks of an axis [min, max] (both > 0 with `log`) at round numbers, ascending, at most `room` of them. Returns their
- * number (0 if min and max are no interval); writes their values to `at` and their texts to `labels`. */
+/* Ticks of an axis [min, max] (both > 0 with `log`) at round numbers, ascending, at most `room` of them. Returns
+ * their number (0 unless min and max are finite and min < max); writes their values to `at` and their texts to
+ * `labels`. */
 enum { CHART_TICKS = 24, CHART_TICK_BYTES = 24 };
 int chart_ticks(double min, double max, bool log, int room, double at[CHART_TICKS],
                 char labels[CHART_TICKS][CHART_TICK_BYTES]);

@@ -6,7 +6,7 @@
 
 /* An axis whose ends are known, and the pixels of its ends. */
 struct chart_scale {
-    double min, max; /* ends; logarithms to base 10 with `log` */
+    double min, max; /* ends of the axis; with `log`, their logarithms to base 10 */
     bool log;
     double from, to; /* pixels of min and max */
 };

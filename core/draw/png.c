@@ -166,26 +166,34 @@ static float grey(const uint16_t *sample, int channels)
     return (float)(luma / 65535.0 * cover);
 }
 
-static enum status to_grey(const struct reader *r, float **values, int *rows, int *cols, struct error *err)
+static enum status to_grey(const struct reader *r, struct raster *raster, struct error *err)
 {
-    size_t pixels = (size_t)r->rows * r->cols;
     int channels = png_get_channels(r->png, r->info);
-    float *out = malloc(pixels * sizeof *out);
-    if (out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
-    for (size_t i = 0; i < pixels; i++)
-        out[i] = grey(r->samples + i * (size_t)channels, channels);
-    *values = out;
-    *rows = (int)r->rows;
-    *cols = (int)r->cols;
-    return STATUS_OK;
+    enum status status = raster_create(raster, 1, (int)r->rows, (int)r->cols, err);
+    for (size_t i = 0; !status && i < (size_t)r->rows * r->cols; i++)
+        raster->values[i] = grey(r->samples + i * (size_t)channels, channels);
+    return status;
 }
 
-enum status png_decode_grey(const void *bytes, size_t count, int max_side, float **values, int *rows, int *cols,
-                            struct error *err)
+static enum status to_planes(const struct reader *r, struct raster *raster, struct error *err)
 {
-    *values = NULL;
-    *rows = *cols = 0;
+    int channels = png_get_channels(r->png, r->info), planes = channels < 3 ? 1 : 3;
+    size_t size = (size_t)r->rows * r->cols;
+    enum status status = raster_create(raster, planes, (int)r->rows, (int)r->cols, err);
+    for (size_t i = 0; !status && i < size; i++) {
+        const uint16_t *sample = r->samples + i * (size_t)channels;
+        double cover = channels % 2 == 0 ? sample[channels - 1] / 65535.0 : 1.0;
+        for (int k = 0; k < planes; k++)
+            raster->values[(size_t)k * size + i] = (float)(sample[k] / 65535.0 * cover);
+    }
+    return status;
+}
+
+static enum status decode(const void *bytes, size_t count, int max_side,
+                          enum status (*convert)(const struct reader *r, struct raster *raster, struct error *err),
+                          struct raster *raster, struct error *err)
+{
+    *raster = (struct raster){0};
     if (max_side < 1 || max_side > PNG_MAX_SIDE)
         max_side = PNG_MAX_SIDE;
     struct reader r = {.bytes = bytes, .count = count, .max_side = (uint32_t)max_side};
@@ -197,9 +205,30 @@ enum status png_decode_grey(const void *bytes, size_t count, int max_side, float
     else
         (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a PNG");
     if (status == STATUS_OK)
-        status = to_grey(&r, values, rows, cols, err);
+        status = convert(&r, raster, err);
     free(r.lines);
     free(r.samples);
     png_destroy_read_struct(&r.png, &r.info, NULL);
+    return status;
+}
+
+bool png_begins(const void *bytes, size_t count)
+{
+    return count >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err)
+{
+    return decode(bytes, count, max_side, to_planes, raster, err);
+}
+
+enum status png_decode_grey(const void *bytes, size_t count, int max_side, float **values, int *rows, int *cols,
+                            struct error *err)
+{
+    struct raster raster;
+    enum status status = decode(bytes, count, max_side, to_grey, &raster, err);
+    *values = raster.values;
+    *rows = raster.rows;
+    *cols = raster.cols;
     return status;
 }

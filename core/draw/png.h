@@ -3,17 +3,24 @@
 #ifndef MOTIF_CORE_DRAW_PNG_H
 #define MOTIF_CORE_DRAW_PNG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/base/raster.h"
 #include "core/draw/picture.h"
 
-#define PNG_MAX_SIDE 4096
+#define PNG_MAX_SIDE RASTER_SIDE
 
 /* Appends the file to `out`. STATUS_LIMIT: it exceeds the limit of `out`. */
 enum status png_encode(const struct picture *picture, struct buf *out, struct error *err);
 
+/* Whether the bytes begin like a PNG file. */
+bool png_begins(const void *bytes, size_t count);
+/* Like png_decode_grey(), but colours keep their planes: a picture of three planes, or of one if the file is grey. The
+ * caller closes *raster. */
+enum status png_decode(const void *bytes, size_t count, int max_side, struct raster *raster, struct error *err);
 /* Reads any PNG (grey, RGB, palette, 1 to 16 bits, alpha over black, interlaced) as grey values 0 to 1 with the luma
  * weights .2126 .7152 .0722. *values: [*rows][*cols]; the caller frees it. STATUS_LIMIT: a side above max_side (at most
  * PNG_MAX_SIDE). STATUS_CORRUPT: the bytes are no PNG. */

@@ -46,33 +46,40 @@ static enum status broken(struct archive_reader *r, const char *what, struct err
     return error_set(err, STATUS_CORRUPT, NULL, "%s cannot be read: %s", what, why ? why : "its bytes do not decode");
 }
 
+/* Opens libarchive's reader. The caller destroys `r` on failure. */
+static enum status open_archive(struct archive_reader *r, enum archive_kind kind, struct error *err)
+{
+    r->seen = calloc((size_t)1 << r->bits, sizeof *r->seen);
+    r->archive = archive_read_new();
+    if (!r->seen || !r->archive)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+    int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
+                                   : archive_read_support_format_tar(r->archive);
+    if (made != ARCHIVE_OK)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+    if (archive_read_open(r->archive, r, NULL, pull, NULL) != ARCHIVE_OK)
+        return broken(r, "the archive", err);
+    return STATUS_OK;
+}
+
 enum status archive_reader_create(enum archive_kind kind, const struct byte_source *from,
                                   const struct archive_limits *limits, struct archive_reader **reader,
                                   struct error *err)
 {
+    *reader = NULL;
     struct archive_reader *r = calloc(1, sizeof *r);
-    *reader = r;
-    if (!r || !(r->archive = archive_read_new())) {
-        archive_reader_destroy(r);
-        *reader = NULL;
+    if (!r)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
-    }
     r->from = *from;
     r->limits = *limits;
     r->bits = 10;
-    r->seen = calloc((size_t)1 << r->bits, sizeof *r->seen);
-    int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
-                                   : archive_read_support_format_tar(r->archive);
-    enum status status = STATUS_OK;
-    if (!r->seen || made != ARCHIVE_OK)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
-    else if (archive_read_open(r->archive, r, NULL, pull, NULL) != ARCHIVE_OK)
-        status = broken(r, "the archive", err);
+    enum status status = open_archive(r, kind, err);
     if (status) {
         archive_reader_destroy(r);
-        *reader = NULL;
+        return status;
     }
-    return status;
+    *reader = r;
+    return STATUS_OK;
 }
 
 void archive_reader_destroy(struct archive_reader *r)

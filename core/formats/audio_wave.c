@@ -14,15 +14,18 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Largest size in bytes of a chunk that describes the samples; the longest in use, MS ADPCM's, has 50. */
+/* The largest size in bytes of a chunk that describes the samples. The longest such chunk in use, that of MS ADPCM,
+ * has 50 bytes. */
 #define FACTS_MOST 128
 
-/* A WAV file as libsndfile sees it. It contains only the format, the number of samples (if the file states it) and the
- * samples. Other chunks are left out, and sizes that point beyond the end of the file are corrected. */
+/* A WAV file as libsndfile sees it (the "virtual file"). It contains only the format, the number of samples (if the
+ * file states it) and the samples. Other chunks are left out, and sizes that point beyond the end of the file are
+ * corrected. */
 struct memory {
     char head[12 + 2 * (8 + FACTS_MOST) + 8];
     const char *samples;
-    sf_count_t head_bytes, count, at; /* bytes of `head`, bytes of the whole virtual file, read position */
+    sf_count_t head_bytes, count, at; /* head_bytes: bytes of `head`; count: bytes of the whole virtual file; at: the
+                                       * read position */
 };
 
 static size_t number_at(const char *at)
@@ -57,7 +60,8 @@ static bool lay_out(const char *bytes, size_t count, struct memory *m)
         const char *chunk = bytes + at;
         size_t size = number_at(chunk + 4), left = count - at - 8;
         if (memcmp(chunk, "data", 4) == 0) {
-            /* A streaming encoder does not know the size and writes a placeholder. */
+            /* An encoder that streams does not know the size and writes 0 or a large number. The rest of the file is
+             * then the samples. */
             size_t most = size == 0 || size > left ? left : size;
             put_chunk(m, "data", "", 0, most);
             m->samples = chunk + 8;
@@ -89,7 +93,8 @@ static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
     sf_count_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? m->at : m->count;
     if (base + offset < 0)
         return -1;
-    /* Samples of odd length have a padding byte, which may be missing. A seek beyond the end therefore stops there. */
+    /* A chunk of odd length ends with a padding byte, which may be missing in the file. So a seek beyond the end
+     * goes to the end. */
     m->at = base + offset < m->count ? base + offset : m->count;
     return m->at;
 }
@@ -285,12 +290,12 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
  * integers and 0 <= rest < out. The filter's weights depend on `rest` alone, which is called the phase. There are `out`
  * phases of `taps` weights each; the first weight belongs to input sample whole - reach + 1. */
 struct audio_resampler {
-    int in, out; /* rates divided by their greatest common divisor */
+    int in, out; /* rate_in and rate_out, divided by their greatest common divisor */
     int rate_in, rate_out;
     int reach, taps;
-    double scale;   /* smaller of the two rates, divided by the input rate */
+    double scale;   /* the smaller of the two rates divided by the input rate */
     float *weights; /* [out][taps] */
-    bool *known;    /* [out]: the phase's weights have been computed */
+    bool *known;    /* [out] whether the weights of each phase have been computed */
 };
 
 static int divisor(int a, int b)
@@ -331,7 +336,7 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
                          "cannot resample from %d to %d Hz: rates must be from 1 to 384000 Hz", rate_in, rate_out);
     }
     int common = divisor(rate_in, rate_out), in = rate_in / common, out = rate_out / common;
-    double scale = fmin(1.0, (double)out / in); /* smaller of the two rates, divided by the input rate */
+    double scale = fmin(1.0, (double)out / in); /* the smaller of the two rates divided by the input rate */
     int reach = (int)ceil(ZEROS / scale), taps = 2 * reach;
     if (out > MAX_PHASES || taps > MAX_PHASES) {
         return error_set(

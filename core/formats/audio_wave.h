@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-#define AUDIO_RATE 8000              /* samples a second of all recordings that models are trained on */
+#define AUDIO_RATE 8000              /* samples per second of all recordings that models are trained on */
 #define AUDIO_WAVE_FRAMES (16 << 20) /* largest number of frames of a recording that is read */
 #define AUDIO_WAVE_RATES 384000      /* highest sample rate that is read */
 
@@ -47,8 +47,8 @@ int64_t audio_resampler_length(const struct audio_resampler *resampler, int coun
 /* in: [count]; out: [audio_resampler_length(count)]. */
 void audio_resample(struct audio_resampler *resampler, const float *in, int count, float *out);
 /* Replaces the samples of `wave`. STATUS_INVALID: its rate is not rate_in. STATUS_LIMIT: the result would have more
- * than `most` samples. The function checks this before it computes anything, because a file of two kilobytes at 1 Hz
- * would become half an hour of samples. */
+ * than `most` samples. The function checks this before it computes anything: a file of two kilobytes whose header
+ * claims a rate of 1 Hz would become half an hour of samples. */
 enum status audio_wave_resample(struct audio_resampler *resampler, struct audio_wave *wave, int64_t most,
                                 struct error *err);
 

@@ -41,28 +41,25 @@ enum status byte_source_all(const struct byte_source *from, size_t most, char **
 {
     char *all = NULL;
     size_t room = 0, used = 0;
-    for (;;) {
+    enum status status = STATUS_OK;
+    while (!status && used == room) {
         size_t got;
-        if (used == room) {
-            room = room ? 2 * room : 1u << 14;
-            room = room > most + 1 ? most + 1 : room; /* one byte more than allowed shows that there are too many */
-            char *larger = realloc(all, room);
-            if (!larger) {
-                free(all);
-                return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu bytes", room);
-            }
-            all = larger;
+        room = room ? 2 * room : 1u << 14;
+        room = room > most + 1 ? most + 1 : room; /* one byte more than allowed shows that there are too many */
+        char *larger = realloc(all, room);
+        if (!larger) {
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu bytes", room);
+            break;
         }
-        enum status status = fill(from, all + used, room - used, &got, err);
+        all = larger;
+        status = fill(from, all + used, room - used, &got, err);
         used += got;
         if (!status && used > most)
             status = error_set(err, STATUS_LIMIT, NULL, "has more than %zu bytes, the most that is allowed", most);
-        if (status) {
-            free(all);
-            return status;
-        }
-        if (used < room)
-            break;
+    }
+    if (status) {
+        free(all);
+        return status;
     }
     *bytes = all;
     *size = used;

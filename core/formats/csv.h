@@ -19,9 +19,9 @@ enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000 };
 struct csv {
     struct byte_source from;
     char separator;
-    int64_t row;        /* number of the present record, from 1; line ends inside quotes do not count */
+    int64_t row;        /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
-    int count, columns; /* number of fields of the present record, and of the header */
+    int count, columns; /* count: number of fields of the current record; columns: of the header */
     /* private */
     char *record;
     size_t used, room, *start;
@@ -37,7 +37,8 @@ enum status csv_open(struct csv *csv, const struct byte_source *from, struct err
 void csv_close(struct csv *csv); /* a zeroed struct is allowed */
 /* Reads the next record; *more is false at the end. */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);
-/* The number of the column of this name, from 0; -1: there is none. Call it between csv_open() and csv_next() only. */
+/* The number of the column with this name, from 0; -1 if no column has it. Call it between csv_open() and csv_next()
+ * only. */
 int csv_find(const struct csv *csv, const char *name);
 /* Parses a field as a finite float; false: it is not a number. */
 bool csv_number(const char *field, float *value);

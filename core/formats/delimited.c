@@ -9,10 +9,11 @@
 
 enum { PATH_BYTES = 4400, LINE_MOST = 1 << 28 };
 
-enum status delimited_open(struct delimited *d, const char *folder, const char *name, char separator, struct error *err)
+enum status delimited_open(struct delimited *d, const char *folder, const char *name, char separator,
+                           struct thread_pool *pool, struct error *err)
 {
     char path[PATH_BYTES];
-    *d = (struct delimited){.separator = separator};
+    *d = (struct delimited){.separator = separator, .pool = pool};
     snprintf(d->name, sizeof d->name, "%s", name);
     int bytes = snprintf(path, sizeof path, "%s/%s", folder, name);
     d->file = bytes > 0 && bytes < PATH_BYTES ? fopen(path, "rb") : NULL;
@@ -78,6 +79,8 @@ static enum status split(struct delimited *d, char *at, struct error *err)
 enum status delimited_raw(struct delimited *d, bool *more, struct error *err)
 {
     ssize_t bytes;
+    if (thread_pool_stopped(d->pool))
+        return thread_pool_check(d->pool, err);
     do {
         bytes = getline(&d->line, &d->room, d->file);
         d->number++;

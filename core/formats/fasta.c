@@ -32,7 +32,8 @@ static enum status begin_record(struct reader *r, struct plain_line line, struct
         return fault(r, STATUS_LIMIT, "the name of the record is too long; at most 63 bytes are allowed", err);
     if (f->records == FASTA_RECORDS)
         return fault(r, STATUS_LIMIT, "too many records; at most 1048576 are allowed", err);
-    if ((f->records & (f->records - 1)) == 0) { /* the capacity doubles at 0, 1, 2, 4, ... records */
+    if ((f->records & (f->records - 1)) == 0) { /* true when the number of records is 0 or a power of two: then the
+                                                 * array is full and its capacity doubles */
         size_t capacity = f->records > 0 ? 2 * (size_t)f->records : 1;
         struct fasta_record *more = realloc(f->record, capacity * sizeof *more);
         if (more == NULL)
@@ -70,10 +71,12 @@ static enum status read_records(struct reader *r, size_t size, struct error *err
     while (!status && plain_next(&r->lines, &line))
         if (line.size > 0)
             status = line.at[0] == '>' ? begin_record(r, line, err) : add_letters(r, line, err);
-    if (!status && r->fasta->count == 0)
-        status =
-            fault(r, STATUS_INVALID, "the file ends without a sequence; it needs at least one record with bases", err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (r->fasta->count == 0)
+        return fault(r, STATUS_INVALID, "the file ends without a sequence; it needs at least one record with bases",
+                     err);
+    return STATUS_OK;
 }
 
 static int by_name(const void *a, const void *b, void *context)

@@ -33,7 +33,7 @@ struct fasta {
 enum status fasta_parse(const char *text, size_t size, struct fasta *fasta, struct error *err);
 void fasta_close(struct fasta *fasta); /* a zeroed struct is allowed */
 
-/* The number of the record of this name; -1: there is none. */
+/* The number of the record with this name; -1 if no record has it. */
 int fasta_find(const struct fasta *fasta, struct plain_line name);
 
 #endif

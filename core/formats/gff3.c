@@ -43,7 +43,7 @@ enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more
 {
     struct plain_line line;
     while ((*more = plain_next(&gff->lines, &line))) {
-        /* after '##FASTA' the file contains sequences; the caller reads its sequences from a FASTA file instead */
+        /* sequences follow '##FASTA'; this reader ends here, because the caller reads sequences from a FASTA file */
         if (plain_is(line, "##FASTA")) {
             *more = false;
             break;

@@ -1,5 +1,6 @@
-/* GFF3 annotation files: one feature a line, nine fields between tabs. The reader splits lines and parses numbers; the
- * caller decides which features matter and checks their coordinates. One thread at a time for each reader. */
+/* GFF3 annotation files: one feature on each line, in nine fields between tabs. The reader splits lines and parses
+ * numbers; the caller decides which features matter and checks their coordinates. One thread at a time for each
+ * reader. */
 #ifndef MOTIF_CORE_FORMATS_GFF3_H
 #define MOTIF_CORE_FORMATS_GFF3_H
 
@@ -24,7 +25,7 @@ struct gff3 gff3_open(const char *text, size_t size);
 /* Reads the next feature; skips comments and empty lines; *more is false at the end of the text or at '##FASTA'.
  * STATUS_INVALID: a line has fewer than nine fields. */
 enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more, struct error *err);
-/* Fails with a message that names the reader's present line. */
+/* Fails with a message that names the reader's current line. */
 enum status gff3_fault(const struct gff3 *gff, const char *detail, struct error *err);
 
 #endif

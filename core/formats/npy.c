@@ -111,13 +111,13 @@ static enum status count_of(const struct npy_header *h, size_t max_count, size_t
                              max_count);
         *count *= (size_t)h->dim[d];
     }
-    return *count <= max_count /* can fail for an array of rank 0: it has one element, and max_count may be 0 */
+    return *count <= max_count /* an array of rank 0 has one element, which is too many if max_count is 0 */
                ? STATUS_OK
                : error_set(err, STATUS_LIMIT, NULL, "the array is too large; it may have at most %zu elements",
                            max_count);
 }
 
-/* Grows the memory to `count` elements and keeps the present ones. */
+/* Grows the memory to `count` elements and keeps the existing ones. */
 static enum status grow(struct npy *out, bool texts, size_t count, struct error *err)
 {
     size_t bytes = count > 0 ? count * (texts ? NPY_TEXT : sizeof(float)) : 1;
@@ -131,6 +131,12 @@ static enum status grow(struct npy *out, bool texts, size_t count, struct error 
     return STATUS_OK;
 }
 
+static enum status not_finite(size_t element, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL,
+                     "element %zu of the array is not finite; remove NaN and infinite values", element);
+}
+
 static enum status convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
                            struct npy *out, struct error *err)
 {
@@ -140,8 +146,7 @@ static enum status convert(const unsigned char *block, const struct npy_header *
             return error_set(err, STATUS_INVALID, NULL,
                              "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
         if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
-            return error_set(err, STATUS_INVALID, NULL,
-                             "element %zu of the array is not finite; remove NaN and infinite values", first + i);
+            return not_finite(first + i, err);
     }
     return STATUS_OK;
 }
@@ -194,25 +199,48 @@ static enum status to_row_major(struct npy *out, struct error *err)
     return STATUS_OK;
 }
 
+enum status npy_body_read(const struct byte_source *from, const struct npy_header *h, size_t max_count, struct npy *out,
+                          struct error *err)
+{
+    *out = (struct npy){0};
+    enum status status = count_of(h, max_count, &out->count, err);
+    if (status)
+        return status;
+    out->rank = h->rank;
+    out->element = h->element;
+    memcpy(out->dim, h->dim, sizeof out->dim);
+    status = read_elements(from, h, out->count, out, err);
+    if (!status)
+        status = byte_source_end(from, "the .npy array", err);
+    if (!status && h->fortran && h->rank > 1)
+        status = to_row_major(out, err);
+    if (status)
+        npy_close(out);
+    return status;
+}
+
 enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err)
 {
     struct npy_header h;
     *out = (struct npy){0};
     enum status status = npy_header_read(from, &h, err);
-    if (!status)
-        status = count_of(&h, max_count, &out->count, err);
-    if (status)
-        return status;
-    out->rank = h.rank;
-    out->element = h.element;
-    memcpy(out->dim, h.dim, sizeof out->dim);
-    status = read_elements(from, &h, out->count, out, err);
-    if (!status)
-        status = byte_source_end(from, "the .npy array", err);
-    if (!status && h.fortran && h.rank > 1)
-        status = to_row_major(out, err);
-    if (status)
-        npy_close(out);
+    return status ? status : npy_body_read(from, &h, max_count, out, err);
+}
+
+enum status npy_values_read(const struct byte_source *from, const struct npy_header *h, size_t first, size_t count,
+                            float *values, struct error *err)
+{
+    unsigned char block[BLOCK];
+    size_t step = BLOCK / h->item;
+    enum status status = STATUS_OK;
+    for (size_t done = 0; !status && done < count;) {
+        size_t now = count - done < step ? count - done : step;
+        status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
+        for (size_t i = 0; !status && i < now; i++)
+            if (!isfinite(values[done + i] = value_at(block + i * h->item, h)))
+                return not_finite(first + done + i, err);
+        done += now;
+    }
     return status;
 }
 

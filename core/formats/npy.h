@@ -24,7 +24,7 @@ enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BYTES, NPY_U
 struct npy_header {
     enum npy_class element;
     size_t item;       /* bytes of an element in the file */
-    bool big, fortran; /* byte order is big-endian; memory order is column-major */
+    bool big, fortran; /* big: the byte order is big-endian; fortran: the memory order is column-major */
     int rank;          /* 0 (a single element) to NPY_RANK */
     int64_t dim[NPY_RANK];
 };
@@ -42,11 +42,18 @@ struct npy {
 };
 void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is allowed */
 
-/* Reads a whole array up to the end of the source; the caller closes it. Bytes become 0 to 255, false and true 0 and 1;
- * no value is scaled. Errors beyond those of npy_header_read(): STATUS_CORRUPT: fewer or more bytes than the shape
- * needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more than
- * max_count numbers, or more than max_count / 64 texts. */
+/* Reads a whole array up to the end of the source; the caller closes it. Bytes become 0 to 255, false and true 0 and
+ * 1; no value is scaled. Errors besides those of npy_header_read(): STATUS_CORRUPT: fewer or more bytes than the
+ * shape needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more
+ * than max_count numbers, or more than max_count / 64 texts. */
 enum status npy_read_from(const struct byte_source *from, size_t max_count, struct npy *out, struct error *err);
+/* Reads what follows a header, in the same way. */
+enum status npy_body_read(const struct byte_source *from, const struct npy_header *header, size_t max_count,
+                          struct npy *out, struct error *err);
+/* Reads the next `count` numbers that follow a header, in the order of the file, for arrays that are read in pieces.
+ * `first` is the index of the first of them, for messages. */
+enum status npy_values_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
+                            float *values, struct error *err);
 /* Like npy_read_from(), but reads bytes in memory and refuses text. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 

@@ -1,5 +1,5 @@
-/* Reads SpliceAI's data files window by window with libhdf5; the last part of the file serves builds without libhdf5.
- */
+/* Reads SpliceAI's data files window by window with libhdf5. The last part of the file contains the same functions
+ * for builds without libhdf5; they return STATUS_UNAVAILABLE. */
 #include "core/formats/spliceai_h5.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { CHUNKS = 65536, BASES = 1 << 20 };
 
 struct chunk {
     hid_t x, y;
-    int64_t first, windows; /* number of windows in the data sets before this one, and in this one */
+    int64_t first, windows; /* first: number of windows in earlier data sets; windows: number of windows in this one */
 };
 
 struct splicing_h5 {
@@ -26,7 +26,7 @@ struct splicing_h5 {
     int chunks;
     struct chunk *chunk;
     int64_t windows;
-    int whole, length; /* bases of a window with its flanks, and without them */
+    int whole, length; /* whole: number of bases of a window with its flanks; length: without them */
     uint8_t *row;      /* [whole][4] scratch */
 };
 

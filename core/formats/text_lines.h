@@ -21,16 +21,16 @@ struct plain_lines {
 struct plain_lines plain_lines(const char *text, size_t size);
 /* Returns the next line without its end (LF or CR LF); false at the end of the text. */
 bool plain_next(struct plain_lines *lines, struct plain_line *line);
-/* Removes the next word (separated by spaces and tabs) from the beginning of a line; false: there is none. */
+/* Removes the next word (separated by spaces and tabs) from the beginning of a line; false if no word is left. */
 bool plain_word(struct plain_line *line, struct plain_line *word);
-/* Removes the next field, up to `separator` or the end, from the beginning of a line. Fields may be empty. False: none
- * is left. */
+/* Removes the next field, up to `separator` or the end, from the beginning of a line. Fields may be empty. False if
+ * no field is left. */
 bool plain_field(struct plain_line *line, char separator, struct plain_line *field);
 /* Whether a word equals a NUL-terminated text. */
 bool plain_is(struct plain_line word, const char *text);
-/* Parses a whole word as a finite number; NaN: it is none. */
+/* Parses a whole word as a finite number; NaN if it is not one. */
 double plain_number(struct plain_line word);
-/* Parses a whole word as an integer in [0, most]; -1: it is none. */
+/* Parses a whole word as an integer in [0, most]; -1 if it is not one. */
 int64_t plain_integer(struct plain_line word, int64_t most);
 
 /* Loads a file of at most `most` bytes; the caller frees *text. Messages call the file `shown`. STATUS_IO: it cannot be
