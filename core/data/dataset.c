@@ -1,16 +1,44 @@
 /* Finds the folder of a data set by its name, and the hash of the upload that filled it. */
 #include "core/data/dataset.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "core/base/options.h"
 
 bool dataset_name_good(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t length = strlen(name);
     return length > 0 && length < 64 && strchr("._-", name[0]) == NULL && strspn(name, allowed) == length;
+}
+
+/* Reports that a data set does not exist, and names the one with the nearest name, if one is similar. */
+static enum status no_dataset(const char *root, const char *name, struct error *err)
+{
+    char best[64] = "";
+    size_t distance = strlen(name) < 4 ? 2 : 4; /* names that differ in more letters are not similar */
+    DIR *folder = root != NULL ? opendir(root) : NULL;
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (!dataset_name_good(entry->d_name))
+            continue;
+        size_t d = options_distance(entry->d_name, name);
+        bool prefix = strlen(name) >= 3 && strncmp(entry->d_name, name, strlen(name)) == 0;
+        if (prefix && d > 3)
+            d = 3;
+        /* of two equally near names, the first in the alphabet: the order of a folder's entries is arbitrary */
+        if (d < distance || (d == distance && best[0] != '\0' && strcmp(entry->d_name, best) < 0)) {
+            distance = d;
+            snprintf(best, sizeof best, "%.63s", entry->d_name);
+        }
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s%s%s%s", name,
+                     best[0] != '\0' ? "; did you mean '" : "; check its name", best, best[0] != '\0' ? "'?" : "");
 }
 
 enum status dataset_folder(const char *root, const char *name, char folder[DATASET_PATH], struct error *err)
@@ -29,7 +57,7 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
     if (code == 0)
         return STATUS_OK;
     return status_unopened(code) == STATUS_NOT_FOUND
-               ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s; check its name", name)
+               ? no_dataset(root, name, err)
                : error_set(err, STATUS_IO, NULL,
                            "the folder of the data set %s cannot be examined; check its permissions", name);
 }

@@ -58,7 +58,8 @@ void audio_corpus_destroy(struct audio_corpus *c)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Index of a name, which is added if it is new; -1: there is no memory, or there would be more than `most` names. */
+/* Returns the index of a name, which it adds if it is new. Returns -1 without memory, or if there would be more than
+ * `most` names. */
 static int intern(struct names *names, const char *name, int most)
 {
     /* consecutive files often share a name, so the search begins with the last one */

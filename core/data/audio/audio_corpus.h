@@ -6,8 +6,9 @@
  *   Free Spoken Digit Dataset  {digit}_{speaker}_{take}.wav
  *   Speech Commands            {word}/{speaker}_nohash_{take}.wav
  * Other files are skipped. Classes are sorted by name, takes by file name (as text: 0, 1, 10, 11, 2). Speakers are
- * sorted by name and then shuffled with numpy's legacy generator at seed 0: the last 15 % (at least one) are the test's
- * new speakers, the others train. For AudioMNIST's 60 speakers this is the split of SPARLING's authors, 51 and 9.
+ * sorted by name and then shuffled with numpy's legacy generator at seed 0: the last 15 % (at least one) are the new
+ * speakers of the test set, and training uses the others. For AudioMNIST's 60 speakers this is the split of SPARLING's
+ * authors, 51 and 9.
  *
  * Recordings are resampled to the corpus's rate when they are added. A sealed corpus is read-only: any number of
  * threads may draw from it. */
@@ -47,7 +48,8 @@ enum status audio_corpus_seal(struct audio_corpus *corpus, struct error *err);
 /* Creates, fills and seals a corpus from the files of a folder. */
 enum status audio_corpus_load(const char *folder, int rate, struct audio_corpus **corpus, struct error *err);
 
-/* Splits a file's name by the layouts above; false: no layout fits. `class` is empty where the folder is the class. */
+/* Splits a file's name by the layouts above; false: no layout fits. `class` becomes "" if the folder's name is the
+ * class. */
 bool audio_corpus_parse(const char *name, char class[AUDIO_NAME], char speaker[AUDIO_NAME], char file[AUDIO_NAME]);
 
 /* Contents of a sealed corpus. Speakers are numbered in shuffled order. */

@@ -1,13 +1,14 @@
-/* Draws clips of spoken words. The order of draws defines the data set: the number of words; the words; speaker and
- * take of each word; starts, again and again until no two words overlap; one uniform number for the noise of each
- * sample of the clip. */
+/* Draws clips of spoken words. The order of draws defines the data set. First come the number of words and the words,
+ * then the speaker and the take of each word. Then the starts of all words are drawn, again and again until no two
+ * words overlap. Last comes one uniform number for the noise of each sample of the clip. */
 #include "core/data/audio/audio_sequence.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* minimum share of random starts without overlap, for the largest number of words of mean length */
+/* A domain is refused if a smaller share of random starts than this gives a clip without overlap. The share is
+ * estimated for the largest number of words, all of mean length. */
 #define FIT_LEAST 1e-6
 
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part)
@@ -75,7 +76,7 @@ static double quantile(double p)
 
 static void add_noise(struct mt19937 *rng, double scale, float *audio, int count)
 {
-    /* normal distribution of z: P(z < -1) and P(|z| < 1) */
+    /* for a variable z with the standard normal distribution: low = P(z < -1), inside = P(|z| < 1) */
     static const double low = 0.15865525393145707, inside = 0.6826894921370859;
     double drawn[512];
     for (int done = 0; done < count;) {
@@ -102,7 +103,8 @@ static const struct audio_clip *draw_clip(const struct audio_sequence *d, struct
     return &takes[mt19937_choice(rng, available)];
 }
 
-/* Draws starts in ascending order until each word ends before the next begins and the last ends within the clip. */
+/* Draws the starts of all words and sorts them. Repeats this until each word ends before the next begins and the last
+ * ends within the clip. */
 static void draw_starts(const struct audio_sequence *d, struct mt19937 *rng, struct audio_truth *truth)
 {
     bool apart;

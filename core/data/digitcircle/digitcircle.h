@@ -23,9 +23,9 @@ struct digitcircle {
     int classes;                  /* digits 0 to classes - 1 are drawn */
     int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; no digit occurs twice */
     int shift;                    /* most rows and columns by which a digit is shifted away from the circle */
-    int margin;                   /* the circle stays shift + margin away from the border; 0: DIGITCIRCLE_STAMP */
-    int min_radius;               /* least radius of the circle */
-    /* upper limit of the radius, exclusive; 0: image_size/2 - shift - margin, the largest value that fits */
+    int margin;     /* distance of circle and border in addition to `shift`; 0 selects DIGITCIRCLE_STAMP */
+    int min_radius; /* least radius of the circle */
+    /* upper limit of the radius, exclusive; 0 selects the largest value that fits, image_size/2 - shift - margin */
     int max_radius;
     /* share of pixels flipped before the digits are placed, in units of the mean ink share of all ten stamps */
     double pre_noise;
@@ -53,7 +53,7 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
 /* Draws one picture. image: [image_size][image_size], ink 1, background 0. `truth` may be NULL. */
 void digitcircle_draw(const struct digitcircle *domain, uint32_t generator_seed, float *image,
                       struct digitcircle_truth *truth);
-/* Draws sample `index` of the set `seed` (training: the run's seed; validation -1, test -2, binning -3). */
+/* Draws sample `index` of the set `seed`. Training uses the run's seed, validation -1, test -2, binning -3. */
 void digitcircle_sample(const struct digitcircle *domain, int64_t seed, int64_t index, float *image,
                         struct digitcircle_truth *truth);
 /* Draws samples first to first+count-1 of a set. images: [count][image_size][image_size]; truths: [count]. */

@@ -9,7 +9,7 @@
 #include "core/base/hash.h"
 #include "core/base/mt19937.h"
 
-static const double BORDER = 3; /* points around the formula's box */
+static const double BORDER = 3; /* width of the border around the formula's box, in points */
 static const float WHITE = 255;
 static const float INK = 0.1F * 255; /* smallest coverage that counts as ink when a box is computed */
 
@@ -66,8 +66,8 @@ struct place {
     double row, col, scale; /* scale: pixels for each point */
 };
 
-/* First row or column of a centred page of `page` pixels in a picture of `picture` pixels; an odd pixel is left at the
- * end. */
+/* First row or column of a centred page of `page` pixels in a picture of `picture` pixels. If the two margins cannot be
+ * equal, the one at the end is a pixel larger. */
 static int centred(int picture, int page)
 {
     return picture >= page ? (picture - page) / 2 : -((page - picture) / 2);

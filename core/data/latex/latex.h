@@ -52,7 +52,7 @@ enum status latex_render(const struct latex *domain, const struct latex_font *fo
  * place. */
 void latex_add_noise(const struct latex *domain, int64_t seed, int64_t index, float *image);
 
-/* Draws sample `index` of the set `seed` (training: the run's seed; validation -1, test -2). image: [rows][cols];
+/* Draws sample `index` of the set `seed`. Training uses the run's seed, validation -1, test -2. image: [rows][cols];
  * `truth` may be NULL. */
 void latex_sample(const struct latex *domain, const struct latex_font *font, int64_t seed, int64_t index, float *image,
                   struct latex_truth *truth);

@@ -17,7 +17,8 @@
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
-enum { BIG = LATEX_SIZES, KINDS }; /* variants of a character: its sizes and, for brackets only, the big one */
+/* variants of a character: one for each size and, for brackets only, the big bracket */
+enum { BIG = LATEX_SIZES, KINDS };
 
 struct latex_font {
     double dpi;

@@ -69,7 +69,8 @@ static void emit(struct sampler *s, int token)
 
 static void draw_symbol(struct sampler *s)
 {
-    static const int letters[] = {3, 4, 5, 0, 1, 2}; /* x y z a b c */
+    /* positions of x y z a b c in the alphabetical order a b c x y z */
+    static const int letters[] = {3, 4, 5, 0, 1, 2};
     int symbol = choose(s, s->symbols);
     emit(s, symbol < 10 ? LATEX_DIGIT + symbol : LATEX_LETTER + letters[symbol - 10]);
 }

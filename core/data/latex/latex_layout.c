@@ -204,8 +204,8 @@ static struct hbox set_comb(struct setter *s, struct setting style)
     return line;
 }
 
-/* Draws the smallest bracket that covers `extent`, centred on the axis: from the text fonts, beginning at this size, or
- * else the big one. */
+/* Draws the smallest bracket that covers `extent`, centred on the axis. First it tries the brackets of the text fonts,
+ * from the size of `style` up. If all are too small, it draws the big bracket. */
 static struct hbox set_bracket(struct setter *s, int symbol, struct setting style, double extent)
 {
     int own = size_of(style), size = own;
@@ -216,7 +216,7 @@ static struct hbox set_bracket(struct setter *s, int symbol, struct setting styl
     struct hbox box = mark(s, symbol, size, bracket_width[size], 0, 0);
     struct latex_mark *drawn = &s->out->marks[box.first];
     drawn->big = big;
-    drawn->y = axis - AXIS * em; /* the glyphs of text and of the big bracket are centred on their own axis */
+    drawn->y = axis - AXIS * em; /* moves the glyph's own axis to the axis of the formula */
     box.width = big ? BIG_WIDTH : box.width;
     box.height = half + axis;
     box.depth = half - axis;
@@ -245,8 +245,8 @@ static struct hbox set_parens(struct setter *s, struct setting style)
     return line;
 }
 
-/* Atoms side by side. A pair of brackets is an inner atom (\left \right): in display and text style there is a thin
- * space between it and a character, and between two of them. */
+/* Lays out atoms side by side. A pair of brackets (\left \right) is what TeX calls an inner atom. In display and text
+ * style, TeX puts a thin space between an inner atom and a character, and between two inner atoms. */
 static struct hbox set_term(struct setter *s, struct setting style, bool *inner_first, bool *inner_last)
 {
     struct hbox line = empty(s);

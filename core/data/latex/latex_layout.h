@@ -28,7 +28,7 @@ struct latex_mark {
     int symbol;           /* enum latex_class */
     int size;             /* 0 text (10 pt), 1 script (7 pt), 2 scriptscript (5 pt) */
     bool big;             /* a bracket of 12 pt from the extensible font; size is then 0 */
-    double x, y;          /* the origin of a character, on the baseline; the lower left corner of a bar */
+    double x, y;          /* of a character: its origin on the baseline; of a bar: its lower left corner */
     double width, height; /* only of a bar */
 };
 

@@ -2,11 +2,13 @@
  *
  * The affinity of a protein for the bases around a position is
  *
- *     sum over its matrices m of (A0[m] / max A0) * product over columns of the entry of the base there / 0.2
+ *     (1 / 0.2) * sum over its matrices m of weight[m] * product over columns c of entry[m][c][base at column c]
  *
- * All matrices of a protein have the same number of columns: shorter ones are padded with ones on both sides, the odd
- * column on the right. A window of w columns begins (w - 1) / 2 (rounded down) before its base. An unknown base, and a
- * position beyond the ends of the sequence, counts as 1; if the base in the middle is unknown, the affinity is 0.
+ * The weight of a matrix is its A0 (from the measurement) divided by the largest A0 of the protein. All matrices of a
+ * protein have the same number of columns: columns of ones extend the shorter matrices on both sides, with one more on
+ * the right if their number is odd. A window of w columns begins (w - 1) / 2 (rounded down) positions before the base
+ * in its middle. A column at an unknown base or beyond the ends of the sequence contributes the factor 1. If the base
+ * in the middle is unknown, the affinity is 0.
  *
  * A protein binds where its affinity exceeds its threshold, which is given or is a quantile of its affinities on some
  * sequences (affinity_calibrate()). Read-only after that; any number of threads. */

@@ -78,15 +78,18 @@ static enum status open_genes(struct splicing_corpus *c, const char *folder, con
 {
     char fasta[DATASET_PATH], gff[DATASET_PATH];
     enum status status = join(folder, list->fasta, fasta, err);
-    if (!status)
-        status = join(folder, list->gff, gff, err);
-    if (!status)
-        status = genes_load(fasta, gff, source, &c->genes, err);
-    if (!status)
-        status = genes_windows(&c->genes, GENES_TRAIN, length, flank, &c->windows[0], err);
-    if (!status)
-        status = genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = join(folder, list->gff, gff, err);
+    if (status != STATUS_OK)
+        return status;
+    status = genes_load(fasta, gff, source, &c->genes, err);
+    if (status != STATUS_OK)
+        return status;
+    status = genes_windows(&c->genes, GENES_TRAIN, length, flank, &c->windows[0], err);
+    if (status != STATUS_OK)
+        return status;
+    return genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
 }
 
 static enum status open_h5(struct splicing_corpus *c, const char *folder, int length, int flank, struct error *err)

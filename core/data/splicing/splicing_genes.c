@@ -128,9 +128,11 @@ static enum status read_features(struct reader *r, const char *text, size_t size
             break;
         status = take_feature(r, &feature, err);
     }
-    if (!status && !r->has_introns)
-        status = introns_between(r, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (!r->has_introns)
+        return introns_between(r, err);
+    return STATUS_OK;
 }
 
 /* Moves the records into `genes` and translates their letters to bases in place. */

@@ -19,7 +19,7 @@ struct genes {
     int loci;
     struct fasta_record *locus; /* [loci] in the order of the FASTA file; .first and .length count bases */
     int64_t count;              /* bases of all loci together */
-    uint8_t *bases, *classes;   /* [count] each: enum splicing_base, enum splicing_class */
+    uint8_t *bases, *classes;   /* [count] each; values of enum splicing_base and splicing_class */
     /* number of introns that were marked; an intron of several transcripts counts several times */
     int64_t introns;
 };

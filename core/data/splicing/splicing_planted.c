@@ -12,7 +12,7 @@
 
 enum { TRIES = 16, SCAN = 256, SMALL = 8 };
 
-/* ---- models of our own ----------------------------------------------------------------------------- */
+/* ---- built-in models ------------------------------------------------------------------------------- */
 
 struct small_model {
     const char *name, *words[2];
@@ -46,8 +46,8 @@ static enum status add_cores(struct splicing_planted *domain, double threshold, 
 }
 
 static const double SMALL_THRESHOLD =
-    /* The largest affinity is 5. The first word of a model exceeds the threshold without its soft bases, the second
-     * word only with one of them. */
+    /* The largest affinity is 5. The first word of a model exceeds the threshold even if none of its soft bases is
+     * right. The second word exceeds it only if at least one of its soft bases is right. */
     1.7;
 
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err)

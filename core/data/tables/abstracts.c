@@ -34,7 +34,7 @@ struct word {
     char letters[WORD_BYTES];
     int64_t count, documents;
     int last;   /* last document that contains the word */
-    int stands; /* index of the word under which it is counted: its singular, or itself */
+    int stands; /* index of the word as which this word is counted: its singular, or itself */
     int column;
 };
 
@@ -47,6 +47,7 @@ struct corpus {
     size_t *starts; /* [documents + 1] index of each document's first word in `tokens` */
     char **titles;  /* [document_room] NULL where a document has no title */
     int documents, document_room;
+    struct thread_pool *pool; /* reading ends when it is stopped; NULL: never */
 };
 
 static enum status no_memory(struct error *err)
@@ -246,7 +247,7 @@ static int stands_for(const struct corpus *c, int word)
 
 static void count_words(struct corpus *c)
 {
-    for (int d = 0; d < c->documents; d++)
+    for (int d = 0; d < c->documents && !thread_pool_stopped(c->pool); d++)
         for (size_t t = c->starts[d]; t < c->starts[d + 1]; t++) {
             struct word *w = &c->words[stands_for(c, c->tokens[t])];
             w->count++;
@@ -300,7 +301,7 @@ static enum status make_matrix(struct corpus *c, int columns, struct features **
     (*features)->titles = calloc((size_t)rows, sizeof *(*features)->titles);
     if (!(*features)->titles)
         return no_memory(err);
-    for (int d = 0; d < c->documents; d++) {
+    for (int d = 0; d < c->documents && !thread_pool_stopped(c->pool); d++) {
         if (tokens_kept(c, d) <= 1)
             continue;
         (*features)->titles[row] = c->titles[d];
@@ -348,7 +349,8 @@ static char *put_utf8(char *to, int code)
     return to;
 }
 
-/* Unescapes from after the opening quote; *end is after the closing one, NULL if there is none. Returns the length. */
+/* Unescapes a JSON text. `from` is after its opening quote. *end becomes the place after its closing quote, or NULL if
+ * there is none. Returns the length. */
 static int64_t unescape(const char *from, char *out, const char **end)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -410,11 +412,11 @@ int64_t abstracts_json_text(const char *line, const char *key, char *out)
 
 static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
 {
-    struct delimited d; /* A reader of lines: its separator never occurs, so each line is one field. */
+    struct delimited d; /* A reader of lines: no file contains its separator, so each line is one field. */
     bool more = true;
     char *text = NULL;
     size_t room = 0;
-    enum status status = delimited_open(&d, folder, "abstracts.jsonl", '\1', err);
+    enum status status = delimited_open(&d, folder, "abstracts.jsonl", '\1', c->pool, err);
     while (!status && more) {
         status = delimited_raw(&d, &more, err);
         if (status || !more)
@@ -443,7 +445,7 @@ static enum status read_table(struct corpus *c, const char *folder, struct error
 {
     struct delimited d;
     bool more = true;
-    enum status status = delimited_open(&d, folder, "abstracts.csv", 0, err);
+    enum status status = delimited_open(&d, folder, "abstracts.csv", 0, c->pool, err);
     if (!status)
         status = delimited_next(&d, &more, err);
     int column = status ? -1 : delimited_find(&d, "abstract_text");
@@ -466,7 +468,7 @@ static enum status read_table(struct corpus *c, const char *folder, struct error
 static enum status from_text(const char *folder, const struct abstracts_filter *filter, bool lines,
                              struct features **features, struct error *err)
 {
-    struct corpus c = {0};
+    struct corpus c = {.pool = filter->pool};
     enum status status = grow_words(&c, err);
     if (!status)
         status = lines ? read_lines(&c, folder, err) : read_table(&c, folder, err);
@@ -474,7 +476,11 @@ static enum status from_text(const char *folder, const struct abstracts_filter *
         find_plurals(&c);
         count_words(&c);
         int columns = choose_words(&c, filter);
-        status = columns < 0 ? no_memory(err) : make_matrix(&c, columns, features, err);
+        status = columns < 0 ? no_memory(err) : thread_pool_check(c.pool, err);
+        if (!status)
+            status = make_matrix(&c, columns, features, err);
+        if (!status)
+            status = thread_pool_check(c.pool, err);
     }
     free(c.words);
     free(c.table);
@@ -536,12 +542,13 @@ static enum status read_triples(struct delimited *d, struct features *f, struct 
     }
 }
 
-/* docword.txt. *features may be set when this fails; the caller destroys it. */
-static enum status read_docwords(const char *folder, struct features **features, struct error *err)
+/* Reads docword.txt. *features may be set when this fails; the caller destroys it. */
+static enum status read_docwords(const char *folder, struct thread_pool *pool, struct features **features,
+                                 struct error *err)
 {
     struct delimited d;
     int documents = 0, words = 0;
-    enum status status = delimited_open(&d, folder, "docword.txt", ' ', err);
+    enum status status = delimited_open(&d, folder, "docword.txt", ' ', pool, err);
     if (!status)
         status = read_sizes(&d, &documents, &words, err);
     if (!status)
@@ -553,10 +560,10 @@ static enum status read_docwords(const char *folder, struct features **features,
 }
 
 /* vocab.txt has one word a line; the n-th line is word n. */
-static enum status read_vocabulary(const char *folder, struct features *f, struct error *err)
+static enum status read_vocabulary(const char *folder, struct thread_pool *pool, struct features *f, struct error *err)
 {
     struct delimited d;
-    enum status status = delimited_open(&d, folder, "vocab.txt", '\t', err);
+    enum status status = delimited_open(&d, folder, "vocab.txt", '\t', pool, err);
     if (!status && !(f->names = calloc((size_t)f->columns, sizeof *f->names)))
         status = no_memory(err);
     for (int j = 0; !status && j < f->columns; j++) {
@@ -572,10 +579,11 @@ static enum status read_vocabulary(const char *folder, struct features *f, struc
     return status;
 }
 
-static enum status from_counts(const char *folder, struct features **features, struct error *err)
+static enum status from_counts(const char *folder, struct thread_pool *pool, struct features **features,
+                               struct error *err)
 {
-    enum status status = read_docwords(folder, features, err);
-    return status ? status : read_vocabulary(folder, *features, err);
+    enum status status = read_docwords(folder, pool, features, err);
+    return status ? status : read_vocabulary(folder, pool, *features, err);
 }
 
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
@@ -590,7 +598,7 @@ enum status abstracts_load(const char *folder, const struct abstracts_filter *fi
     }
     if (status == STATUS_NOT_FOUND) {
         error_clear(&none);
-        status = from_counts(folder, &made, &none);
+        status = from_counts(folder, filter->pool, &made, &none);
         if (status == STATUS_NOT_FOUND) {
             error_clear(&none);
             (void)error_set(&none, status, NULL,

@@ -2,7 +2,8 @@
  *
  *   abstracts.jsonl  one object a line with a text "abstract" and possibly a "title"
  *   abstracts.csv    a column abstract or abstract_text and possibly a column title
- *   docword.txt      D, W, NNZ, then lines "doc word count" numbered from 1; vocab.txt beside it
+ *   docword.txt      three lines with the numbers of documents, words and further lines. Each further line has the
+ *                    numbers of a document and a word, from 1, and a count. vocab.txt has the words.
  *
  * Text is split at white space; each token loses the punctuation at its ends, becomes lower case and keeps only the
  * letters a to z. English stop words are removed. Plural nouns become singular by the rules of WordNet's morphy if the
@@ -15,10 +16,12 @@
 #include "core/data/tables/features.h"
 
 struct abstracts_filter {
-    double most, least; /* largest and smallest share of the documents: 0.9, 0.0007 */
-    int words;          /* largest number of words that stay: 500 */
+    double most, least; /* a word is removed if the share of the documents with it is above `most` or below `least`;
+                         * defaults 0.9, 0.0007 */
+    int words;          /* largest number of words that stay; default 500 */
+    struct thread_pool *pool; /* abstracts_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
 };
-#define ABSTRACTS_FILTER ((struct abstracts_filter){0.9, 0.0007, 500})
+#define ABSTRACTS_FILTER ((struct abstracts_filter){0.9, 0.0007, 500, NULL})
 
 /* Loads a data set's folder; the caller destroys *features. STATUS_NOT_FOUND: none of the files is there.
  * STATUS_INVALID: a fault of a file; the message names file and line. */

@@ -122,12 +122,13 @@ static enum status start_classes(struct features *f, struct error *err)
 }
 
 /* Reads cells.tsv, whose lines must be in the order of the cells in the header of counts.tsv. */
-static enum status read_classes(const char *folder, struct raw *r, struct features *f, struct error *err)
+static enum status read_classes(const char *folder, struct raw *r, struct features *f, struct thread_pool *pool,
+                                struct error *err)
 {
     struct delimited d;
     bool more = true;
     struct error missing = {0};
-    if (delimited_open(&d, folder, "cells.tsv", '\t', &missing)) {
+    if (delimited_open(&d, folder, "cells.tsv", '\t', pool, &missing)) {
         delimited_close(&d);
         return STATUS_OK;
     }
@@ -152,22 +153,23 @@ static enum status read_classes(const char *folder, struct raw *r, struct featur
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
 /* Transposes a table of one gene a line into rows of cells. */
-static enum status turn(struct raw *r, struct features **features, struct error *err)
+static enum status turn(struct raw *r, struct thread_pool *pool, struct features **features, struct error *err)
 {
     struct features *f;
     enum status status = features_create(r->width, r->lines, 0, &f, err);
     if (status)
         return status;
     *features = f;
-    for (int i = 0; i < f->rows; i++)
+    for (int i = 0; i < f->rows && !thread_pool_stopped(pool); i++)
         for (int j = 0; j < f->columns; j++)
             f->x[(ptrdiff_t)i * f->columns + j] = r->x[(ptrdiff_t)j * r->width + i];
     f->names = r->names;
     r->names = NULL;
-    return STATUS_OK;
+    return thread_pool_check(pool, err);
 }
 
-static enum status take(struct raw *r, bool classes, struct features **features, struct error *err)
+static enum status take(struct raw *r, bool classes, struct thread_pool *pool, struct features **features,
+                        struct error *err)
 {
     struct features *f;
     enum status status = features_create(r->lines, r->width, 0, &f, err);
@@ -179,20 +181,21 @@ static enum status take(struct raw *r, bool classes, struct features **features,
     r->header = NULL;
     if (classes)
         status = start_classes(f, err);
-    for (int i = 0; classes && !status && i < f->rows; i++)
+    for (int i = 0; classes && !status && i < f->rows && !thread_pool_stopped(pool); i++)
         status = r->names[i] ? add_class(f, i, r->names[i], err) : no_memory(err);
-    return status;
+    return status ? status : thread_pool_check(pool, err);
 }
 
 /* Loads one file. `genes`: whether the lines of the file may be genes. */
-static enum status load(const char *folder, const char *name, bool genes, struct features **features, struct error *err)
+static enum status load(const char *folder, const char *name, bool genes, struct thread_pool *pool,
+                        struct features **features, struct error *err)
 {
     static const char *const classes[] = {"cell_type", "class", "label"};
     struct delimited d;
     struct raw r = {0};
     bool more = false;
     int text = -1;
-    enum status status = delimited_open(&d, folder, name, 0, err);
+    enum status status = delimited_open(&d, folder, name, 0, pool, err);
     if (!status)
         status = delimited_next(&d, &more, err);
     if (!status && !more)
@@ -209,9 +212,9 @@ static enum status load(const char *folder, const char *name, bool genes, struct
     if (!status && r.lines < 2)
         status = error_set(err, STATUS_INVALID, NULL, "%s has fewer than two lines", name);
     if (!status)
-        status = across ? turn(&r, features, err) : take(&r, text >= 0, features, err);
+        status = across ? turn(&r, pool, features, err) : take(&r, text >= 0, pool, features, err);
     if (!status && across)
-        status = read_classes(folder, &r, *features, err);
+        status = read_classes(folder, &r, *features, pool, err);
     raw_close(&r);
     delimited_close(&d);
     return status;
@@ -256,12 +259,13 @@ static enum status keep_gene(struct delimited *d, struct raw *r, struct error *e
     return r->names[r->lines++] ? STATUS_OK : no_memory(err);
 }
 
-static enum status load_published(const char *folder, struct features **features, struct error *err)
+static enum status load_published(const char *folder, struct thread_pool *pool, struct features **features,
+                                  struct error *err)
 {
     struct delimited d;
     struct raw r = {0};
     bool more = true;
-    enum status status = delimited_open(&d, folder, "expression.txt", '\t', err);
+    enum status status = delimited_open(&d, folder, "expression.txt", '\t', pool, err);
     for (int line = 0; !status && more; line++) {
         status = delimited_next(&d, &more, err);
         if (!status && more && line < ABOUT_LINES)
@@ -272,7 +276,7 @@ static enum status load_published(const char *folder, struct features **features
     if (!status && (!r.header || r.lines < 2))
         status = error_set(err, STATUS_INVALID, NULL, "%s has no line level1class, or fewer than two genes", d.name);
     if (!status)
-        status = turn(&r, features, err);
+        status = turn(&r, pool, features, err);
     if (!status)
         status = start_classes(*features, err);
     for (int i = 0; !status && i < r.width; i++)
@@ -304,7 +308,7 @@ static enum status take_collection(const struct collection *c, struct features *
     if (status)
         return status;
     struct features *f = *features;
-    memcpy(f->x, c->values, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    collection_copy(c, 0, (int64_t)f->rows * f->columns, f->x);
     status = copy_names(&f->names, &c->columns, err);
     if (status || c->target != TARGET_CLASS)
         return status;
@@ -340,18 +344,18 @@ enum status cells_load(const char *folder, const struct cells_filter *filter, st
     enum status status = load_stored(folder, filter, &made, &first);
     if (status == STATUS_NOT_FOUND) {
         error_clear(&first);
-        status = load_published(folder, &made, &first);
+        status = load_published(folder, filter->pool, &made, &first);
         status = status ? status : genes_choose(made, filter, &first);
     }
     if (status == STATUS_NOT_FOUND) {
         without.neighbours = without.noisiest = 0;
         error_clear(&first);
-        status = load(folder, "counts.tsv", true, &made, &first);
+        status = load(folder, "counts.tsv", true, filter->pool, &made, &first);
         status = status ? status : genes_choose(made, &without, &first);
     }
     for (int i = 0; i < 2 && status == STATUS_NOT_FOUND; i++) {
         error_clear(&first);
-        status = load(folder, plain[i], false, &made, &first);
+        status = load(folder, plain[i], false, filter->pool, &made, &first);
     }
     if (status) {
         features_destroy(made);

@@ -18,19 +18,21 @@ typedef void cells_products(int rows, int columns, int depth, const float *a, co
 
 /* The filters, in the order in which they apply. */
 struct cells_filter {
-    double least_molecules; /* minimum number of molecules of a gene in all cells together: 25 */
-    /* number of genes that stay at the end, after quantile normalisation: those with the largest deviation; 558 */
+    double least_molecules; /* minimum number of molecules of a gene in all cells together; default 25 */
+    /* After quantile normalisation, this many genes stay: those with the largest deviation. Default 558. */
     int genes;
-    /* minimum number of genes, itself included, whose correlation with a gene exceeds `correlation`; 0: all genes
-     * stay */
+    /* Minimum number of genes, itself included, whose correlation with a gene exceeds `correlation`. Default 6; 0: all
+     * genes stay. */
     int neighbours;
-    double correlation; /* limit of the correlation for `neighbours`: 0.2091; the default of `neighbours` is 6 */
-    /* number of genes that stay: those furthest above the curve log2 CV = log2(mean^power + offset); 5000; 0: all */
+    double correlation; /* limit of the correlation for `neighbours`; default 0.2091 */
+    /* Number of genes that stay: those furthest above the curve log2 CV = log2(mean^power + offset). Default 5000; 0:
+     * all. */
     int noisiest;
-    double power, offset;     /* parameters of the curve of `noisiest`, fitted to the published table: -0.56, 0.61 */
+    double power, offset;     /* the curve of `noisiest`; defaults, fitted to the published table: -0.56, 0.61 */
     cells_products *products; /* a fast matrix product that the caller supplies; NULL: plain sums */
+    struct thread_pool *pool; /* cells_load() returns STATUS_CANCELLED when it is stopped; NULL: never */
 };
-#define CELLS_FILTER ((struct cells_filter){25, 558, 6, 0.2091, 5000, -0.56, 0.61, NULL})
+#define CELLS_FILTER ((struct cells_filter){25, 558, 6, 0.2091, 5000, -0.56, 0.61, NULL, NULL})
 
 /* Loads a data set's folder; the caller destroys *features. STATUS_NOT_FOUND: none of the files is there.
  * STATUS_INVALID: a fault of a file, or no gene is left; the message names file and line. */

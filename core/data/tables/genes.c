@@ -32,16 +32,16 @@ static void sort_row(const float *x, int columns, struct placed *row)
     qsort(row, (size_t)columns, sizeof *row, by_value);
 }
 
-enum status genes_quantile_normalise(float *x, int rows, int columns, struct error *err)
+enum status genes_quantile_normalise(float *x, int rows, int columns, struct thread_pool *pool, struct error *err)
 {
     struct placed *row = malloc((size_t)columns * sizeof *row);
     double *mean = calloc((size_t)columns, sizeof *mean);
-    for (int i = 0; row && mean && i < rows; i++) {
+    for (int i = 0; row && mean && i < rows && !thread_pool_stopped(pool); i++) {
         sort_row(x + (ptrdiff_t)i * columns, columns, row);
         for (int j = 0; j < columns; j++)
             mean[j] += (double)row[j].value / rows;
     }
-    for (int i = 0; row && mean && i < rows; i++) {
+    for (int i = 0; row && mean && i < rows && !thread_pool_stopped(pool); i++) {
         int to;
         sort_row(x + (ptrdiff_t)i * columns, columns, row);
         for (int from = 0; from < columns; from = to) {
@@ -54,7 +54,7 @@ enum status genes_quantile_normalise(float *x, int rows, int columns, struct err
                 x[(ptrdiff_t)i * columns + row[j].column] = (float)value;
         }
     }
-    enum status status = row && mean ? STATUS_OK : no_memory(err);
+    enum status status = row && mean ? thread_pool_check(pool, err) : no_memory(err);
     free(row);
     free(mean);
     return status;
@@ -64,11 +64,11 @@ enum status genes_quantile_normalise(float *x, int rows, int columns, struct err
 
 /* Copies the columns, centred and scaled to norm 1, as [columns][rows]; a constant column becomes all 0. The caller
  * frees the copy. */
-static float *standardised(const struct features *f)
+static float *standardised(const struct features *f, struct thread_pool *pool)
 {
     int n = f->rows;
     float *unit = malloc((size_t)f->columns * (size_t)n * sizeof *unit);
-    for (int j = 0; unit && j < f->columns; j++) {
+    for (int j = 0; unit && j < f->columns && !thread_pool_stopped(pool); j++) {
         double mean = 0, squares = 0;
         for (int i = 0; i < n; i++)
             mean += (double)f->x[(ptrdiff_t)i * f->columns + j] / n;
@@ -94,18 +94,18 @@ static void plain_products(int rows, int columns, int depth, const float *a, con
         }
 }
 
-enum status genes_neighbours(const struct features *f, double limit, cells_products *products, int *count,
-                             struct error *err)
+enum status genes_neighbours(const struct features *f, double limit, cells_products *products, struct thread_pool *pool,
+                             int *count, struct error *err)
 {
     enum { BLOCK = 128 };
     int g = f->columns, n = f->rows;
-    float *unit = standardised(f), *out = malloc((size_t)BLOCK * (size_t)g * sizeof *out);
+    float *unit = standardised(f, pool), *out = malloc((size_t)BLOCK * (size_t)g * sizeof *out);
     if (!unit || !out) {
         free(unit);
         free(out);
         return no_memory(err);
     }
-    for (int from = 0; from < g; from += BLOCK) {
+    for (int from = 0; from < g && !thread_pool_stopped(pool); from += BLOCK) {
         int rows = g - from < BLOCK ? g - from : BLOCK;
         (products ? products : plain_products)(rows, g, n, unit + (ptrdiff_t)from * n, unit, out);
         for (int r = 0; r < rows; r++) {
@@ -116,7 +116,7 @@ enum status genes_neighbours(const struct features *f, double limit, cells_produ
     }
     free(unit);
     free(out);
-    return STATUS_OK;
+    return thread_pool_check(pool, err);
 }
 
 void genes_noise(const struct features *f, double power, double offset, double *noise)
@@ -203,7 +203,7 @@ static enum status keep_correlated(struct features *f, const struct cells_filter
 {
     int *count = malloc((size_t)f->columns * sizeof *count);
     enum status status =
-        count ? genes_neighbours(f, filter->correlation, filter->products, count, err) : no_memory(err);
+        count ? genes_neighbours(f, filter->correlation, filter->products, filter->pool, count, err) : no_memory(err);
     for (int j = 0; !status && j < f->columns; j++)
         keep[j] = count[j] >= filter->neighbours;
     free(count);
@@ -229,7 +229,7 @@ enum status genes_choose(struct features *f, const struct cells_filter *filter, 
         status = keep_largest(f, score, filter->noisiest, keep, err);
     }
     if (!status)
-        status = genes_quantile_normalise(f->x, f->rows, f->columns, err);
+        status = genes_quantile_normalise(f->x, f->rows, f->columns, filter->pool, err);
     if (!status)
         status = genes_keep_varied(f, filter->genes, err);
     free(keep);

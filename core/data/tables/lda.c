@@ -1,7 +1,7 @@
-/* Batch variational inference for LDA (lda.h). For one document after another, a pass updates gamma and the expected
- * log of the document's mixture until gamma stops changing. It adds up the expected counts of words by topic, from
- * which the topics' parameters lambda follow. The documents are divided into a fixed number of parts whose sums are
- * added in a fixed order, so the result does not depend on the number of threads. */
+/* Batch variational inference for LDA (lda.h). A pass visits one document after another. For each document, it updates
+ * gamma and the expected log of the document's mixture until gamma stops changing. It also adds up the expected counts
+ * of words by topic. The topics' parameters lambda are computed from these sums. The documents are divided into a fixed
+ * number of parts whose sums are added in a fixed order, so the result does not depend on the number of threads. */
 #include "core/data/tables/lda.h"
 
 #include <math.h>
@@ -44,7 +44,8 @@ struct work {
     const struct features *counts;
     const double *weights; /* exp E log beta, [words][topics] */
     double *gamma;         /* [documents][topics] parameters of the documents' mixtures */
-    double *sums;          /* [parts][words][topics] sums of the parts; NULL: not needed */
+    struct thread_pool *pool;
+    double *sums; /* [parts][words][topics] what each part's documents add to lambda; NULL: not wanted */
 };
 
 /* Fits one document of `count` different words. word: their indices; size: their counts. On return `e` contains exp(E
@@ -90,7 +91,7 @@ static void part_task(void *context, int chunk, int worker)
     int *word = malloc((size_t)f->columns * sizeof *word);
     double *size = malloc(((size_t)f->columns + 2 * (size_t)k) * sizeof *size), *e = size + f->columns, *next = e + k;
     double *sums = w->sums ? w->sums + (ptrdiff_t)chunk * f->columns * k : NULL;
-    for (int i = from; word && size && i < to; i++) {
+    for (int i = from; word && size && i < to && !thread_pool_stopped(w->pool); i++) {
         int count = 0;
         for (int j = 0; j < f->columns; j++)
             if (f->x[(ptrdiff_t)i * f->columns + j] > 0) {
@@ -108,7 +109,7 @@ static void part_task(void *context, int chunk, int worker)
         }
     }
     if (!word || !size)
-        w->gamma[(ptrdiff_t)from * k] = NAN; /* no memory: the caller checks for it and reports the failure */
+        w->gamma[(ptrdiff_t)from * k] = NAN; /* marks that there was no memory; the caller reports it */
     free(word);
     free(size);
 }
@@ -125,7 +126,7 @@ static void make_weights(const double *lambda, int topics, int words, double *sc
 static void learn_topics(const struct work *w, double *lambda)
 {
     int k = w->setup->topics, words = w->counts->columns;
-    for (int t = 0; t < k; t++)
+    for (int t = 0; t < k && !thread_pool_stopped(w->pool); t++)
         for (int j = 0; j < words; j++) {
             double sum = 0;
             for (int part = 0; part < LDA_PARTS; part++)
@@ -155,7 +156,7 @@ static double bound_of(const struct work *w, const double *lambda, const double 
     const struct features *f = w->counts;
     int k = w->setup->topics;
     double bound = dirichlet_bound(lambda, topic_logs, k, f->columns, w->setup->word);
-    for (int i = 0; i < f->rows; i++) {
+    for (int i = 0; i < f->rows && !thread_pool_stopped(w->pool); i++) {
         const double *gamma = w->gamma + (ptrdiff_t)i * k;
         expected_log(gamma, 1, k, logs);
         bound += dirichlet_bound(gamma, logs, 1, k, w->setup->document);
@@ -188,8 +189,8 @@ static void start_topics(const struct lda_setup *setup, double *lambda, int word
         lambda[i] = fmax(1 + 0.1 * philox_normal(&from, (uint64_t)i), 0.1);
 }
 
-static void run(const struct lda_setup *setup, struct work *w, struct thread_pool *pool, double *lambda,
-                double *weights, struct lda *out)
+static enum status run(const struct lda_setup *setup, struct work *w, double *lambda, double *weights, struct lda *out,
+                       struct error *err)
 {
     const struct features *f = w->counts;
     int k = setup->topics;
@@ -200,13 +201,15 @@ static void run(const struct lda_setup *setup, struct work *w, struct thread_poo
         for (ptrdiff_t i = 0; i < (ptrdiff_t)f->rows * k; i++)
             w->gamma[i] = 1;
         memset(w->sums, 0, sums * sizeof *w->sums);
-        thread_pool_run(pool, part_task, w, LDA_PARTS);
+        if (!thread_pool_run(w->pool, part_task, w, LDA_PARTS))
+            return thread_pool_check(w->pool, err);
         if (pass < setup->passes)
             learn_topics(w, lambda);
     }
     out->bound = bound_of(w, lambda, out->beta, out->theta);
     to_shares(lambda, k, f->columns, out->beta);
     to_shares(w->gamma, f->rows, k, out->theta);
+    return thread_pool_check(w->pool, err);
 }
 
 enum status lda_fit(const struct lda_setup *setup, const struct features *counts, struct thread_pool *pool,
@@ -214,8 +217,9 @@ enum status lda_fit(const struct lda_setup *setup, const struct features *counts
 {
     size_t k = (size_t)setup->topics, words = (size_t)counts->columns, rows = (size_t)counts->rows;
     double *lambda = malloc(k * words * sizeof *lambda), *weights = malloc(k * words * sizeof *weights);
-    struct work work = {setup, counts, weights, malloc(rows * k * sizeof(double)),
-                        malloc(LDA_PARTS * words * k * sizeof(double))};
+    struct work work = {setup,   counts,
+                        weights, malloc(rows * k * sizeof(double)),
+                        pool,    malloc(LDA_PARTS * words * k * sizeof(double))};
     struct lda made = {counts->rows,
                        setup->topics,
                        counts->columns,
@@ -227,8 +231,8 @@ enum status lda_fit(const struct lda_setup *setup, const struct features *counts
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d topics of %d documents", setup->topics,
                            counts->rows);
     } else {
-        run(setup, &work, pool, lambda, weights, &made);
-        if (!isfinite(made.bound))
+        status = run(setup, &work, lambda, weights, &made, err);
+        if (!status && !isfinite(made.bound))
             status = error_set(err, STATUS_NUMERIC, NULL, "the topics are not finite");
     }
     free(lambda);

@@ -22,10 +22,11 @@ struct lda {
     int documents, topics, words;
     double *theta; /* [documents][topics]; every row sums to 1 */
     double *beta;  /* [topics][words]; every row sums to 1 */
-    double bound;  /* lower bound of the log likelihood of all counts; perplexity is exp(-bound / counts) */
+    double bound;  /* lower bound of the log likelihood of all counts; perplexity is exp(-bound / sum of all counts) */
 };
 
-/* Fits all rows of `counts`; the caller closes `lda`. The result does not depend on the number of threads. */
+/* Fits all rows of `counts`; the caller closes `lda`. The result does not depend on the number of threads.
+ * STATUS_CANCELLED when the pool is stopped. */
 enum status lda_fit(const struct lda_setup *setup, const struct features *counts, struct thread_pool *pool,
                     struct lda *lda, struct error *err);
 void lda_close(struct lda *lda); /* a zeroed struct is allowed */

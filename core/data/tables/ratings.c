@@ -57,7 +57,7 @@ static enum status read_pairs(struct loader *l, const char *folder, struct error
     struct delimited d;
     bool more = false;
     double user, movie, rating;
-    enum status status = delimited_open(&d, folder, "ratings.csv", ',', err);
+    enum status status = delimited_open(&d, folder, "ratings.csv", ',', l->filter->pool, err);
     if (!status)
         status = delimited_next(&d, &more, err);
     int columns[] = {delimited_find(&d, "userId"), delimited_find(&d, "movieId"), delimited_find(&d, "rating")};
@@ -124,11 +124,11 @@ static enum status choose_movies(struct loader *l, struct error *err)
  * are too many, draws some of them without replacement. */
 static enum status choose_users(struct loader *l, struct error *err)
 {
-    int *kept = calloc(2 * (size_t)l->user_ids + 1, sizeof *kept), count = 0;
+    int *kept = calloc(3 * (size_t)l->user_ids + 1, sizeof *kept), count = 0;
     struct mt19937 rng;
     if (!kept)
         return no_memory(err);
-    int *drawn = kept + l->user_ids;
+    int *drawn = kept + l->user_ids, *chosen = drawn + l->user_ids;
     for (size_t i = 0; i < l->count; i++)
         if (l->users[l->pairs[i].user] >= l->filter->least_count && l->movies[l->pairs[i].movie].column >= 0)
             kept[l->pairs[i].user] = 1;
@@ -137,15 +137,11 @@ static enum status choose_users(struct loader *l, struct error *err)
     if (count > l->filter->users) {
         mt19937_init(&rng, 42);
         mt19937_permutation(&rng, drawn, count);
-        for (int i = l->filter->users; i < count; i++)
-            drawn[i] = -1 - drawn[i];
+        for (int i = 0; i < count; i++)
+            chosen[drawn[i]] = i < l->filter->users;
         for (int u = 0, at = 0; u < l->user_ids; u++)
-            if (kept[u]) {
-                kept[u] = 0;
-                for (int i = 0; i < l->filter->users && !kept[u]; i++)
-                    kept[u] = drawn[i] == at;
-                at++;
-            }
+            if (kept[u])
+                kept[u] = chosen[at++];
     }
     for (int u = 0; u < l->user_ids; u++)
         l->users[u] = kept[u] ? l->rows++ : -1;
@@ -179,7 +175,7 @@ static enum status name_movies(const struct loader *l, const char *folder, struc
     if (!features->names)
         return no_memory(err);
     struct error missing = {0};
-    enum status status = delimited_open(&d, folder, "movies.csv", ',', &missing);
+    enum status status = delimited_open(&d, folder, "movies.csv", ',', l->filter->pool, &missing);
     if (status == STATUS_OK)
         status = delimited_next(&d, &more, err);
     else

@@ -1,5 +1,5 @@
-/* Draws the synthetic table of seven features. Each row has its own random stream, so rows do not depend on their
- * number. */
+/* Draws the synthetic table of seven features. Each row has its own random stream, so a row is the same, however many
+ * rows the table has. */
 #include "core/data/tables/synthetic.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ void synthetic_means(const double z[SYNTHETIC_FACTORS], double mean[SYNTHETIC_FE
 }
 
 enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double deviation, int rows,
-                               struct features **features, struct error *err)
+                               struct thread_pool *pool, struct features **features, struct error *err)
 {
     static const unsigned char support[SYNTHETIC_FEATURES][SYNTHETIC_FACTORS] = {{1, 0}, {1, 0}, {1, 0}, {0, 1},
                                                                                  {0, 1}, {0, 1}, {1, 1}};
@@ -29,7 +29,7 @@ enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double d
     if (status)
         return status;
     struct philox from = philox_stream(seed, STREAM_SYNTHETIC, set);
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows && !thread_pool_stopped(pool); i++) {
         double draw[DRAWS], mean[SYNTHETIC_FEATURES];
         philox_fill_normal(&from, (uint64_t)i * (DRAWS + 1), draw, DRAWS);
         double z[SYNTHETIC_FACTORS] = {draw[0], rho * draw[0] + sqrt(1 - rho * rho) * draw[1]};
@@ -42,6 +42,10 @@ enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double d
     for (int j = 0; j < SYNTHETIC_FEATURES; j++)
         for (int k = 0; k < SYNTHETIC_FACTORS; k++)
             f->support[j * SYNTHETIC_FACTORS + k] = support[j][k];
-    *features = f;
-    return STATUS_OK;
+    status = thread_pool_check(pool, err);
+    if (status)
+        features_destroy(f);
+    else
+        *features = f;
+    return status;
 }

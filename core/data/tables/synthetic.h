@@ -7,11 +7,11 @@
 
 enum { SYNTHETIC_FEATURES = 7, SYNTHETIC_FACTORS = 2 };
 
-/* Draws a table as a function of (seed, set): data sets of one seed and set with different rho share their normal
- * draws. `deviation` of the noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1. The caller destroys
- * *features. */
+/* Draws a table that depends on the arguments alone. Tables with the same seed and set are made from the same normal
+ * numbers, also if rho differs. `deviation` of the noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1.
+ * The caller destroys *features. STATUS_CANCELLED when `pool` is stopped (NULL: never). */
 enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double deviation, int rows,
-                               struct features **features, struct error *err);
+                               struct thread_pool *pool, struct features **features, struct error *err);
 /* The means of the features at the factors z. */
 void synthetic_means(const double z[SYNTHETIC_FACTORS], double mean[SYNTHETIC_FEATURES]);
 

@@ -132,10 +132,10 @@ static void psi_raw(const struct psi *p, const double *x, double *z)
 
 /* Scales every latent variable to variance 1: exactly for the linear map, over a fixed sample of inputs for the tanh
  * map. */
-static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z)
+static void settle_scale(struct psi *p, uint64_t seed, double *x, double *z, struct thread_pool *pool)
 {
     double *squares = p->mean;
-    for (int i = 0; i < SCALE_ROWS; i++) {
+    for (int i = 0; i < SCALE_ROWS && !thread_pool_stopped(pool); i++) {
         struct philox from = philox_stream(seed, STREAM_SCALE, (uint64_t)i);
         philox_fill_normal(&from, 0, x, (size_t)p->features);
         psi_raw(p, x, z);
@@ -159,7 +159,7 @@ static void psi_close(struct psi *p)
 }
 
 static enum status psi_open(struct psi *p, enum environments_psi kind, uint64_t seed, int features, int latent,
-                            struct error *err)
+                            struct thread_pool *pool, struct error *err)
 {
     struct philox from = philox_stream(seed, STREAM_PSI, (uint64_t)kind);
     size_t rows = kind == PSI_TANH ? PSI_UNITS : (size_t)latent, first = rows * (size_t)features;
@@ -178,7 +178,7 @@ static enum status psi_open(struct psi *p, enum environments_psi kind, uint64_t 
         p->first[i] = philox_normal(&from, i) / sqrt(features);
     for (size_t i = 0; i < (size_t)latent * PSI_UNITS; i++)
         p->second[i] = philox_normal(&from, first + i) / sqrt(PSI_UNITS);
-    settle_scale(p, seed, x, x + features);
+    settle_scale(p, seed, x, x + features, pool);
     free(x);
     return STATUS_OK;
 }
@@ -186,12 +186,12 @@ static enum status psi_open(struct psi *p, enum environments_psi kind, uint64_t 
 /* ---- simulation --------------------------------------------------------------------------------------- */
 
 static void simulate_rows(const struct psi *psi, const struct environments_outcome *o, const int *nodes, int node_count,
-                          int per_node, uint32_t set, struct environments *e, double *draw)
+                          int per_node, uint32_t set, struct environments *e, double *draw, struct thread_pool *pool)
 {
     int d = e->features, k = e->latent;
     double *z = draw + d + 1;
     for (int v = 0; v < node_count; v++)
-        for (int i = 0; i < per_node; i++) {
+        for (int i = 0; i < per_node && !thread_pool_stopped(pool); i++) {
             struct philox from =
                 philox_stream(o->seed, STREAM_ROW + set, (uint64_t)nodes[v] << 32 | (uint64_t)(uint32_t)i);
             ptrdiff_t row = (ptrdiff_t)v * per_node + i;
@@ -208,13 +208,14 @@ static void simulate_rows(const struct psi *psi, const struct environments_outco
 
 enum status environments_simulate(const struct tree *tree, const struct environments_outcome *outcome,
                                   enum environments_psi psi, int features, const int *nodes, int node_count,
-                                  int per_node, uint32_t set, struct environments **environments, struct error *err)
+                                  int per_node, uint32_t set, struct thread_pool *pool,
+                                  struct environments **environments, struct error *err)
 {
     struct psi p;
     struct environments *e = NULL;
     double *draw = malloc(((size_t)features + (size_t)outcome->latent + 2) * sizeof *draw);
     enum status status =
-        draw ? psi_open(&p, psi, outcome->seed, features, outcome->latent, err) : environments_no_memory(err);
+        draw ? psi_open(&p, psi, outcome->seed, features, outcome->latent, pool, err) : environments_no_memory(err);
     if (status) {
         free(draw);
         return status;
@@ -222,8 +223,12 @@ enum status environments_simulate(const struct tree *tree, const struct environm
     status = environments_table(node_count * per_node, features, outcome->latent, tree->nodes, &e, err);
     if (!status) {
         environments_weights(tree, outcome, e);
-        simulate_rows(&p, outcome, nodes, node_count, per_node, set, e, draw);
-        *environments = e;
+        simulate_rows(&p, outcome, nodes, node_count, per_node, set, e, draw, pool);
+        status = thread_pool_check(pool, err);
+        if (status)
+            environments_free(e);
+        else
+            *environments = e;
     }
     psi_close(&p);
     free(draw);

@@ -5,6 +5,7 @@
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 
+#include "core/base/thread_pool.h"
 #include "core/data/trees/tree.h"
 
 struct environments {
@@ -34,10 +35,11 @@ enum environments_psi { PSI_LINEAR, PSI_TANH };
 
 /* Simulates rows with x ~ N(0, I) as a function of (seed, set). Weights and psi depend on the seed alone; row i of a
  * node depends on (seed, set, node, i). nodes: [node_count], the nodes that get `per_node` rows each. The caller frees
- * *environments. */
+ * *environments. STATUS_CANCELLED when `pool` is stopped (NULL: never). */
 enum status environments_simulate(const struct tree *tree, const struct environments_outcome *outcome,
                                   enum environments_psi psi, int features, const int *nodes, int node_count,
-                                  int per_node, uint32_t set, struct environments **environments, struct error *err);
+                                  int per_node, uint32_t set, struct thread_pool *pool,
+                                  struct environments **environments, struct error *err);
 
 /* Reads a data set's folder. The folder contains tree_edges.tsv or tree.nwk with one of the first two forms of data, or
  * an upload alone:
@@ -47,7 +49,8 @@ enum status environments_simulate(const struct tree *tree, const struct environm
  * - an upload: set.pack. Its groups are the environments; names of groups that contain '/' are paths from the root.
  *
  * A row belongs to the node that a text column names. If several columns name nodes, the column that names the most
- * different nodes counts: of two levels of the tree, the lower one. Rows that name no node are left out.
+ * different nodes counts. So if two columns name nodes of two levels of the tree, the column of the lower level counts.
+ * Rows that name no node are left out.
  *
  * A column called y, outcome, label or resistant is the outcome. In an upload, the label is the outcome too, if it is a
  * number or one of two names. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is
@@ -59,6 +62,7 @@ struct environments_reading {
     int features; /* largest number of features that stay */
     bool plant;
     struct environments_outcome outcome;
+    struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when it is stopped; NULL: never */
 };
 /* The caller destroys *tree and frees *environments; after an error both are NULL. STATUS_NOT_FOUND: the folder has no
  * tree. STATUS_INVALID: a fault of a file; the message names file and line. */

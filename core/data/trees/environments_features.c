@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/philox.h"
+#include "core/data/tables/features.h"
 #include "core/data/trees/environments_int.h"
 
 enum { STREAM_GROUPS = 0x67727073, STREAM_NOISE, COUNTS_ABOVE = 30 };
@@ -31,19 +32,6 @@ static bool are_counts(const struct environments *e)
     return most > COUNTS_ABOVE;
 }
 
-static void column_moments(const struct environments *e, int column, double *mean, double *deviation)
-{
-    double sum = 0, squares = 0;
-    for (int i = 0; i < e->rows; i++)
-        sum += (double)e->x[(ptrdiff_t)i * e->features + column];
-    *mean = sum / e->rows;
-    for (int i = 0; i < e->rows; i++) {
-        double d = (double)e->x[(ptrdiff_t)i * e->features + column] - *mean;
-        squares += d * d;
-    }
-    *deviation = sqrt(squares / e->rows);
-}
-
 static int falling(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -58,8 +46,7 @@ static enum status choose_features(struct environments *e, int most, struct erro
     if (!deviation)
         return environments_no_memory(err);
     double *mean = deviation + d, *sorted = mean + d;
-    for (int j = 0; j < d; j++)
-        column_moments(e, j, &mean[j], &deviation[j]);
+    features_moments(&(struct features){.rows = e->rows, .columns = d, .x = e->x}, mean, deviation);
     memcpy(sorted, deviation, (size_t)d * sizeof *sorted);
     qsort(sorted, (size_t)d, sizeof *sorted, falling);
     double least = most < d ? sorted[most - 1] : 0;
@@ -114,8 +101,8 @@ static void standardise_latent(struct environments *e, int c)
     }
 }
 
-static enum status plant(const struct tree *tree, const struct environments_outcome *o, struct environments *e,
-                         struct error *err)
+static enum status plant(const struct tree *tree, const struct environments_outcome *o, struct thread_pool *pool,
+                         struct environments *e, struct error *err)
 {
     int d = e->features, k = o->latent, size = d / k;
     struct drawn *order = malloc((size_t)d * sizeof *order);
@@ -125,7 +112,7 @@ static enum status plant(const struct tree *tree, const struct environments_outc
     for (int j = 0; j < d; j++)
         order[j] = (struct drawn){philox_u32(&from, (uint64_t)j), j};
     qsort(order, (size_t)d, sizeof *order, by_value);
-    for (int i = 0; i < e->rows; i++)
+    for (int i = 0; i < e->rows && !thread_pool_stopped(pool); i++)
         for (int c = 0; c < k; c++) {
             double sum = 0;
             for (int j = 0; j < size; j++)
@@ -133,10 +120,10 @@ static enum status plant(const struct tree *tree, const struct environments_outc
             e->z[(ptrdiff_t)i * k + c] = (float)tanh(size > 0 ? sum / size : 0);
         }
     free(order);
-    for (int c = 0; c < k; c++)
+    for (int c = 0; c < k && !thread_pool_stopped(pool); c++)
         standardise_latent(e, c);
     environments_weights(tree, o, e);
-    for (int i = 0; i < e->rows; i++)
+    for (int i = 0; i < e->rows && !thread_pool_stopped(pool); i++)
         e->y[i] = environments_outcome_at(e, e->node[i], e->z + (ptrdiff_t)i * k,
                                           o->noise * philox_normal(&noise, (uint64_t)i));
     return size > 0 ? STATUS_OK
@@ -159,6 +146,10 @@ enum status environments_finish(const struct tree *tree, const struct environmen
     for (ptrdiff_t i = 0; counts && i < (ptrdiff_t)e->rows * e->features; i++)
         e->x[i] = log1pf(e->x[i]);
     e->labels = e->latent == 0 && are_labels(e);
-    enum status status = choose_features(e, r->features, err);
-    return !status && e->latent > 0 ? plant(tree, &r->outcome, e, err) : status;
+    enum status status = thread_pool_check(r->pool, err);
+    if (!status)
+        status = choose_features(e, r->features, err);
+    if (!status && e->latent > 0)
+        status = plant(tree, &r->outcome, r->pool, e, err);
+    return status ? status : thread_pool_check(r->pool, err);
 }

@@ -63,7 +63,9 @@ static enum status grow(struct sheet *s, struct error *err)
 static enum status read_row(struct delimited *d, struct sheet *s, struct error *err)
 {
     enum status status = grow(s, err);
-    if (!status && (int)d->count != s->columns)
+    if (status != STATUS_OK)
+        return status;
+    if ((int)d->count != s->columns)
         status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, but the header has %d", d->number,
                            d->name, d->count, s->columns);
     if (status)
@@ -87,12 +89,13 @@ static enum status read_row(struct delimited *d, struct sheet *s, struct error *
     return status;
 }
 
-static enum status sheet_read(const char *folder, const char *name, struct sheet *s, struct error *err)
+static enum status sheet_read(const char *folder, const char *name, struct thread_pool *pool, struct sheet *s,
+                              struct error *err)
 {
     struct delimited d;
     bool more = false;
     *s = (struct sheet){0};
-    enum status status = delimited_open(&d, folder, name, '\t', err);
+    enum status status = delimited_open(&d, folder, name, '\t', pool, err);
     if (!status)
         status = delimited_next(&d, &more, err);
     if (!status)
@@ -107,16 +110,16 @@ static enum status sheet_read(const char *folder, const char *name, struct sheet
 
 /* Reads the first of two files, or the second if the first does not exist. *found: the name of the file that was read;
  * NULL: neither exists. */
-static enum status read_either(const char *folder, const char *first, const char *second, struct sheet *s,
-                               const char **found, struct error *err)
+static enum status read_either(const char *folder, const char *first, const char *second, struct thread_pool *pool,
+                               struct sheet *s, const char **found, struct error *err)
 {
     struct error missing = {0};
-    enum status status = sheet_read(folder, first, s, &missing);
+    enum status status = sheet_read(folder, first, pool, s, &missing);
     *found = first;
     if (status == STATUS_NOT_FOUND) {
         sheet_close(s);
         error_clear(&missing);
-        status = sheet_read(folder, second, s, &missing);
+        status = sheet_read(folder, second, pool, s, &missing);
         *found = second;
     }
     if (status == STATUS_NOT_FOUND) {
@@ -129,11 +132,11 @@ static enum status read_either(const char *folder, const char *first, const char
 /* ---- places ------------------------------------------------------------------------------------------- */
 
 /* Number of different nodes that a column names. met: [tree->nodes] scratch. */
-static int nodes_named(const struct sheet *s, int column, const struct tree *tree, bool *met)
+static int nodes_named(const struct sheet *s, int column, const struct tree *tree, struct thread_pool *pool, bool *met)
 {
     int count = 0;
     memset(met, 0, (size_t)tree->nodes * sizeof *met);
-    for (int i = 0; i < s->rows; i++) {
+    for (int i = 0; i < s->rows && !thread_pool_stopped(pool); i++) {
         int v = tree_find(tree, s->text[(ptrdiff_t)i * s->columns + column]);
         count += v >= 0 && !met[v];
         if (v >= 0)
@@ -144,25 +147,28 @@ static int nodes_named(const struct sheet *s, int column, const struct tree *tre
 
 /* Finds each row's node from the text column that names the most different nodes. If two columns name nodes of two
  * levels, this is the column of the lower level. node: [rows], -1 for a row without a node. */
-static enum status find_places(const struct sheet *s, const struct tree *tree, int *node, struct error *err)
+static enum status find_places(const struct sheet *s, const struct tree *tree, struct thread_pool *pool, int *node,
+                               struct error *err)
 {
     int best = 0, column = -1;
     bool *met = malloc((size_t)tree->nodes * sizeof *met);
     if (!met)
         return environments_no_memory(err);
     for (int j = 0; j < s->columns; j++) {
-        int named = s->is_text[j] ? nodes_named(s, j, tree, met) : 0;
+        int named = s->is_text[j] ? nodes_named(s, j, tree, pool, met) : 0;
         column = named > best ? j : column;
         best = named > best ? named : best;
     }
     free(met);
+    if (thread_pool_stopped(pool))
+        return thread_pool_check(pool, err);
     if (best < 2)
         return error_set(
             err, STATUS_INVALID, NULL,
             "no text column of the table names at least two nodes of the tree; one column must hold names of nodes");
-    for (int i = 0; i < s->rows; i++)
+    for (int i = 0; i < s->rows && !thread_pool_stopped(pool); i++)
         node[i] = tree_find(tree, s->text[(ptrdiff_t)i * s->columns + column]);
-    return STATUS_OK;
+    return thread_pool_check(pool, err);
 }
 
 static int outcome_column(const struct sheet *s)
@@ -241,7 +247,7 @@ static enum status collect(const struct layout *l, int nodes, const struct envir
     enum status status = environments_table(rows, features, latent, nodes, environments, err);
     if (!status)
         status = copy_names(l, *environments, err);
-    for (int row = 0; !status && row < l->table->rows; row++)
+    for (int row = 0; !status && row < l->table->rows && !thread_pool_stopped(reading->pool); row++)
         if (l->node[row] >= 0)
             copy_row(l, row, to++, *environments);
     return status;
@@ -268,7 +274,7 @@ static enum status assemble(const struct sheet *table, const struct sheet *matri
                             const struct environments_reading *r, struct environments **environments, struct error *err)
 {
     int *node = malloc((size_t)table->rows * sizeof *node);
-    enum status status = node ? find_places(table, tree, node, err) : environments_no_memory(err);
+    enum status status = node ? find_places(table, tree, r->pool, node, err) : environments_no_memory(err);
     if (!status) {
         struct layout layout = {table, matrix, node, outcome_column(table)};
         status = collect(&layout, tree->nodes, r, environments, err);
@@ -284,10 +290,10 @@ static enum status read_files(const char *folder, const struct environments_read
     const char *found = NULL, *second = NULL;
     enum status status = tree_load(folder, tree, err);
     if (!status)
-        status = read_either(folder, "expression.tsv", "counts.tsv", &matrix, &found, err);
+        status = read_either(folder, "expression.tsv", "counts.tsv", reading->pool, &matrix, &found, err);
     bool across = !status && found && matrix.header[0][0] == '\0';
     if (!status && (!found || across))
-        status = read_either(folder, "samples.tsv", "cells.tsv", &table, &second, err);
+        status = read_either(folder, "samples.tsv", "cells.tsv", reading->pool, &table, &second, err);
     if (!status && ((!found && !second) || (across && !second)))
         status = error_set(err, STATUS_INVALID, NULL,
                            "the data set has no samples.tsv and no cells.tsv; it needs one of them");

@@ -8,6 +8,8 @@
 #include "core/data/dataset.h"
 #include "core/data/trees/environments_int.h"
 
+enum { LOOK_ROWS = 1024 }; /* rows between two looks at whether the pool was stopped */
+
 /* ---- the tree of the groups' names ---------------------------------------------------------------------- */
 
 struct edge_list {
@@ -84,12 +86,15 @@ static enum status add_path(struct edge_list *l, const char *path, struct error 
     return status;
 }
 
-static enum status tree_of_groups(const struct collection_names *groups, struct tree **tree, struct error *err)
+static enum status tree_of_groups(const struct collection_names *groups, struct thread_pool *pool, struct tree **tree,
+                                  struct error *err)
 {
     struct edge_list list = {0};
     enum status status = STATUS_OK;
-    for (int g = 0; !status && g < groups->count; g++)
+    for (int g = 0; !status && g < groups->count && !thread_pool_stopped(pool); g++)
         status = add_path(&list, groups->name[g], err);
+    if (!status)
+        status = thread_pool_check(pool, err);
     if (!status)
         status = tree_edges((const char *const *)list.parent, (const char *const *)list.child, list.count, tree, err);
     list_close(&list);
@@ -126,7 +131,7 @@ static enum status read_labels(const struct collection *c, struct environments *
     double *value = malloc((size_t)c->vocabulary.count * sizeof *value + 1);
     enum status status = value ? values_of_labels(c, value, err) : environments_no_memory(err);
     for (int i = 0; !status && i < e->rows; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there when status is OK */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): label exists when status is OK */
         e->y[i] = (float)value[c->label[i]];
     free(value);
     return status;
@@ -134,7 +139,7 @@ static enum status read_labels(const struct collection *c, struct environments *
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static enum status take_columns(const struct collection *c, int outcome, struct environments *e, struct error *err)
+static enum status take_names(const struct collection *c, int outcome, struct environments *e, struct error *err)
 {
     int at = 0;
     e->names = calloc((size_t)e->features + 1, sizeof *e->names);
@@ -143,8 +148,6 @@ static enum status take_columns(const struct collection *c, int outcome, struct 
     for (int j = 0; j < c->cols; j++) {
         char number[16];
         snprintf(number, sizeof number, "%d", j);
-        for (int i = 0; i < e->rows; i++)
-            *(j == outcome ? &e->y[i] : &e->x[(ptrdiff_t)i * e->features + at]) = collection_sample(c, i)[j];
         if (j == outcome)
             continue;
         e->names[at] = strdup(j < c->columns.count ? c->columns.name[j] : number);
@@ -152,6 +155,32 @@ static enum status take_columns(const struct collection *c, int outcome, struct 
             return environments_no_memory(err);
     }
     return STATUS_OK;
+}
+
+static void take_rows(const struct collection *c, int outcome, struct thread_pool *pool, struct environments *e)
+{
+    for (int i = 0; i < e->rows && (i % LOOK_ROWS != 0 || !thread_pool_stopped(pool)); i++) {
+        int64_t from = collection_begin(c, i);
+        float *to = e->x + (ptrdiff_t)i * e->features;
+        for (int j = 0; j < c->cols; j++)
+            *(j == outcome ? &e->y[i] : to++) = collection_value(c, from + j);
+    }
+}
+
+/* Sets the node of each row: the tree has a node for every group. */
+static enum status take_nodes(const struct collection *c, const struct tree *tree, struct thread_pool *pool,
+                              struct environments *e, struct error *err)
+{
+    int *of_group = malloc((size_t)c->groups.count * sizeof *of_group);
+    if (!of_group)
+        return environments_no_memory(err);
+    for (int g = 0; g < c->groups.count && !thread_pool_stopped(pool); g++)
+        of_group[g] = tree_find(tree, c->groups.name[g]);
+    enum status status = thread_pool_check(pool, err);
+    for (int i = 0; !status && i < e->rows; i++)
+        e->node[i] = of_group[c->group[i]];
+    free(of_group);
+    return status;
 }
 
 static int outcome_column(const struct collection *c)
@@ -175,16 +204,18 @@ static enum status take(const struct collection *c, const struct environments_re
                          "the table needs a group column with at least two groups, which are its environments");
     if (c->count > INT32_MAX / 2)
         return error_set(err, STATUS_LIMIT, NULL, "the table has more than 1073741823 rows");
-    enum status status = tree_of_groups(&c->groups, tree, err);
+    enum status status = tree_of_groups(&c->groups, r->pool, tree, err);
     if (!status)
         status = environments_table((int)c->count, c->cols - (outcome >= 0), plant ? r->outcome.latent : 0,
                                     (*tree)->nodes, environments, err);
     if (!status)
-        status = take_columns(c, outcome, *environments, err);
+        status = take_names(c, outcome, *environments, err);
+    if (!status)
+        take_rows(c, outcome, r->pool, *environments);
     if (!status && outcome < 0 && !plant)
         status = read_labels(c, *environments, err);
-    for (int i = 0; !status && i < (*environments)->rows; i++)
-        (*environments)->node[i] = tree_find(*tree, c->groups.name[c->group[i]]);
+    if (!status)
+        status = take_nodes(c, *tree, r->pool, *environments, err);
     return status ? status : environments_finish(*tree, r, *environments, err);
 }
 

@@ -330,7 +330,7 @@ static enum status load_newick(const char *folder, struct tree **tree, struct er
 {
     struct delimited d;
     bool more = false;
-    enum status status = delimited_open(&d, folder, "tree.nwk", '\n', err);
+    enum status status = delimited_open(&d, folder, "tree.nwk", '\n', NULL, err);
     if (!status)
         status = delimited_raw(&d, &more, err);
     if (!status)
@@ -344,7 +344,7 @@ enum status tree_load(const char *folder, struct tree **tree, struct error *err)
     struct delimited d;
     struct pairs pairs = {0};
     struct error missing = {0};
-    enum status status = delimited_open(&d, folder, "tree_edges.tsv", '\t', &missing);
+    enum status status = delimited_open(&d, folder, "tree_edges.tsv", '\t', NULL, &missing);
     if (status)
         return load_newick(folder, tree, err);
     status = read_pairs(&d, &pairs, err);

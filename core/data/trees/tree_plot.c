@@ -122,7 +122,8 @@ static void draw_mark(cairo_t *c, double x, double y, const struct tree_mark *m)
         cairo_fill(c);
 }
 
-/* Draws the marks of an edge side by side. A ring is drawn around the disc of its colour. */
+/* Draws the marks of an edge side by side. If an edge has a ring and a disc of the same colour, the ring is drawn
+ * around the disc. */
 static void draw_marks(cairo_t *c, const struct tree_plot *p, const struct laid_out *l)
 {
     for (int v = 1; v < p->tree->nodes; v++) {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", NULL};
-const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", NULL};
+const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", NULL};
 
 static void names_close(struct collection_names *names, bool own)
 {
@@ -22,8 +22,12 @@ void collection_close(struct collection *c)
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);
     names_close(&c->groups, own);
-    if (own) {
+    free(c->warning);
+    if (c->store)
+        munmap(c->store, c->stored);
+    else if (own)
         free(c->values);
+    if (own) {
         free(c->start);
         free(c->label);
         free(c->label_start);
@@ -41,9 +45,26 @@ int64_t collection_length(const struct collection *c, int64_t sample)
     return c->start[sample + 1] - c->start[sample];
 }
 
-const float *collection_sample(const struct collection *c, int64_t sample)
+void collection_copy(const struct collection *c, int64_t index, int64_t count, float *to)
 {
-    return c->values + c->start[sample] * c->channels * c->rows;
+    for (int64_t i = 0; i < count; i++)
+        to[i] = collection_value(c, index + i);
+}
+
+struct collection_moments collection_measure(const struct collection *c)
+{
+    if (c->moments.count > 0)
+        return c->moments;
+    double first = (double)collection_value(c, 0);
+    struct collection_moments m = {collection_begin(c, c->count), first, first, 0, 0};
+    for (int64_t i = 0; i < m.count; i++) {
+        double v = (double)collection_value(c, i);
+        m.sum += v;
+        m.squares += v * v;
+        m.min = v < m.min ? v : m.min;
+        m.max = v > m.max ? v : m.max;
+    }
+    return m;
 }
 
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label)

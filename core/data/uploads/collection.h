@@ -5,9 +5,9 @@
  * and sequences have one row and lengths of their own, at most cols. A table's row is [1][1][columns]. Recordings are
  * mono at AUDIO_RATE; sequences of bases are one-hot (A, C, G, T).
  *
- * The target of a sample is one class, a sequence of tokens, a set of labels (in ascending order), or a class at every
- * position. Labels are indices into `vocabulary`, which is sorted by value if all names are numbers, otherwise by
- * bytes.
+ * The target of a sample is one class, a sequence of tokens, a set of labels (in ascending order), a count for each
+ * name (a label in ascending order, in which each name occurs as often as its count), or a class at every position.
+ * Labels are indices into `vocabulary`, which is sorted by value if all names are numbers, otherwise by bytes.
  *
  * Read-only once made: any number of threads. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_H
@@ -21,9 +21,9 @@
 #include "core/formats/byte_source.h"
 
 enum collection_kind { COLLECTION_TABLE, COLLECTION_IMAGES, COLLECTION_SEQUENCES, COLLECTION_RECORDINGS };
-enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABELS, TARGET_POSITIONS };
+enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABELS, TARGET_POSITIONS, TARGET_COUNT };
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
-extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", "positions" */
+extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", ... */
 
 /* A list of names: [count], all different. */
 struct collection_names {
@@ -31,13 +31,29 @@ struct collection_names {
     char **name;
 };
 
+/* Something in an upload that is allowed, but that its owner may not have meant. */
+struct collection_warning {
+    const char *code; /* static text such as "duplicates" */
+    char text[240];
+};
+
+/* Figures over all values. */
+struct collection_moments {
+    int64_t count;
+    double min, max, sum, squares;
+};
+
 struct collection {
     enum collection_kind kind;
     enum collection_target target;
     int64_t count; /* number of samples */
     int channels, rows, cols;
-    int longest;    /* length of the longest label, in tokens */
-    float *values;  /* sample i begins at start[i] * channels * rows */
+    int longest; /* length of the longest label, in tokens */
+    /* Sample i begins at start[i] * channels * rows. If `values` is NULL, the values are bytes: the value of byte b is
+     * b, or b / 255 with `unit`. collection_value() reads both. */
+    float *values;
+    uint8_t *bytes;
+    bool unit;
     int64_t *start; /* [count + 1] first column of each sample */
     int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
     int64_t *label_start; /* [count + 1] */
@@ -47,29 +63,56 @@ struct collection {
     /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
     int64_t boxes, *box_start;
     int32_t (*box)[5]; /* [boxes] each box is symbol, row0, row1, col0, col1 */
+    bool
+        channels_first; /* the axes of the upload's array were [n][channels][rows][cols]; not part of the stored form */
+    /* what collection_read() noticed; not part of the stored form */
+    int warnings;
+    struct collection_warning *warning; /* [warnings] */
     /* private */
     void *mapping;
     size_t mapped;
+    void *store; /* the memory of `values` or `bytes`, if it is a mapped file of its own */
+    size_t stored;
+    struct collection_moments moments; /* count is 0 until they are known */
 };
 void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
-/* Return the number of columns of a sample; its values [channels][rows][length]; and the number of its labels, where
- * *label receives the first. */
+/* collection_length() returns the number of columns of a sample, and collection_begin() the index of its first value;
+ * its values are [channels][rows][length]. collection_value() returns a value by its index. collection_labels() returns
+ * the number of its labels and sets *label to the first one. */
 int64_t collection_length(const struct collection *c, int64_t sample);
-const float *collection_sample(const struct collection *c, int64_t sample);
+static inline int64_t collection_begin(const struct collection *c, int64_t sample)
+{
+    return c->start[sample] * c->channels * c->rows;
+}
+static inline float collection_value(const struct collection *c, int64_t index)
+{
+    return c->values ? c->values[index] : c->unit ? (float)(c->bytes[index] / 255.0) : (float)c->bytes[index];
+}
+/* Copies values [index, index + count) to `to`. */
+void collection_copy(const struct collection *c, int64_t index, int64_t count, float *to);
+/* Returns the figures over all values, which are measured if the collection does not contain them. */
+struct collection_moments collection_measure(const struct collection *c);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
 
 /* Upper limits of what a file may contain. */
 struct collection_limits {
-    int64_t numbers; /* number of values of all samples together */
+    int64_t bytes; /* bytes of the values of all samples together: one or four for each value (value_store.h) */
     int64_t samples, labels, members;
 };
-#define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 27, 1 << 22, 1 << 26, 1 << 20})
+#define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 29, 1 << 22, 1 << 26, 1 << 20})
+
+/* The axes of an array of four dimensions: [n][rows][cols][channels] or [n][channels][rows][cols]. AUTO: channels last,
+ * unless the shape looks like channels first (collection_npz.c); then a warning says so. */
+enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST };
 
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
-    bool channels_first; /* arrays of four dimensions are [n][channels][rows][cols], not [n][rows][cols][channels] */
+    enum collection_layout layout;
+    enum collection_target target; /* what the labels are; NONE: the format's own rules decide */
+    const int
+        *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
 };
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
@@ -81,7 +124,7 @@ struct collection_format {
 };
 extern const char *const collection_format_names[]; /* names of all formats; NULL-terminated */
 extern const char *const collection_media_types[];  /* media types that an upload may have; NULL-terminated */
-/* The format that a file's ending ("tsv") stands for ("csv"); the list ends with ending == NULL. */
+/* A file's ending, such as "tsv", and the name of its format, such as "csv". The list ends with ending == NULL. */
 struct collection_ending {
     const char *ending, *format;
 };
@@ -100,8 +143,9 @@ enum status collection_read(const struct collection_format *format, const struct
 
 /* Writes the stored form, a stream of core/base/snapshot.h; collection_file.c describes its entries. */
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err);
-/* Maps the stored form into memory, from an open file, which the caller may close at once, or from a path. The caller
- * closes `c`. STATUS_NOT_FOUND: no such file. STATUS_CORRUPT: it is damaged. STATUS_IO: it cannot be read. */
+/* Map the stored form into memory: collection_map() from an open file, which the caller may close after the call,
+ * collection_open() from a path. The caller closes `c`. STATUS_NOT_FOUND: no such file. STATUS_CORRUPT: it is damaged.
+ * STATUS_IO: it cannot be read. */
 enum status collection_map(int file, struct collection *c, struct error *err);
 enum status collection_open(const char *path, struct collection *c, struct error *err);
 

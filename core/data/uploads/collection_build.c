@@ -97,15 +97,18 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
 
 /* ---- samples ----------------------------------------------------------------------------------------------- */
 
-void builder_init(struct builder *b, struct collection *c, const struct collection_limits *limits)
+void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
+                  const struct collection_limits *limits)
 {
-    *b = (struct builder){.c = c, .limits = *limits};
+    *b = (struct builder){.c = c, .limits = *limits, .wanted = options->target};
+    value_store_open(&b->store, options->store, limits->bytes);
 }
 
 void builder_close(struct builder *b)
 {
     name_list_close(&b->vocabulary);
     name_list_close(&b->groups);
+    value_store_close(&b->store);
     free(b->box_sample);
 }
 
@@ -126,26 +129,46 @@ static enum status begin(struct builder *b, struct error *err)
     return status;
 }
 
-enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)
+/* Counts a sample whose values are in the store. */
+static void counted(struct builder *b, int64_t columns)
 {
     struct collection *c = b->c;
-    int64_t numbers = columns * c->channels * c->rows;
-    enum status status = begin(b, err);
-    if (!status && numbers > b->limits.numbers - b->values)
-        status = error_set(err, STATUS_LIMIT, NULL,
-                           "the samples have more than %lld numbers in all, the most that is allowed",
-                           (long long)b->limits.numbers);
-    if (!status)
-        status = grow((void **)&c->values, &b->values_room, b->values + numbers, sizeof *c->values, err);
-    if (status)
-        return status;
-    *values = c->values + b->values;
-    b->values += numbers;
     c->start[c->count + 1] = c->start[c->count] + columns;
     b->at = ++c->count;
     c->label_start[c->count] = b->labels;
     c->cols = columns > c->cols ? (int)columns : c->cols;
-    return STATUS_OK;
+}
+
+enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)
+{
+    struct collection *c = b->c;
+    enum status status = begin(b, err);
+    b->store.floats = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS;
+    if (!status)
+        status = value_store_next(&b->store, columns * c->channels * c->rows, values, err);
+    if (!status)
+        counted(b, columns);
+    return status;
+}
+
+enum status builder_bytes(struct builder *b, int64_t columns, const unsigned char *bytes, struct error *err)
+{
+    struct collection *c = b->c;
+    enum status status = begin(b, err);
+    b->store.floats = c->kind == COLLECTION_TABLE;
+    if (!status)
+        status = value_store_bytes(&b->store, bytes, columns * c->channels * c->rows, err);
+    if (!status)
+        counted(b, columns);
+    return status;
+}
+
+enum status builder_widen(struct builder *b, int channels, struct error *err)
+{
+    struct collection *c = b->c;
+    enum status status = value_store_repeat(&b->store, c->start, c->count, c->rows, channels, err);
+    c->channels = channels;
+    return status;
 }
 
 void builder_turn_to(struct builder *b, int64_t sample)
@@ -180,6 +203,8 @@ enum status builder_token(struct builder *b, const char *token, size_t bytes, st
 enum status builder_words(struct builder *b, const char *text, struct error *err)
 {
     enum status status = STATUS_OK;
+    if (b->wanted == TARGET_CLASS)
+        return text[0] != '\0' ? builder_token(b, text, strlen(text), err) : STATUS_OK;
     for (const char *at = text + strspn(text, " "); !status && *at;) {
         size_t bytes = strcspn(at, " ");
         status = builder_token(b, at, bytes, err);
@@ -214,8 +239,9 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes, the most that is allowed",
                          (long long)b->limits.labels);
     enum status status = grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
-    if (!status)
-        status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
+    if (status != STATUS_OK)
+        return status;
+    status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
     if (status)
         return status;
     memcpy(c->box[c->boxes], (int32_t[]){number, place[0], place[1], place[2], place[3]}, sizeof *c->box);
@@ -310,11 +336,27 @@ static enum status sort_sets(struct collection *c, struct error *err)
         int length = collection_labels(c, i, &label);
         qsort(c->label + c->label_start[i], (size_t)length, sizeof *label, compare_tokens);
         for (int j = 1; j < length; j++)
-            if (label[j] == label[j - 1])
+            if (c->target == TARGET_LABELS && label[j] == label[j - 1])
                 return error_set(err, STATUS_INVALID, NULL,
                                  "sample %lld has the label '%.60s' twice; a set contains each label once",
                                  (long long)i, c->vocabulary.name[label[j]]);
     }
+    return STATUS_OK;
+}
+
+/* Sets the target that the user wants, if the labels fit it. */
+static enum status take_wanted(struct collection *c, enum collection_target wanted, struct error *err)
+{
+    if (c->target == TARGET_POSITIONS || c->vocabulary.count == 0)
+        return error_set(err, STATUS_INVALID, NULL, "target=%s: the file has %s; leave target out",
+                         collection_targets[wanted],
+                         c->vocabulary.count == 0 ? "no labels" : "a class at every position");
+    for (int64_t i = 0; wanted == TARGET_CLASS && i < c->count; i++)
+        if (c->label_start[i + 1] - c->label_start[i] != 1)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "target=class: sample %lld has %lld labels; every sample needs exactly one", (long long)i,
+                             (long long)(c->label_start[i + 1] - c->label_start[i]));
+    c->target = wanted;
     return STATUS_OK;
 }
 
@@ -347,7 +389,13 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     bool numbered = c->vocabulary.count > 0; /* the reader has set the vocabulary and has added labels as indices */
     if (c->count == 0 || c->cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
-    enum status status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);
+    enum status status = value_store_finish(&b->store, &c->store, &c->stored, err);
+    if (status)
+        return status;
+    c->values = b->store.form == VALUE_FLOATS ? c->store : NULL;
+    c->bytes = b->store.form == VALUE_FLOATS ? NULL : c->store;
+    c->unit = b->store.form == VALUE_UNIT_BYTES;
+    status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);
     if (!status && c->group)
         status = order_names(&b->groups, &c->groups, &groups, err);
     for (int64_t i = 0; !status && to && i < b->labels; i++)
@@ -360,9 +408,11 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
     free(groups);
     if (!status)
         status = sort_boxes(b, err);
+    if (!status && b->wanted != TARGET_NONE)
+        status = take_wanted(c, b->wanted, err);
     if (!status && c->target == TARGET_NONE)
         c->target = target_of(c, set);
-    if (!status && c->target == TARGET_LABELS)
+    if (!status && (c->target == TARGET_LABELS || c->target == TARGET_COUNT))
         status = sort_sets(c, err);
     return status ? status : check_boxes(c, err);
 }

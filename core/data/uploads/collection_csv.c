@@ -82,16 +82,22 @@ static enum status take_row(struct builder *b, const struct csv *csv, const stru
                              (long long)csv->row, b->c->columns.name[at], csv->field[i]);
         at += is_feature(roles, i);
     }
-    if (!status && roles->label >= 0) {
+    if (status != STATUS_OK)
+        return status;
+    if (roles->label >= 0) {
         if (csv->field[roles->label][0] == '\0')
             return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one",
                              (long long)csv->row);
-        /* In a table, a label is one name, also if it contains spaces. */
-        status = builder_token(b, csv->field[roles->label], strlen(csv->field[roles->label]), err);
+        /* In a table, a label is one name, also if it contains spaces, unless the user says that it is several. */
+        const char *text = csv->field[roles->label];
+        bool several = b->wanted != TARGET_NONE && b->wanted != TARGET_CLASS;
+        status = several ? builder_words(b, text, err) : builder_token(b, text, strlen(text), err);
     }
-    if (!status && roles->group >= 0)
-        status = builder_group(b, csv->field[roles->group], err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (roles->group >= 0)
+        return builder_group(b, csv->field[roles->group], err);
+    return STATUS_OK;
 }
 
 static enum status read_csv(const struct byte_source *from, const struct collection_options *options,
@@ -100,7 +106,7 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     struct csv csv;
     struct builder b;
     struct roles roles = {-1, -1, -1};
-    builder_init(&b, c, limits);
+    builder_init(&b, c, options, limits);
     enum status status = csv_open(&csv, from, err);
     if (!status)
         status = read_roles(&csv, options, &roles, err);

@@ -101,7 +101,7 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
     struct builder b;
     char *text = NULL;
     size_t size = 0;
-    builder_init(&b, c, limits);
+    builder_init(&b, c, options, limits);
     enum status status = byte_source_all(from, FASTA_BYTES, &text, &size, err);
     if (!status)
         status = genes_parse(text, size, "", 0, NULL, &genes, err);

@@ -51,22 +51,39 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
 {
     int64_t labels = c->label_start[c->count];
     enum status status = add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
-    if (!status)
-        status = add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
-    if (!status)
-        status = add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
-    if (!status && labels > 0)
+    if (status != STATUS_OK)
+        return status;
+    status = add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
+    if (status != STATUS_OK)
+        return status;
+    status = add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
+    if (status != STATUS_OK)
+        return status;
+    if (labels > 0)
         status = add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
-    if (!status && c->group)
+    if (status != STATUS_OK)
+        return status;
+    if (c->group)
         status = add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
-    if (!status && c->boxes > 0)
+    if (status != STATUS_OK)
+        return status;
+    if (c->boxes > 0)
         status = add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
-    if (!status && c->boxes > 0)
+    if (status != STATUS_OK)
+        return status;
+    if (c->boxes > 0)
         status = add(snapshot, SNAPSHOT_U8, "box", c->boxes, sizeof *c->box, c->box, err);
-    if (!status)
-        status =
-            add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows, c->values, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (c->moments.count > 0)
+        status = add(snapshot, SNAPSHOT_U8, "moments", 1, sizeof c->moments, &c->moments, err);
+    if (status != STATUS_OK)
+        return status;
+    if (c->values)
+        return add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows, c->values,
+                   err);
+    return add(snapshot, SNAPSHOT_U8, c->unit ? "unit_bytes" : "bytes", c->start[c->count],
+               (int64_t)c->channels * c->rows, c->bytes, err);
 }
 
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err)
@@ -140,7 +157,7 @@ static bool within(const int32_t *number, int64_t count, int stride, int low, in
 static bool read_head(struct collection *c, const struct mapped *m)
 {
     const int64_t *head = entry(m, "head", SNAPSHOT_I64, HEAD, 1);
-    if (!head || head[0] < 0 || head[0] > COLLECTION_RECORDINGS || head[1] < 0 || head[1] > TARGET_POSITIONS)
+    if (!head || head[0] < 0 || head[0] > COLLECTION_RECORDINGS || head[1] < 0 || head[1] > TARGET_COUNT)
         return false;
     for (int i = 2; i < HEAD; i++)
         if (head[i] < (i < 6 ? 1 : 0) || head[i] > 1 << 30)
@@ -185,12 +202,20 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
         return false;
     c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
-    c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], (int64_t)c->channels * c->rows);
+    int64_t lines = (int64_t)c->channels * c->rows;
+    const struct collection_moments *moments = entry(m, "moments", SNAPSHOT_U8, 1, sizeof *moments);
+    c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], lines);
+    c->bytes = c->values ? NULL : entry(m, "unit_bytes", SNAPSHOT_U8, c->start[c->count], lines);
+    c->unit = c->bytes != NULL;
+    if (!c->values && !c->bytes)
+        c->bytes = entry(m, "bytes", SNAPSHOT_U8, c->start[c->count], lines);
+    if (moments && moments->count == c->start[c->count] * lines)
+        c->moments = *moments;
     if (c->boxes > 0) {
         c->box_start = entry(m, "box_start", SNAPSHOT_I64, c->count + 1, 1);
         c->box = entry(m, "box", SNAPSHOT_U8, c->boxes, sizeof *c->box);
     }
-    return c->values && (c->label || c->label_start[c->count] == 0) &&
+    return (c->values || c->bytes) && (c->label || c->label_start[c->count] == 0) &&
            (c->boxes == 0 || (c->box && rising(c->box_start, c->count, 0) && c->box_start[c->count] == c->boxes));
 }
 

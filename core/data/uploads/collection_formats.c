@@ -28,6 +28,8 @@ enum status collection_read(const struct collection_format *format, const struct
 {
     *c = (struct collection){0};
     enum status status = format->read(from, options, limits, c, err);
+    if (!status)
+        status = collection_inspect(c, err);
     if (status)
         collection_close(c);
     return status;

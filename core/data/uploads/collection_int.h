@@ -3,11 +3,12 @@
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_INT_H
 
 #include "core/data/uploads/collection.h"
+#include "core/data/uploads/value_store.h"
 
 /* Different names in the order in which they were added, with a hash table over them. */
 struct name_list {
     struct collection_names names;
-    int room, bits; /* capacity of names; log2 of the size of `table` */
+    int room, bits; /* room: capacity of names; bits: log2 of the size of `table` */
     int32_t *table; /* [1 << bits] indices into names; -1: free */
 };
 enum { NAME_BYTES = 256, NAMES = 1 << 20 };
@@ -21,34 +22,59 @@ int32_t name_list_find(const struct name_list *list, const char *name, size_t by
 struct builder {
     struct collection *c;
     struct collection_limits limits;
-    /* the first four are capacities; `values` and `labels` are the numbers in use */
-    int64_t samples_room, values_room, labels_room, boxes_room, values, labels;
+    enum collection_target wanted; /* what the user says the labels are; NONE: nothing */
+    struct value_store store;
+    /* the first three are capacities; `labels` is the number in use */
+    int64_t samples_room, labels_room, boxes_room, labels;
     int64_t at; /* index + 1 of the sample to which labels and groups are added */
     struct name_list vocabulary, groups;
     int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
 };
-void builder_init(struct builder *b, struct collection *c, const struct collection_limits *limits);
+void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
+                  const struct collection_limits *limits);
 void builder_close(struct builder *b); /* releases the builder; the collection stays with the caller */
-/* Adds a sample of `columns` columns; the caller writes its values to *values: [channels][rows][columns]. */
+/* Adds a sample of `columns` columns; the caller writes its values to *values, [channels][rows][columns], before the
+ * next call. */
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
+/* Adds a sample whose values are bytes: [channels][rows][columns]. */
+enum status builder_bytes(struct builder *b, int64_t columns, const unsigned char *bytes, struct error *err);
+/* Turns samples of one channel into samples of `channels` equal ones. */
+enum status builder_widen(struct builder *b, int channels, struct error *err);
 /* Selects the sample to which the next labels and groups are added. Call it for every sample in ascending order, or
  * never: without a call, labels and groups are added to the last sample. */
 void builder_turn_to(struct builder *b, int64_t sample);
-/* Appends one token to the present sample's label, by name or as an index into the vocabulary. */
+/* Appends one token to the current sample's label, by name or as an index into the vocabulary. */
 enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);
 enum status builder_number(struct builder *b, int32_t token, struct error *err);
-/* Appends the words of a text, which are separated by spaces, as tokens. */
+/* Appends the words of a text, which are separated by spaces, as tokens. If the user wants classes, the whole text is
+ * one token. */
 enum status builder_words(struct builder *b, const char *text, struct error *err);
-/* Sets the group of the present sample. */
+/* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
 /* Adds a box of any sample. place: row0, row1, col0, col1. Metrics visit the boxes of a sample in the order in which
  * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* Sorts the vocabulary and the label sets, determines the target unless c->target is set (no label: NONE; `set`:
- * LABELS; one token in every sample: CLASS; otherwise SEQUENCE), sorts the boxes by sample, and checks them. */
+/* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks them. The
+ * target is c->target if that is set, then what the user wants. Otherwise it is NONE without labels, LABELS if `set`,
+ * CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do not fit what the
+ * user wants. */
 enum status builder_finish(struct builder *b, bool set, struct error *err);
+
+/* Adds a warning. `code` is static text; the rest is formatted like printf(). */
+enum status collection_warn(struct collection *c, struct error *err, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Names in a warning: the first few, each cut to a few bytes. Begins zeroed. */
+struct collection_list {
+    int count; /* all names */
+    size_t used;
+    char text[200];
+};
+void collection_list_add(struct collection_list *list, const char *name);
+/* Measures the values, and adds warnings about samples that are copies of others, and about columns and channels that
+ * never change. */
+enum status collection_inspect(struct collection *c, struct error *err);
 
 extern const struct collection_format npz_format, npy_format, csv_format, tar_format, fasta_format;
 

@@ -1,42 +1,51 @@
-/* Reads NumPy's files. Members of an .npz, with other names that are accepted:
+/* Reads NumPy's files. An .npz has these members (in brackets: other names that are accepted):
  *
- *   x          (X, data, images, inputs) [n][cols]: a table; [n][rows][cols]: images; [n][rows][cols][channels];
- *              with rows == 1: sequences
- *   y          (labels, targets) [n] integers, or text whose words make a sequence; [n][longest] integers (negative: no
- *              token) or text (empty: no token); [n][labels] booleans: the labels that a sample has
+ *   x          (X, data, images, inputs) the samples. Their shape decides what they are:
+ *              [n][cols]                  rows of a table
+ *              [n][rows][cols]            images, or sequences if rows is 1
+ *              [n][rows][cols][channels]  the same with channels
+ *   y          (labels, targets) the labels, in one of these forms:
+ *              [n]          integers, or texts whose words make a sequence
+ *              [n][longest] integers (negative: no token) or texts (empty: no token)
+ *              [n][labels]  booleans, or integers that are all 0 or 1: which labels a sample has
+ *              [n][labels]  integers with target=count: how often a sample has each label
+ *   names      [labels] texts: names of the columns of such a y (without them: 0, 1, ...)
  *   positions  [n][cols] integers, instead of y: a class at every position (negative: unknown)
- *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol; an array of text if the labels are text
- *   group      [n] integers or text, for splits
- *   columns    [cols] text: names of a table's columns
+ *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol. The array contains texts if the labels are texts.
+ *   group      [n] integers or texts, for splits
+ *   columns    [cols] texts: names of a table's columns
  *
- * An .npy file is x alone. */
-#include <math.h>
+ * An .npy file is x alone. Several .npz files can follow each other (collection_tar.c).
+ *
+ * The values of x go into the collection while they arrive, so that memory does not grow with them; the other arrays
+ * stay in memory until the end of the file. Only an x in column-major order is read as a whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/formats/archive.h"
-#include "core/data/uploads/collection_int.h"
-#include "core/formats/npy.h"
+#include "core/data/uploads/collection_arrays.h"
+#include "core/data/uploads/collection_npz.h"
 
-enum { SIDE = 4096, LINE = 1 << 20, MEMBERS = 64 };
-enum member { MEMBER_X, MEMBER_Y, MEMBER_POSITIONS, MEMBER_BOXES, MEMBER_GROUP, MEMBER_COLUMNS, MEMBER_COUNT };
-static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns"};
-
-struct arrays {
-    struct npy member[MEMBER_COUNT];
-    bool there[MEMBER_COUNT];
-};
+enum {
+    SIDE = 4096,
+    LINE = 1 << 20,
+    MEMBERS = 64,
+    OTHER_NUMBERS = 1 << 27,
+    SAMPLE_NUMBERS = 1 << 26
+}; /* OTHER_NUMBERS: of arrays besides x */
+static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names"};
 
 static int member_of(const char *name)
 {
     static const struct {
         const char *name;
-        enum member member;
+        enum array_member member;
     } names[] = {
         {"x", MEMBER_X},         {"X", MEMBER_X},         {"data", MEMBER_X},          {"images", MEMBER_X},
         {"inputs", MEMBER_X},    {"y", MEMBER_Y},         {"labels", MEMBER_Y},        {"targets", MEMBER_Y},
-        {"boxes", MEMBER_BOXES}, {"group", MEMBER_GROUP}, {"columns", MEMBER_COLUMNS}, {"positions", MEMBER_POSITIONS}};
+        {"boxes", MEMBER_BOXES}, {"group", MEMBER_GROUP}, {"columns", MEMBER_COLUMNS}, {"positions", MEMBER_POSITIONS},
+        {"names", MEMBER_NAMES}};
     size_t length = strlen(name);
     if (length < 4 || strcmp(name + length - 4, ".npy") != 0)
         return -1;
@@ -46,39 +55,31 @@ static int member_of(const char *name)
     return -1;
 }
 
-static enum status member_fault(const char *member, const char *what, struct error *err)
-{
-    return error_set(err, STATUS_INVALID, NULL, "member '%s' %s", member, what);
-}
-
-static enum status read_member(struct arrays *a, const char *name, const struct byte_source *bytes, int64_t most,
-                               struct error *err)
-{
-    struct error cause = {0};
-    int member = member_of(name);
-    if (member < 0)
-        return error_set(
-            err, STATUS_INVALID, NULL,
-            "member '%.80s' is not allowed; an .npz may contain x, y, positions, boxes, group and columns (.npy)",
-            name);
-    if (a->there[member])
-        return member_fault(name, "repeats an array that another member already contains; keep one of them", err);
-    enum status status = npy_read_from(bytes, (size_t)most, &a->member[member], &cause);
-    a->there[member] = !status;
-    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
-}
-
 /* ---- samples ----------------------------------------------------------------------------------------------- */
 
-static enum status take_shape(const struct npy *x, const struct collection_options *options, struct collection *c,
-                              int64_t *cols, struct error *err)
+/* Whether a shape looks like [n][channels][rows][cols]: colours of a picture, a square picture of one channel, or a
+ * sequence ([n][channels][1][cols]). [n][1][cols][channels] is a sequence with channels last. */
+static bool looks_first(const struct npy_header *x)
 {
-    bool first = options->channels_first;
+    int64_t second = x->dim[1], third = x->dim[2], last = x->dim[3];
+    if (x->rank != 4)
+        return false;
+    bool colours = (second == 3 || second == 4) && third > 4 && last > 4;
+    bool square = second == 1 && third > 4 && third == last;
+    bool sequence = second > 1 && third == 1 && last > 4;
+    return colours || square || sequence;
+}
+
+/* Sets the kind and the sizes of the collection from the shape of x. */
+static enum status take_shape(const struct npy_header *x, const struct collection_options *options,
+                              struct collection *c, int64_t *cols, struct error *err)
+{
+    bool first = options->layout == LAYOUT_FIRST || (options->layout == LAYOUT_AUTO && looks_first(x));
     int64_t rows = x->rank > 2 ? x->dim[first && x->rank == 4 ? 2 : 1] : 1;
     int64_t channels = x->rank == 4 ? x->dim[first ? 1 : 3] : 1;
     *cols = x->rank >= 2 ? x->dim[x->rank == 4 && !first ? 2 : x->rank - 1] : 0;
-    if (x->texts || x->rank < 2)
-        return member_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
+    if (x->element >= NPY_BYTES || x->rank < 2)
+        return array_fault("x", "must be numbers in 2, 3 or 4 dimensions, samples first", err);
     if (rows < 1 || rows > SIDE || channels < 1 || channels > SIDE || *cols < 1 || *cols > (rows > 1 ? SIDE : LINE))
         return error_set(
             err, STATUS_INVALID, NULL,
@@ -87,100 +88,148 @@ static enum status take_shape(const struct npy *x, const struct collection_optio
     c->kind = x->rank == 2 ? COLLECTION_TABLE : rows > 1 ? COLLECTION_IMAGES : COLLECTION_SEQUENCES;
     c->rows = (int)rows;
     c->channels = (int)channels;
+    c->channels_first = first;
+    if (!first || options->layout == LAYOUT_FIRST)
+        return STATUS_OK;
+    return collection_warn(c, err, "channels-first",
+                           "x of [%lld][%lld][%lld][%lld] was read as [n][channels][rows][cols]; with "
+                           "layout=channels-last it is read as [n][rows][cols][channels]",
+                           (long long)x->dim[0], (long long)x->dim[1], (long long)x->dim[2], (long long)x->dim[3]);
+}
+
+/* Checks that a further file has samples like those of the first one. */
+static enum status same_shape(struct npz *n, const struct npy_header *x, int64_t *cols, struct error *err)
+{
+    struct collection *c = n->b->c, other = {0};
+    enum status status = take_shape(x, n->options, &other, cols, err);
+    free(other.warning);
+    if (status)
+        return status;
+    if (other.kind != c->kind || other.channels != c->channels || other.rows != c->rows || *cols != n->cols)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "has samples of %d x %d x %lld, but the first file has %d x %d x %lld; all must be alike",
+                         other.channels, other.rows, (long long)*cols, c->channels, c->rows, (long long)n->cols);
     return STATUS_OK;
 }
 
-static void take_values(const struct npy *x, bool first, int64_t sample, int channels, int64_t positions, float *to)
+/* Moves the channels of a sample from the last axis to the first. item: bytes of a value. */
+static void channels_to_front(const unsigned char *from, int channels, int64_t positions, size_t item,
+                              unsigned char *to)
 {
-    const float *from = x->values + sample * channels * positions;
     for (int64_t p = 0; p < positions; p++)
         for (int k = 0; k < channels; k++)
-            to[k * positions + p] = first ? from[k * positions + p] : from[p * channels + k];
+            memcpy(to + (size_t)(k * positions + p) * item, from + (size_t)(p * channels + k) * item, item);
 }
 
-/* ---- labels ------------------------------------------------------------------------------------------------ */
-
-/* Writes an element as a name: text unchanged, an integer in decimal. False: it is a number but not an integer. */
-static bool name_at(const struct npy *array, size_t at, char out[NPY_TEXT])
+/* Reads one sample from the file in the order of the file: as bytes if the elements are bytes, otherwise as floats. */
+static enum status read_sample(struct npz *n, const struct byte_source *from, const struct npy_header *h,
+                               int64_t sample, int64_t count, struct error *err)
 {
-    if (array->texts) {
-        snprintf(out, NPY_TEXT, "%s", array->texts[at]);
-        return true;
+    if (h->item == 1 && h->element != NPY_SIGNED)
+        return byte_source_exactly(from, n->sample, (size_t)count, "the data of the .npy array", err);
+    return npy_values_read(from, h, (size_t)(sample * count), (size_t)count, (float *)(void *)n->sample, err);
+}
+
+/* Adds the sample in n->sample to the collection. */
+static enum status add_sample(struct npz *n, bool bytes, struct error *err)
+{
+    struct collection *c = n->b->c;
+    int64_t positions = c->rows * n->cols, count = positions * c->channels;
+    unsigned char *planes = n->sample;
+    float *values;
+    if (!c->channels_first && c->channels > 1) {
+        planes = n->sample + (size_t)count * sizeof *values;
+        channels_to_front(n->sample, c->channels, positions, bytes ? 1 : sizeof *values, planes);
     }
-    snprintf(out, NPY_TEXT, "%.0f", (double)array->values[at]);
-    return array->values[at] == rintf(array->values[at]) && fabsf(array->values[at]) < 16777216;
+    if (bytes)
+        return builder_bytes(n->b, n->cols, planes, err);
+    enum status status = builder_sample(n->b, n->cols, &values, err);
+    if (!status)
+        memcpy(values, planes, (size_t)count * sizeof *values);
+    return status;
 }
 
-static enum status take_label(struct builder *b, const struct npy *y, int64_t sample, struct error *err)
+/* Adds the samples of an array that is in memory. */
+static enum status take_array(struct npz *n, const struct npy *x, struct error *err)
 {
-    char name[NPY_TEXT];
-    size_t width = y->rank == 2 ? (size_t)y->dim[1] : 1, first = (size_t)sample * width;
+    int64_t count = x->dim[0] > 0 ? (int64_t)x->count / x->dim[0] : 0;
     enum status status = STATUS_OK;
-    if (y->texts && y->rank == 1)
-        return builder_words(b, y->texts[sample], err);
-    for (size_t i = 0; !status && i < width; i++) {
-        bool set = y->element == NPY_BOOL && y->rank == 2;
-        if (set ? y->values[first + i] == 0
-                : y->rank == 2 && (y->texts ? y->texts[first + i][0] == '\0' : y->values[first + i] < 0))
-            continue;
-        if (!set && !name_at(y, first + i, name))
-            return error_set(err, STATUS_INVALID, NULL,
-                             "member 'y': the label of sample %lld is not an integer; use integers or text",
-                             (long long)sample);
-        if (set)
-            snprintf(name, sizeof name, "%zu", i);
-        status = builder_token(b, name, strlen(name), err);
+    for (int64_t i = 0; !status && i < x->dim[0]; i++) {
+        memcpy(n->sample, x->values + i * count, (size_t)count * sizeof *x->values);
+        status = add_sample(n, false, err);
     }
     return status;
 }
 
-static enum status take_positions(struct builder *b, const struct npy *p, int64_t sample, struct error *err)
+static enum status read_samples(struct npz *n, const struct byte_source *from, const struct npy_header *h,
+                                struct error *err)
 {
-    char name[NPY_TEXT];
+    struct collection *c = n->b->c;
+    int64_t count = c->rows * n->cols * c->channels;
+    if (count > SAMPLE_NUMBERS)
+        return error_set(err, STATUS_LIMIT, NULL, "has samples of %lld numbers; at most %d are allowed",
+                         (long long)count, SAMPLE_NUMBERS);
+    n->sample = malloc((size_t)count * 2 * sizeof(float));
+    if (!n->sample)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a sample");
     enum status status = STATUS_OK;
-    for (size_t i = (size_t)(sample * p->dim[1]); !status && i < (size_t)((sample + 1) * p->dim[1]); i++) {
-        bool good = name_at(p, i, name);
-        if (!good)
-            return error_set(err, STATUS_INVALID, NULL,
-                             "member 'positions': a class of sample %lld is not an integer; use integers or text",
-                             (long long)sample);
-        status = !p->texts && p->values[i] < 0 ? builder_number(b, -1, err) : builder_token(b, name, strlen(name), err);
-    }
-    return status;
-}
-
-static enum status take_boxes(struct builder *b, const struct npy *boxes, struct error *err)
-{
-    if (boxes->rank != 2 || boxes->dim[1] != 6)
-        return member_fault("boxes", "must be [m][6]: sample, row0, row1, col0, col1, symbol", err);
-    for (int64_t i = 0; i < boxes->dim[0]; i++) {
-        char text[6][NPY_TEXT];
-        int32_t number[5];
-        for (int j = 0; j < 6; j++) {
-            bool good = name_at(boxes, (size_t)(6 * i + j), text[j]);
-            char *end = text[j];
-            long value = good && j < 5 ? strtol(text[j], &end, 10) : 0;
-            if (!good || (j < 5 && (end == text[j] || *end != '\0' || value < 0 || value > LINE * 64L)))
-                return error_set(err, STATUS_INVALID, NULL,
-                                 "member 'boxes', row %lld: field %d is not a whole number from 0 to 67108864",
-                                 (long long)i, j);
-            if (j < 5)
-                number[j] = (int32_t)value;
+    if (h->fortran) {
+        struct npy x;
+        status = npy_body_read(from, h, OTHER_NUMBERS, &x, err);
+        if (!status)
+            status = take_array(n, &x, err);
+        npy_close(&x);
+    } else {
+        for (int64_t i = 0; !status && i < h->dim[0]; i++) {
+            status = read_sample(n, from, h, i, count, err);
+            if (!status)
+                status = add_sample(n, h->item == 1 && h->element != NPY_SIGNED, err);
         }
-        if (number[0] >= b->c->count)
-            return error_set(err, STATUS_INVALID, NULL, "member 'boxes', row %lld: there is no sample %d", (long long)i,
-                             number[0]);
-        enum status status = builder_box(b, number[0], number + 1, text[5], err);
-        if (status)
-            return status;
+        if (!status)
+            status = byte_source_end(from, "the .npy array", err);
     }
-    return STATUS_OK;
+    free(n->sample);
+    n->sample = NULL;
+    return status;
 }
+
+/* Reads x while it arrives. */
+static enum status read_x(struct npz *n, const struct byte_source *from, struct error *err)
+{
+    struct npy_header h;
+    int64_t cols = 0;
+    enum status status = npy_header_read(from, &h, err);
+    if (status)
+        return status;
+    status = n->files == 0 ? take_shape(&h, n->options, n->b->c, &cols, err) : same_shape(n, &h, &cols, err);
+    n->cols = cols;
+    return status ? status : read_samples(n, from, &h, err);
+}
+
+static enum status read_member(struct npz *n, const char *name, const struct byte_source *bytes, struct error *err)
+{
+    struct error cause = {0};
+    struct arrays *a = &n->arrays;
+    int member = member_of(name);
+    if (member < 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member '%.80s' is not allowed; an .npz may contain x, y, names, positions, boxes, group and "
+                         "columns (.npy)",
+                         name);
+    if (a->there[member])
+        return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
+    enum status status =
+        member == MEMBER_X ? read_x(n, bytes, &cause) : npy_read_from(bytes, OTHER_NUMBERS, &a->member[member], &cause);
+    a->there[member] = !status;
+    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
+}
+
+/* ---- the collection ----------------------------------------------------------------------------------------- */
 
 static enum status take_columns(struct collection *c, const struct npy *names, int64_t cols, struct error *err)
 {
     if (names && (!names->texts || names->rank != 1 || names->dim[0] != cols))
-        return member_fault("columns", "must be text with one name for each column of x", err);
+        return array_fault("columns", "must be text with one name for each column of x", err);
     c->columns.name = calloc((size_t)cols, sizeof(char *));
     for (int64_t i = 0; c->columns.name && i < cols; i++) {
         char made[24];
@@ -193,9 +242,9 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
 }
 
 /* Checks that every member fits the number of samples and the kind of data. */
-static enum status check_arrays(const struct arrays *a, const struct collection *c, int64_t cols, struct error *err)
+static enum status check_arrays(const struct arrays *a, const struct collection *c, int64_t count, int64_t cols,
+                                struct error *err)
 {
-    int64_t count = a->member[MEMBER_X].dim[0];
     for (int m = MEMBER_Y; m <= MEMBER_GROUP; m++) {
         const struct npy *array = &a->member[m];
         if (m == MEMBER_BOXES || !a->there[m])
@@ -205,70 +254,96 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
                              member_names[m], (long long)count);
     }
     if (a->there[MEMBER_GROUP] && a->member[MEMBER_GROUP].rank != 1)
-        return member_fault("group", "must have one dimension, one entry for each sample", err);
+        return array_fault("group", "must have one dimension, one entry for each sample", err);
     if (a->there[MEMBER_POSITIONS] &&
         (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || a->member[MEMBER_POSITIONS].rank != 2 ||
          a->member[MEMBER_POSITIONS].dim[1] != cols))
-        return member_fault("positions",
-                            "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
+        return array_fault("positions",
+                           "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
     if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
-        return member_fault("boxes", "requires labels in member y", err);
+        return array_fault("boxes", "requires labels in member y", err);
     return STATUS_OK;
 }
 
-static enum status take_sample(struct builder *b, const struct arrays *a, const struct collection_options *options,
-                               int64_t sample, int64_t cols, struct error *err)
+/* Whether a further file names a table's columns as the first one did. */
+static bool same_columns(const struct collection *c, const struct npy *names)
 {
-    struct collection *c = b->c;
-    float *values;
-    char name[NPY_TEXT];
-    enum status status = builder_sample(b, cols, &values, err);
-    if (!status)
-        take_values(&a->member[MEMBER_X], options->channels_first, sample, c->channels, c->rows * cols, values);
-    if (!status && a->there[MEMBER_Y])
-        status = take_label(b, &a->member[MEMBER_Y], sample, err);
-    if (!status && a->there[MEMBER_POSITIONS])
-        status = take_positions(b, &a->member[MEMBER_POSITIONS], sample, err);
-    if (!status && a->there[MEMBER_GROUP])
-        status = name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
-                     ? builder_group(b, name, err)
-                     : member_fault("group", "must contain integers or text", err);
-    return status;
+    if (!names->texts || names->count != (size_t)c->columns.count)
+        return false;
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->texts[i], c->columns.name[i]) != 0)
+            return false;
+    return true;
 }
 
-static enum status assemble(const struct arrays *a, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+static enum status name_columns(struct npz *n, struct error *err)
 {
-    struct builder b;
-    int64_t cols = 0;
-    const struct npy *x = &a->member[MEMBER_X], *y = &a->member[MEMBER_Y];
-    builder_init(&b, c, limits);
-    enum status status = take_shape(x, options, c, &cols, err);
-    if (!status)
-        status = check_arrays(a, c, cols, err);
+    struct collection *c = n->b->c;
+    const struct npy *names = n->arrays.there[MEMBER_COLUMNS] ? &n->arrays.member[MEMBER_COLUMNS] : NULL;
+    if (c->kind != COLLECTION_TABLE)
+        return names ? array_fault("columns", "is allowed for tables only (x of [n][cols])", err) : STATUS_OK;
+    if (n->files == 0)
+        return take_columns(c, names, n->cols, err);
+    return !names || same_columns(c, names) ? STATUS_OK
+                                            : array_fault("columns", "differs from that of the first file", err);
+}
+
+/* Adds the labels and boxes of the samples from `first` on, after all members of a file were read. */
+static enum status take_labels(struct npz *n, int64_t first, struct error *err)
+{
+    struct collection *c = n->b->c;
+    const struct arrays *a = &n->arrays;
+    enum array_use use = USE_NONE;
+    enum status status = check_arrays(a, c, c->count - first, n->cols, err);
+    if (status)
+        return status;
     if (a->there[MEMBER_POSITIONS])
         c->target = TARGET_POSITIONS;
-    if (!status && c->kind == COLLECTION_TABLE)
-        status = take_columns(c, a->there[MEMBER_COLUMNS] ? &a->member[MEMBER_COLUMNS] : NULL, cols, err);
-    else if (!status && a->there[MEMBER_COLUMNS])
-        status = member_fault("columns", "is allowed for tables only (x of [n][cols])", err);
-    for (int64_t i = 0; !status && i < x->dim[0]; i++)
-        status = take_sample(&b, a, options, i, cols, err);
-    if (!status && a->there[MEMBER_BOXES])
-        status = take_boxes(&b, &a->member[MEMBER_BOXES], err);
-    if (!status)
-        status = builder_finish(&b, a->there[MEMBER_Y] && y->element == NPY_BOOL && y->rank == 2, err);
-    builder_close(&b);
-    return status;
+    status = name_columns(n, err);
+    if (status)
+        return status;
+    status = array_labels_use(n->b, a, &use, err);
+    if (status)
+        return status;
+    if (n->files > 0 && use != n->use)
+        return array_fault("y", "has labels of another kind than those of the first file; state the target", err);
+    n->use = use;
+    for (int64_t i = first; !status && i < c->count; i++) {
+        builder_turn_to(n->b, i);
+        status = array_labels_take(n->b, a, use, i - first, err);
+    }
+    if (status || !a->there[MEMBER_BOXES])
+        return status;
+    return array_boxes_take(n->b, &a->member[MEMBER_BOXES], first, err);
 }
 
-static enum status read_npz(const struct byte_source *from, const struct collection_options *options,
-                            const struct collection_limits *limits, struct collection *c, struct error *err)
+void npz_open(struct npz *n, struct builder *b, const struct collection_options *options)
 {
-    struct arrays a = {0};
+    *n = (struct npz){.b = b, .options = options};
+}
+
+static void close_arrays(struct npz *n)
+{
+    for (int i = 0; i < MEMBER_COUNT; i++) {
+        npy_close(&n->arrays.member[i]);
+        n->arrays.there[i] = false;
+    }
+}
+
+void npz_close(struct npz *n)
+{
+    close_arrays(n);
+    free(n->sample);
+    n->sample = NULL;
+}
+
+enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err)
+{
     struct archive_reader *archive = NULL;
-    struct archive_limits bounds = {MEMBERS, limits->numbers * 8 + (1 << 20)};
+    struct archive_limits bounds = {MEMBERS, n->b->limits.bytes * 8 + ((int64_t)1 << 30)};
+    int64_t first = n->b->c->count;
     bool more = true;
+    close_arrays(n);
     enum status status = archive_reader_create(ARCHIVE_ZIP, from, &bounds, &archive, err);
     while (!status) {
         const char *name;
@@ -276,26 +351,52 @@ static enum status read_npz(const struct byte_source *from, const struct collect
         status = archive_reader_next(archive, &name, &bytes, &more, err);
         if (status || !more)
             break;
-        status = read_member(&a, name, &bytes, limits->numbers, err);
+        status = read_member(n, name, &bytes, err);
     }
     archive_reader_destroy(archive);
-    if (!status && !a.there[MEMBER_X])
+    if (!status && !n->arrays.there[MEMBER_X])
         status = error_set(err, STATUS_INVALID, NULL, "there is no member 'x.npy', which holds the samples");
     if (!status)
-        status = assemble(&a, options, limits, c, err);
-    for (int i = 0; i < MEMBER_COUNT; i++)
-        npy_close(&a.member[i]);
+        status = take_labels(n, first, err);
+    n->files++;
+    return status;
+}
+
+enum status npz_finish(struct npz *n, struct error *err)
+{
+    enum status status = array_labels_unused(n->b, &n->arrays, n->use, err);
+    return status ? status : builder_finish(n->b, n->use == USE_COLUMNS, err);
+}
+
+static enum status read_npz(const struct byte_source *from, const struct collection_options *options,
+                            const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct builder b;
+    struct npz n;
+    builder_init(&b, c, options, limits);
+    npz_open(&n, &b, options);
+    enum status status = npz_add(&n, from, err);
+    if (!status)
+        status = npz_finish(&n, err);
+    npz_close(&n);
+    builder_close(&b);
     return status;
 }
 
 static enum status read_npy(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
-    struct arrays a = {.there = {true}};
-    enum status status = npy_read_from(from, (size_t)limits->numbers, &a.member[MEMBER_X], err);
+    struct builder b;
+    struct npz n;
+    builder_init(&b, c, options, limits);
+    npz_open(&n, &b, options);
+    enum status status = read_x(&n, from, err);
     if (!status)
-        status = assemble(&a, options, limits, c, err);
-    npy_close(&a.member[MEMBER_X]);
+        status = name_columns(&n, err);
+    if (!status)
+        status = npz_finish(&n, err);
+    npz_close(&n);
+    builder_close(&b);
     return status;
 }
 

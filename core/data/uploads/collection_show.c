@@ -42,10 +42,8 @@ static void write_moments(const struct moments *m, const struct sink *out)
 
 static void write_values(const struct collection *c, const struct sink *out)
 {
-    struct moments all = {0};
-    int64_t numbers = c->start[c->count] * c->channels * c->rows;
-    for (int64_t i = 0; i < numbers; i++)
-        add_value(&all, (double)c->values[i]);
+    struct collection_moments m = collection_measure(c);
+    struct moments all = {m.min, m.max, m.sum, m.squares, (double)m.count};
     sink_begin_object(out, "values");
     write_moments(&all, out);
     sink_end_object(out);
@@ -55,7 +53,7 @@ static struct moments column_moments(const struct collection *c, int column)
 {
     struct moments m = {0};
     for (int64_t i = 0; i < c->count; i++)
-        add_value(&m, (double)collection_sample(c, i)[column]);
+        add_value(&m, (double)collection_value(c, collection_begin(c, i) + column));
     return m;
 }
 
@@ -129,6 +127,14 @@ void collection_describe(const struct collection *c, const struct sink *out)
     if (c->group)
         write_counts("groups", &c->groups, c->group, c->count, out);
     sink_integer(out, "boxes", c->boxes);
+    sink_begin_list(out, "warnings");
+    for (int i = 0; i < c->warnings; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "code", c->warning[i].code);
+        sink_text(out, "text", c->warning[i].text);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
 }
 
 /* ---- the picture ------------------------------------------------------------------------------------------- */
@@ -156,6 +162,17 @@ static void write_text(struct picture *p, int row, int col, char *text, int widt
         if (i == most)
             text[i] = '\0';
     picture_text(p, row, col, text, 1, QUIET);
+}
+
+/* Copies the values of a sample; the caller frees *values. */
+static enum status copy_sample(const struct collection *c, int64_t sample, float **values, struct error *err)
+{
+    int64_t count = collection_length(c, sample) * c->channels * c->rows;
+    *values = malloc((size_t)count * sizeof **values);
+    if (!*values)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a preview");
+    collection_copy(c, collection_begin(c, sample), count, *values);
+    return STATUS_OK;
 }
 
 static struct moments sample_moments(const float *values, int64_t count)
@@ -197,7 +214,12 @@ static enum status preview_images(const struct collection *c, struct picture **o
         int64_t sample = i * c->count / tiles;
         int row = EDGE + (int)(i / across) * (height + LINE + EDGE), col = EDGE + (int)(i % across) * (width + EDGE);
         char text[160];
-        draw_plane(*out, row, col, collection_sample(c, sample), c->rows, c->cols, scale, step);
+        float *values;
+        status = copy_sample(c, sample, &values, err);
+        if (status)
+            break;
+        draw_plane(*out, row, col, values, c->rows, c->cols, scale, step);
+        free(values);
         picture_outline(*out, row - 1, col - 1, height + 2, width + 2, 1, FRAME);
         label_text(c, sample, text, sizeof text);
         write_text(*out, row + height + 4, col, text, width);
@@ -227,7 +249,10 @@ static enum status preview_lines(const struct collection *c, struct picture **ou
     enum status status = picture_create(lines * (HEIGHT + LINE + EDGE) + EDGE, WIDTH + 2 * EDGE, PAPER, out, err);
     for (int i = 0; !status && i < lines; i++) {
         int64_t sample = i * c->count / lines, length = collection_length(c, sample);
-        const float *values = collection_sample(c, sample);
+        float *values;
+        status = copy_sample(c, sample, &values, err);
+        if (status)
+            break;
         int row = EDGE + i * (HEIGHT + LINE + EDGE), share = HEIGHT / c->channels > 1 ? HEIGHT / c->channels : 1;
         char text[160];
         for (int k = 0; k < c->channels && k * share < HEIGHT; k++) {
@@ -238,6 +263,7 @@ static enum status preview_lines(const struct collection *c, struct picture **ou
                 picture_fill(*out, row + k * share, EDGE + x, share, 1, (struct colour){g, g, g});
             }
         }
+        free(values);
         label_text(c, sample, text, sizeof text);
         write_text(*out, row + HEIGHT + 4, EDGE, text, WIDTH);
     }
@@ -270,7 +296,8 @@ static enum status preview_table(const struct collection *c, struct picture **ou
         struct moments m = column_moments(c, column);
         double deviation = deviation_of(&m) > 0 ? deviation_of(&m) : 1;
         for (int i = 0; i < rows; i++) {
-            double z = ((double)collection_sample(c, i * c->count / rows)[column] - mean_of(&m)) / deviation;
+            int64_t at = collection_begin(c, i * c->count / rows) + column;
+            double z = ((double)collection_value(c, at) - mean_of(&m)) / deviation;
             picture_fill(*out, EDGE + i * height, EDGE + j * width, height, width, diverging(z));
         }
     }
@@ -282,7 +309,7 @@ static enum status preview_table(const struct collection *c, struct picture **ou
     return status;
 }
 
-enum status collection_preview(const struct collection *c, struct picture **picture, struct error *err)
+static enum status preview(const struct collection *c, struct picture **picture, struct error *err)
 {
     switch (c->kind) {
     case COLLECTION_TABLE:
@@ -294,4 +321,15 @@ enum status collection_preview(const struct collection *c, struct picture **pict
         break;
     }
     return preview_lines(c, picture, err);
+}
+
+enum status collection_preview(const struct collection *c, struct picture **picture, struct error *err)
+{
+    *picture = NULL;
+    enum status status = preview(c, picture, err);
+    if (status) {
+        picture_destroy(*picture);
+        *picture = NULL;
+    }
+    return status;
 }

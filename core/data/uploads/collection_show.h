@@ -6,8 +6,8 @@
 #include "core/data/uploads/collection.h"
 #include "core/draw/picture.h"
 
-/* Writes the members kind, target, samples, shape, lengths, values, vocabulary, columns, groups and boxes into an
- * object that the caller has opened. */
+/* Writes the members kind, target, samples, shape, lengths, values, vocabulary, columns, groups, boxes and warnings
+ * into an object that the caller has opened. */
 void collection_describe(const struct collection *c, const struct sink *out);
 /* Draws the first samples: images side by side, sequences and recordings below each other, a table as a map of its
  * standardised columns. The caller destroys *picture. */

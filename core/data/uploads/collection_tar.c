@@ -1,11 +1,16 @@
-/* Reads a tar of PNG pictures of one size, of WAV recordings, or of one FASTA file, with tables about them:
+/* Reads a tar of .npz files, whose samples form one data set; or of PNG, JPEG or TIFF pictures of one size, of WAV
+ * recordings, or of one FASTA file, with tables about them:
  *
- *   labels.csv  file,label[,group]   the words of the label make a sequence; with a column `labels` instead, a set
+ *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
  *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
+ * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
+ * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
+ * classes are in at least two folders ("train/cats", "test/cats"), these are the groups for splits.
+ *
  * Tables name members by paths relative to the table's own folder (for FASTA: names of records). Members may come in
- * any order, so tables are kept as text until the end. */
+ * any order, so the reader keeps the tables as text until the end of the archive. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +19,21 @@
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection_fasta.h"
+#include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"
-#include "core/draw/png.h"
+#include "core/data/uploads/picture_file.h"
 
-enum { SIDE = 4096 };
 #define MEMBER_BYTES ((size_t)64 << 20)
 
 struct text {
-    char *bytes; /* NULL until the reader has met this member of the archive */
+    char *bytes; /* NULL until the reader has found this member of the archive */
     size_t size;
     char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
 struct tar {
     struct builder b;
+    struct npz npz;         /* for archives of .npz files */
     struct name_list names; /* names of the samples, in the order of the samples */
     struct text labels, boxes, fasta, gff;
     struct audio_resampler *resampler;
@@ -60,6 +66,9 @@ static enum status keep_text(struct text *text, const char *name, const struct b
 static enum status set_kind(struct tar *t, enum collection_kind kind, int channels, int rows, struct error *err)
 {
     struct collection *c = t->b.c;
+    if (t->npz.files > 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive contains .npz files or pictures or recordings, not both");
     if (c->count > 0 && c->kind != kind)
         return error_set(err, STATUS_INVALID, NULL, "an archive contains pictures or recordings, not both");
     if (c->count > 0 && c->rows != rows)
@@ -74,20 +83,25 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
 static enum status add_picture(struct tar *t, const char *bytes, size_t size, struct error *err)
 {
     struct collection *c = t->b.c;
-    float *grey = NULL, *values;
-    int rows, cols;
-    enum status status = png_decode_grey(bytes, size, SIDE, &grey, &rows, &cols, err);
+    struct raster raster;
+    float *values;
+    enum status status = picture_file_read(bytes, size, &raster, err);
+    int channels = c->count > 0 && c->channels > raster.channels ? c->channels : raster.channels;
+    if (!status && c->count > 0 && c->kind == COLLECTION_IMAGES && channels > c->channels)
+        status = builder_widen(&t->b, channels, err);
     if (!status)
-        status = set_kind(t, COLLECTION_IMAGES, 1, rows, err);
-    if (!status && c->count > 0 && c->cols != cols)
-        status =
-            error_set(err, STATUS_INVALID, NULL,
-                      "is %d pixels wide, but the first picture is %d; all must have the same size", cols, c->cols);
+        status = set_kind(t, COLLECTION_IMAGES, channels, raster.rows, err);
+    if (!status && c->count > 0 && c->cols != raster.cols)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "is %d pixels wide, but the first picture is %d; all must have the same size", raster.cols,
+                           c->cols);
     if (!status)
-        status = builder_sample(&t->b, cols, &values, err);
-    if (!status)
-        memcpy(values, grey, (size_t)rows * (size_t)cols * sizeof *values);
-    free(grey);
+        status = builder_sample(&t->b, raster.cols, &values, err);
+    size_t plane = (size_t)raster.rows * (size_t)raster.cols;
+    for (int k = 0; !status && k < channels; k++)
+        memcpy(values + (size_t)k * plane, raster.values + (k < raster.channels ? (size_t)k : 0) * plane,
+               plane * sizeof *values);
+    raster_close(&raster);
     return status;
 }
 
@@ -104,7 +118,7 @@ static enum status resample(struct tar *t, struct audio_wave *wave, struct error
             return status;
         t->resampler_rate = wave->rate;
     }
-    return audio_wave_resample(t->resampler, wave, t->b.limits.numbers - t->b.values, err);
+    return audio_wave_resample(t->resampler, wave, value_store_left(&t->b.store) / (int64_t)sizeof(float), err);
 }
 
 static enum status add_recording(struct tar *t, const char *bytes, size_t size, struct error *err)
@@ -134,11 +148,20 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     int32_t number;
     enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, err);
     if (!status)
-        status = ends_in(name, ".png") ? add_picture(t, bytes, size, err) : add_recording(t, bytes, size, err);
+        status = picture_file_named(name) ? add_picture(t, bytes, size, err) : add_recording(t, bytes, size, err);
     if (!status)
         status = name_list_add(&t->names, name, strlen(name), &number, err);
     free(bytes);
     return status;
+}
+
+/* Adds the samples of an .npz file. All samples of the archive are in such files, or none. */
+static enum status add_arrays(struct tar *t, const struct byte_source *bytes, struct error *err)
+{
+    if (t->npz.files == 0 && t->b.c->count > 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive contains .npz files or pictures or recordings, not both");
+    return npz_add(&t->npz, bytes, err);
 }
 
 static enum status add_member(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
@@ -148,14 +171,17 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_text(&t->labels, name, bytes, MEMBER_BYTES, err);
     if (strcmp(last, "boxes.csv") == 0)
         return keep_text(&t->boxes, name, bytes, MEMBER_BYTES, err);
-    if (ends_in(last, ".png") || ends_in(last, ".wav"))
+    if (picture_file_named(last) || ends_in(last, ".wav"))
         return add_media(t, name, bytes, err);
+    if (ends_in(last, ".npz"))
+        return add_arrays(t, bytes, err);
     if (ends_in(last, ".fa") || ends_in(last, ".fasta"))
         return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);
     if (ends_in(last, ".gff3") || ends_in(last, ".gff"))
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
-    return error_set(err, STATUS_INVALID, NULL,
-                     "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .wav, .fa and .gff3");
+    return error_set(
+        err, STATUS_INVALID, NULL,
+        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3 and .npz");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
@@ -251,6 +277,69 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     return status;
 }
 
+/* ---- folders ----------------------------------------------------------------------------------------------- */
+
+/* A folder in a member's name: bytes [begin, begin + size) of the name. */
+struct span {
+    size_t begin, size;
+};
+
+/* The folder `up` levels above a member: 0 is the folder that contains it. False: there is none. */
+static bool folder_of(const char *name, int up, struct span *out)
+{
+    size_t end = (size_t)(last_part(name) - name);
+    for (;; up--) {
+        if (end == 0)
+            return false;
+        size_t begin = --end;
+        while (begin > 0 && name[begin - 1] != '/')
+            begin--;
+        *out = (struct span){begin, end - begin};
+        if (up == 0)
+            return true;
+        end = begin;
+    }
+}
+
+/* Whether every sample has a folder `up` levels above it, and these folders have at least two different names. */
+static bool folders_differ(const struct tar *t, int up)
+{
+    const char *const *names = (const char *const *)t->names.names.name;
+    struct span first, other;
+    bool differ = false;
+    if (t->names.names.count == 0 || !folder_of(names[0], up, &first))
+        return false;
+    for (int i = 1; i < t->names.names.count; i++) {
+        if (!folder_of(names[i], up, &other))
+            return false;
+        differ = differ || other.size != first.size ||
+                 memcmp(names[i] + other.begin, names[0] + first.begin, first.size) != 0;
+    }
+    return differ;
+}
+
+/* Labels every sample with the folder that contains it, and takes the folders above as groups. */
+static enum status read_folders(struct tar *t, struct error *err)
+{
+    bool grouped = folders_differ(t, 1);
+    enum status status = STATUS_OK;
+    if (!folders_differ(t, 0))
+        return STATUS_OK;
+    for (int64_t i = 0; !status && i < t->b.c->count; i++) {
+        const char *name = t->names.names.name[i];
+        struct span folder = {0};
+        builder_turn_to(&t->b, i);
+        (void)folder_of(name, 0, &folder);
+        status = builder_token(&t->b, name + folder.begin, folder.size, err);
+        if (status || !grouped || !folder_of(name, 1, &folder))
+            continue;
+        char group[ARCHIVE_NAME];
+        snprintf(group, sizeof group, "%.*s", (int)folder.size, name + folder.begin);
+        status = builder_group(&t->b, group, err);
+    }
+    return status;
+}
+
 static enum status take_box_row(struct tar *t, const struct csv *csv, const int *column, bool seconds,
                                 struct error *err)
 {
@@ -326,7 +415,7 @@ static enum status in_member(enum status status, const char *name, const struct 
 static enum status read_members(struct tar *t, const struct byte_source *from, struct error *err)
 {
     struct archive_reader *archive;
-    struct archive_limits bounds = {t->b.limits.members, t->b.limits.numbers * 4 + (1 << 20)};
+    struct archive_limits bounds = {t->b.limits.members, t->b.limits.bytes * 2 + (1 << 20)};
     bool more = true;
     enum status status = archive_reader_create(ARCHIVE_TAR, from, &bounds, &archive, err);
     while (!status) {
@@ -342,24 +431,40 @@ static enum status read_members(struct tar *t, const struct byte_source *from, s
     return status;
 }
 
+/* Finishes an archive of .npz files, which has no tables of its own. */
+static enum status finish_arrays(struct tar *t, struct error *err)
+{
+    if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive of .npz files contains nothing else; labels and boxes are members of these files");
+    return npz_finish(&t->npz, err);
+}
+
 static enum status read_tar(const struct byte_source *from, const struct collection_options *options,
                             const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct tar t = {0};
     struct error cause = {0};
     bool set = false;
-    builder_init(&t.b, c, limits);
+    builder_init(&t.b, c, options, limits);
+    npz_open(&t.npz, &t.b, options);
     enum status status = read_members(&t, from, err);
+    if (!status && t.npz.files > 0)
+        status = finish_arrays(&t, err);
     if (!status && t.fasta.bytes)
         status = read_sequences(&t, err);
     if (!status && c->count == 0)
-        status = error_set(err, STATUS_INVALID, NULL, "the archive has no samples; it needs .png, .wav or .fa members");
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa or .npz members");
     if (!status && t.labels.bytes)
         status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
+    else if (!status && !t.fasta.bytes && t.npz.files == 0)
+        status = read_folders(&t, err);
     if (!status && t.boxes.bytes)
         status = in_member(read_boxes(&t, &cause), "boxes.csv", &cause, err);
-    if (!status)
+    if (!status && t.npz.files == 0)
         status = builder_finish(&t.b, set, err);
+    npz_close(&t.npz);
     builder_close(&t.b);
     name_list_close(&t.names);
     audio_resampler_destroy(t.resampler);

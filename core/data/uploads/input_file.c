@@ -7,16 +7,21 @@
 #include <string.h>
 
 #include "core/data/splicing/splicing_genes.h"
-#include "core/draw/png.h"
+#include "core/data/uploads/picture_file.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
 
 static enum status read_picture(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
-    float *values;
-    int rows, cols;
-    enum status status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, err);
-    return status ? status : to->add(to->context, 2, (const int64_t[]){rows, cols}, values, err);
+    struct raster raster;
+    enum status status = picture_file_read(bytes, count, &raster, err);
+    if (status)
+        return status;
+    if ((size_t)raster.channels * (size_t)raster.rows * (size_t)raster.cols > INPUT_FILE_NUMBERS)
+        raster_to_grey(&raster);
+    int64_t dim[] = {3, raster.rows, raster.cols};
+    return raster.channels == 3 ? to->add(to->context, 3, dim, raster.values, err)
+                                : to->add(to->context, 2, dim + 1, raster.values, err);
 }
 
 static enum status read_array(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
@@ -82,12 +87,11 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
 static const struct {
     const char *media_type;
     enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
-} formats[] = {{"image/png", read_picture},
-               {"audio/wav", read_wave},
-               {"application/x-npy", read_array},
-               {"text/x-fasta", read_sequences}};
+} formats[] = {{"image/png", read_picture}, {"image/jpeg", read_picture},      {"image/tiff", read_picture},
+               {"audio/wav", read_wave},    {"application/x-npy", read_array}, {"text/x-fasta", read_sequences}};
 
-const char *const input_file_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
+const char *const input_file_types[] = {"image/png",         "image/jpeg",   "image/tiff", "audio/wav",
+                                        "application/x-npy", "text/x-fasta", NULL};
 
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)

@@ -22,7 +22,8 @@ struct input_file_sink {
 /* Media types that input_file_read() takes; ends with NULL. */
 extern const char *const input_file_types[];
 
-/* Reads a file of one of these types: a picture as [rows][cols] in [0, 1], a recording as [samples] at AUDIO_RATE, an
+/* Reads a file of one of these types: a picture as [rows][cols] in [0, 1], or
+ * [3][rows][cols] if it has colours, a recording as [samples] at AUDIO_RATE, an
  * array in its own shape, each record of a sequence file as [4][1][length]. STATUS_INVALID, STATUS_CORRUPT or
  * STATUS_LIMIT: the bytes are no such file, or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is
  * unknown. */

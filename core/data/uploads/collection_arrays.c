@@ -1,0 +1,214 @@
+/* Reads labels, positions, groups and boxes from NumPy arrays (collection_arrays.h). collection_npz.c describes the
+ * arrays. The type and shape of y, and what the user says that the labels are, decide how y is read. */
+#include "core/data/uploads/collection_arrays.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT_MOST = 4096, ROWS_MOST = 1 << 26 }; /* COUNT_MOST: largest count of one label in a sample */
+
+enum status array_fault(const char *member, const char *what, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL, "member '%s' %s", member, what);
+}
+
+/* ---- how y is read ----------------------------------------------------------------------------------------- */
+
+static int64_t width_of(const struct npy *y)
+{
+    return y->rank == 2 ? y->dim[1] : 1;
+}
+
+/* Whether all elements are 0 or 1. */
+static bool binary(const struct npy *y)
+{
+    for (size_t i = 0; y->values && i < y->count; i++)
+        if (y->values[i] != 0 && y->values[i] != 1)
+            return false;
+    return y->values != NULL;
+}
+
+static enum array_use use_of(const struct npy *y, enum collection_target wanted, bool named)
+{
+    bool flags = y->element == NPY_BOOL && (y->rank == 2 || named || wanted == TARGET_LABELS);
+    if (y->texts || wanted == TARGET_SEQUENCE)
+        return USE_TOKENS;
+    if (wanted == TARGET_COUNT)
+        return USE_COUNTS;
+    return flags || (y->rank == 2 && y->dim[1] > 1 && binary(y)) ? USE_COLUMNS : USE_TOKENS;
+}
+
+static enum status check_names(const struct npy *names, const struct npy *y, enum array_use use, struct error *err)
+{
+    if (use < USE_COLUMNS)
+        return array_fault("names", "needs a y of booleans, of zeros and ones, or of counts with target=count", err);
+    if (!names->texts || names->rank != 1 || names->dim[0] != width_of(y))
+        return array_fault("names", "must be text with one name for each column of y", err);
+    for (size_t i = 0; i < names->count; i++)
+        if (names->texts[i][0] == '\0')
+            return array_fault("names", "contains an empty name", err);
+    return STATUS_OK;
+}
+
+enum status array_labels_use(struct builder *b, const struct arrays *a, enum array_use *use, struct error *err)
+{
+    const struct npy *y = &a->member[MEMBER_Y];
+    bool named = a->there[MEMBER_NAMES];
+    *use = USE_NONE;
+    if (!a->there[MEMBER_Y])
+        return named ? array_fault("names", "requires labels in member y", err) : STATUS_OK;
+    *use = use_of(y, b->wanted, named);
+    if (b->wanted == TARGET_SEQUENCE && y->element == NPY_BOOL)
+        return array_fault("y", "contains booleans, but target=sequence needs integers or text", err);
+    enum status status = named ? check_names(&a->member[MEMBER_NAMES], y, *use, err) : STATUS_OK;
+    bool guessed = *use == USE_COLUMNS && y->element != NPY_BOOL && b->wanted == TARGET_NONE;
+    if (status || !guessed)
+        return status;
+    return collection_warn(b->c, err, "binary-labels",
+                           "y of [%lld][%lld] contains only 0 and 1 and was read as a set: a sample has label k if "
+                           "column k is 1; with target=sequence it is read as sequences of the names 0 and 1",
+                           (long long)y->dim[0], (long long)y->dim[1]);
+}
+
+/* ---- one sample -------------------------------------------------------------------------------------------- */
+
+/* Writes an element as a name: text unchanged, an integer in decimal. False: it is a number but not an integer. */
+static bool name_at(const struct npy *array, size_t at, char out[NPY_TEXT])
+{
+    if (array->texts) {
+        snprintf(out, NPY_TEXT, "%s", array->texts[at]);
+        return true;
+    }
+    snprintf(out, NPY_TEXT, "%.0f", (double)array->values[at]);
+    return array->values[at] == rintf(array->values[at]) && fabsf(array->values[at]) < 16777216;
+}
+
+static enum status take_tokens(struct builder *b, const struct npy *y, int64_t sample, struct error *err)
+{
+    char name[NPY_TEXT];
+    size_t width = (size_t)width_of(y), first = (size_t)sample * width;
+    enum status status = STATUS_OK;
+    if (y->texts && y->rank == 1)
+        return builder_words(b, y->texts[sample], err);
+    for (size_t i = first; !status && i < first + width; i++) {
+        if (y->rank == 2 && (y->texts ? y->texts[i][0] == '\0' : y->values[i] < 0))
+            continue;
+        if (!name_at(y, i, name))
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'y': the label of sample %lld is not an integer; use integers or text",
+                             (long long)sample);
+        status = builder_token(b, name, strlen(name), err);
+    }
+    return status;
+}
+
+/* Writes the name of a column of y. */
+static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT])
+{
+    if (a->there[MEMBER_NAMES])
+        snprintf(out, NPY_TEXT, "%s", a->member[MEMBER_NAMES].texts[column]);
+    else
+        snprintf(out, NPY_TEXT, "%zu", column);
+}
+
+/* Adds the name of each column as often as the element says. */
+static enum status take_counts(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
+{
+    const struct npy *y = &a->member[MEMBER_Y];
+    char name[NPY_TEXT];
+    size_t width = (size_t)width_of(y), first = (size_t)sample * width;
+    enum status status = STATUS_OK;
+    for (size_t k = 0; !status && k < width; k++) {
+        float times = y->values[first + k];
+        if (!(times >= 0 && times <= COUNT_MOST) || times != rintf(times))
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'y': a count of sample %lld is %g; it must be a whole number from 0 to %d",
+                             (long long)sample, (double)times, COUNT_MOST);
+        if (times > 0)
+            column_name(a, k, name);
+        for (int i = 0; !status && i < (int)times; i++)
+            status = builder_token(b, name, strlen(name), err);
+    }
+    return status;
+}
+
+static enum status take_positions(struct builder *b, const struct npy *p, int64_t sample, struct error *err)
+{
+    char name[NPY_TEXT];
+    enum status status = STATUS_OK;
+    for (size_t i = (size_t)(sample * p->dim[1]); !status && i < (size_t)((sample + 1) * p->dim[1]); i++) {
+        bool good = name_at(p, i, name);
+        if (!good)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "member 'positions': a class of sample %lld is not an integer; use integers or text",
+                             (long long)sample);
+        status = !p->texts && p->values[i] < 0 ? builder_number(b, -1, err) : builder_token(b, name, strlen(name), err);
+    }
+    return status;
+}
+
+enum status array_labels_take(struct builder *b, const struct arrays *a, enum array_use use, int64_t sample,
+                              struct error *err)
+{
+    char name[NPY_TEXT];
+    enum status status = STATUS_OK;
+    if (use == USE_TOKENS)
+        status = take_tokens(b, &a->member[MEMBER_Y], sample, err);
+    else if (use != USE_NONE)
+        status = take_counts(b, a, sample, err);
+    if (!status && a->there[MEMBER_POSITIONS])
+        status = take_positions(b, &a->member[MEMBER_POSITIONS], sample, err);
+    if (status || !a->there[MEMBER_GROUP])
+        return status;
+    return name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
+               ? builder_group(b, name, err)
+               : array_fault("group", "must contain integers or text", err);
+}
+
+enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err)
+{
+    struct collection_list unused = {0};
+    int64_t width = use >= USE_COLUMNS ? width_of(&a->member[MEMBER_Y]) : 0;
+    for (int64_t k = 0; k < width; k++) {
+        char name[NPY_TEXT];
+        column_name(a, (size_t)k, name);
+        if (name_list_find(&b->vocabulary, name, strlen(name)) < 0)
+            collection_list_add(&unused, name);
+    }
+    if (unused.count == 0)
+        return STATUS_OK;
+    return collection_warn(b->c, err, "unused-labels", "%d of %lld labels occur in no sample and were left out: %s",
+                           unused.count, (long long)width, unused.text);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------- */
+
+enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err)
+{
+    if (boxes->rank != 2 || boxes->dim[1] != 6)
+        return array_fault("boxes", "must be [m][6]: sample, row0, row1, col0, col1, symbol", err);
+    for (int64_t i = 0; i < boxes->dim[0]; i++) {
+        char text[6][NPY_TEXT];
+        int32_t number[5];
+        for (int j = 0; j < 6; j++) {
+            bool good = name_at(boxes, (size_t)(6 * i + j), text[j]);
+            char *end = text[j];
+            long value = good && j < 5 ? strtol(text[j], &end, 10) : 0;
+            if (!good || (j < 5 && (end == text[j] || *end != '\0' || value < 0 || value > ROWS_MOST)))
+                return error_set(err, STATUS_INVALID, NULL,
+                                 "member 'boxes', row %lld: field %d is not a whole number from 0 to %d", (long long)i,
+                                 j, ROWS_MOST);
+            if (j < 5)
+                number[j] = (int32_t)value;
+        }
+        if (number[0] >= b->c->count - first)
+            return error_set(err, STATUS_INVALID, NULL, "member 'boxes', row %lld: there is no sample %d", (long long)i,
+                             number[0]);
+        enum status status = builder_box(b, first + number[0], number + 1, text[5], err);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+/* The labels, positions and boxes that NumPy arrays contain, and how they become those of a collection. Private to
+ * collection*.c. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
+#define MOTIF_CORE_DATA_UPLOADS_COLLECTION_ARRAYS_H
+
+#include "core/data/uploads/collection_int.h"
+#include "core/formats/npy.h"
+
+enum array_member {
+    MEMBER_X,
+    MEMBER_Y,
+    MEMBER_POSITIONS,
+    MEMBER_BOXES,
+    MEMBER_GROUP,
+    MEMBER_COLUMNS,
+    MEMBER_NAMES,
+    MEMBER_COUNT
+};
+struct arrays {
+    struct npy member[MEMBER_COUNT];
+    bool there[MEMBER_COUNT];
+};
+
+/* STATUS_INVALID with the message "member 'MEMBER' WHAT". */
+enum status array_fault(const char *member, const char *what, struct error *err);
+
+/* What an element of y means. */
+enum array_use {
+    USE_NONE,    /* there is no y */
+    USE_TOKENS,  /* an element is a token */
+    USE_COLUMNS, /* an element says whether the sample has the label of its column */
+    USE_COUNTS   /* an element says how often the sample has the label of its column */
+};
+
+/* Decides from y, names and what the user wants how y is read, and adds a warning if this is a guess. */
+enum status array_labels_use(struct builder *b, const struct arrays *a, enum array_use *use, struct error *err);
+/* Adds the label, the classes of positions, and the group of a sample to the builder's current sample. `sample` is the
+ * index into the arrays. */
+enum status array_labels_take(struct builder *b, const struct arrays *a, enum array_use use, int64_t sample,
+                              struct error *err);
+/* Adds a warning about columns of y whose label no sample has. Call it after all samples. */
+enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err);
+/* Adds the boxes. Sample i of the arrays is the collection's sample first + i. */
+enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err);
+
+#endif

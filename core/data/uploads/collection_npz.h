@@ -1,0 +1,23 @@
+/* Adds the samples of .npz files to a collection, one file after another. Private to collection*.c. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_NPZ_H
+#define MOTIF_CORE_DATA_UPLOADS_COLLECTION_NPZ_H
+
+#include "core/data/uploads/collection_arrays.h"
+
+struct npz {
+    struct builder *b;
+    const struct collection_options *options;
+    struct arrays arrays;  /* the present file's arrays except x */
+    enum array_use use;    /* how y is read; the same in all files */
+    int files;             /* files that were added */
+    int64_t cols;          /* columns of a sample */
+    unsigned char *sample; /* two samples as floats: in the order of the file, and with channels first */
+};
+void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);
+void npz_close(struct npz *n);
+/* Reads a file and adds its samples. STATUS_INVALID: also where they are unlike those of earlier files. */
+enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err);
+/* Finishes the builder's collection after the last file. */
+enum status npz_finish(struct npz *n, struct error *err);
+
+#endif

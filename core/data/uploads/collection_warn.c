@@ -1,0 +1,172 @@
+/* Warnings about an upload: things that are allowed but often a mistake. The readers of formats add what they notice
+ * while they read. collection_inspect() adds what can be seen in every finished collection: samples that are copies of
+ * each other, and columns or channels that never change. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/uploads/collection_int.h"
+
+enum {
+    WARNINGS = 32,
+    SHOWN = 5,
+    NAME_SHOWN = 20
+}; /* SHOWN: most names that one warning lists; NAME_SHOWN: bytes of each */
+
+/* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
+static int shown(const char *name)
+{
+    int bytes = 0;
+    while (bytes < NAME_SHOWN && name[bytes])
+        bytes++;
+    while (bytes > 0 && ((unsigned char)name[bytes] & 0xC0) == 0x80)
+        bytes--;
+    return bytes;
+}
+
+void collection_list_add(struct collection_list *list, const char *name)
+{
+    size_t room = sizeof list->text - list->used;
+    int wrote = list->count < SHOWN ? snprintf(list->text + list->used, room, "%s'%.*s%s'", list->count > 0 ? ", " : "",
+                                               shown(name), name, strlen(name) > NAME_SHOWN ? "..." : "")
+                : list->count == SHOWN ? snprintf(list->text + list->used, room, ", ...")
+                                       : 0;
+    list->used += wrote > 0 && (size_t)wrote < room ? (size_t)wrote : 0;
+    list->count++;
+}
+
+enum status collection_warn(struct collection *c, struct error *err, const char *code, const char *format, ...)
+{
+    if (c->warnings == WARNINGS)
+        return STATUS_OK;
+    struct collection_warning *more = realloc(c->warning, (size_t)(c->warnings + 1) * sizeof *more);
+    if (!more)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a warning");
+    c->warning = more;
+    struct collection_warning *w = &more[c->warnings++];
+    w->code = code;
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(w->text, sizeof w->text, format, list);
+    va_end(list);
+    return STATUS_OK;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t hash, uint32_t word)
+{
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+/* Hash of a sample's values and length. Two samples with the same 64 bits count as copies. */
+static uint64_t values_hash(const struct collection *c, int64_t sample)
+{
+    int64_t begin = collection_begin(c, sample);
+    int64_t count = collection_length(c, sample) * c->channels * c->rows;
+    uint64_t hash = 0xCBF29CE484222325u ^ (uint64_t)count;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t word;
+        float value = collection_value(c, begin + i);
+        memcpy(&word, &value, sizeof word);
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+static bool same_labels(const struct collection *c, int64_t a, int64_t b)
+{
+    const int32_t *one, *other;
+    int count = collection_labels(c, a, &one);
+    return count == collection_labels(c, b, &other) &&
+           (count == 0 || memcmp(one, other, (size_t)count * sizeof *one) == 0);
+}
+
+struct copies {
+    int64_t all, contrary; /* samples that equal an earlier one, and those of them with another label */
+};
+
+/* Counts copies with an open hash table. table: [1 << bits] sample + 1; 0: free. hashes: [count]. */
+static void count_copies(const struct collection *c, int bits, int64_t *table, uint64_t *hashes, struct copies *copies)
+{
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    for (int64_t i = 0; i < c->count; i++) {
+        uint64_t at = (hashes[i] = values_hash(c, i)) & mask;
+        while (table[at] > 0 && hashes[table[at] - 1] != hashes[i])
+            at = (at + 1) & mask;
+        if (table[at] == 0) {
+            table[at] = i + 1;
+            continue;
+        }
+        copies->all++;
+        copies->contrary += !same_labels(c, table[at] - 1, i);
+    }
+}
+
+static enum status inspect_copies(struct collection *c, struct error *err)
+{
+    int bits = 4;
+    while ((int64_t)1 << bits < 2 * c->count)
+        bits++;
+    struct copies copies = {0};
+    int64_t *table = calloc((size_t)1 << bits, sizeof *table);
+    uint64_t *hashes = malloc((size_t)c->count * sizeof *hashes);
+    if (table && hashes)
+        count_copies(c, bits, table, hashes, &copies);
+    bool good = table && hashes;
+    free(table);
+    free(hashes);
+    if (!good)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare samples");
+    if (copies.all == 0)
+        return STATUS_OK;
+    return collection_warn(c, err, "duplicates",
+                           "%" PRId64 " of %" PRId64 " samples have the same values as an earlier sample%s; copies in "
+                           "the training and the test part make the measured errors too small",
+                           copies.all, c->count, copies.contrary > 0 ? ", some of them with another label" : "");
+}
+
+/* ---- constants --------------------------------------------------------------------------------------------- */
+
+/* Whether a channel (of a table: a column) has the same value everywhere in all samples. */
+static bool constant(const struct collection *c, int part)
+{
+    bool table = c->kind == COLLECTION_TABLE;
+    float first = collection_value(c, table ? part : part * c->rows * collection_length(c, 0));
+    for (int64_t i = 0; i < c->count; i++) {
+        int64_t size = table ? 1 : c->rows * collection_length(c, i);
+        int64_t begin = collection_begin(c, i) + part * size;
+        for (int64_t j = 0; j < size; j++)
+            if (collection_value(c, begin + j) != first)
+                return false;
+    }
+    return true;
+}
+
+static enum status inspect_constants(struct collection *c, struct error *err)
+{
+    bool table = c->kind == COLLECTION_TABLE;
+    int parts = table ? c->cols : c->channels;
+    struct collection_list found = {0};
+    for (int i = 0; i < parts && c->count > 1; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", i);
+        if (constant(c, i))
+            collection_list_add(&found, table ? c->columns.name[i] : number);
+    }
+    if (found.count == 0)
+        return STATUS_OK;
+    return collection_warn(c, err, table ? "constant-columns" : "constant-channels",
+                           "%d of %d %s have the same value in every sample and carry no information: %s", found.count,
+                           parts, table ? "columns" : "channels", found.text);
+}
+
+enum status collection_inspect(struct collection *c, struct error *err)
+{
+    c->moments = collection_measure(c);
+    enum status status = inspect_copies(c, err);
+    return status ? status : inspect_constants(c, err);
+}

@@ -1,0 +1,295 @@
+/* The values of a collection while it is read (value_store.h). Samples are written through a block of memory to a file.
+ * The first samples decide the form. When a later sample does not fit the form, all earlier values are rewritten in a
+ * wider one, from the end of the file, because every value moves towards the end. That happens at most twice. */
+#include "core/data/uploads/value_store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 }; /* SAMPLE: most values of one sample */
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+}
+
+static enum status too_large(const struct value_store *s, struct error *err)
+{
+    return error_set(err, STATUS_LIMIT, NULL, "the samples take more than %lld bytes, the most that is allowed",
+                     (long long)s->limit);
+}
+
+void value_store_open(struct value_store *s, const int *file, int64_t limit)
+{
+    *s = (struct value_store){
+        .file = file ? *file : -1, .own = !file, .opened = file != NULL, .limit = limit, .binary = true};
+}
+
+void value_store_close(struct value_store *s)
+{
+    if (s->own && s->opened)
+        (void)close(s->file);
+    free(s->block);
+    free(s->sample);
+    *s = (struct value_store){0};
+}
+
+int64_t value_store_left(const struct value_store *s)
+{
+    return s->limit - s->count * (int64_t)value_form_bytes(s->form);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------- */
+
+static enum status write_at(const struct value_store *s, const void *bytes, size_t count, int64_t at, struct error *err)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t now = pwrite(s->file, (const char *)bytes + done, count - done, at + (int64_t)done);
+        if (now <= 0)
+            return error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+        done += (size_t)now;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_at(const struct value_store *s, void *bytes, size_t count, int64_t at, struct error *err)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t now = pread(s->file, (char *)bytes + done, count - done, at + (int64_t)done);
+        if (now <= 0)
+            return error_set(err, STATUS_IO, NULL, "a part of a data set cannot be read");
+        done += (size_t)now;
+    }
+    return STATUS_OK;
+}
+
+static enum status flush_block(struct value_store *s, struct error *err)
+{
+    enum status status = s->block_used > 0 ? write_at(s, s->block, s->block_used, s->written, err) : STATUS_OK;
+    if (!status)
+        s->written += (int64_t)s->block_used;
+    s->block_used = 0;
+    return status;
+}
+
+static enum status append(struct value_store *s, const void *bytes, size_t count, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (!s->opened) {
+        s->file = memfd_create("values", MFD_CLOEXEC);
+        if (s->file < 0)
+            return no_memory(err);
+        s->opened = true;
+    }
+    if (!s->block && !(s->block = malloc(BLOCK)))
+        return no_memory(err);
+    while (!status && count > 0) {
+        size_t room = BLOCK - s->block_used, now = count < room ? count : room;
+        memcpy(s->block + s->block_used, bytes, now);
+        s->block_used += now;
+        bytes = (const char *)bytes + now;
+        count -= now;
+        if (s->block_used == BLOCK)
+            status = flush_block(s, err);
+    }
+    return status;
+}
+
+/* ---- forms ------------------------------------------------------------------------------------------------- */
+
+static float value_of(unsigned char byte, enum value_form form)
+{
+    return form == VALUE_UNIT_BYTES ? (float)(byte / 255.0) : (float)byte;
+}
+
+/* Whether a value has exactly this form, bit by bit (-0 has not); *byte is its byte. */
+static bool byte_of(float value, enum value_form form, unsigned char *byte)
+{
+    float scaled = form == VALUE_UNIT_BYTES ? value * 255 : value;
+    if (!(scaled >= 0 && scaled < 256) || signbit(value))
+        return false;
+    long nearest = lrintf(scaled);
+    *byte = (unsigned char)nearest;
+    return nearest <= 255 && value_of(*byte, form) == value;
+}
+
+static bool all_have(const float *values, int64_t count, enum value_form form)
+{
+    unsigned char byte;
+    for (int64_t i = 0; i < count; i++)
+        if (!byte_of(values[i], form, &byte))
+            return false;
+    return true;
+}
+
+/* Turns values of the store's form into those of another; `to` has room for `count` of them. */
+static void convert(const void *from, enum value_form old, void *to, enum value_form new, int64_t count)
+{
+    const unsigned char *bytes = from;
+    for (int64_t i = count; i-- > 0;) {
+        unsigned char byte = 0;
+        float value = value_of(bytes[i], old);
+        if (new == VALUE_FLOATS)
+            memcpy((float *)to + i, &value, sizeof value);
+        else if (byte_of(value, new, &byte))
+            ((unsigned char *)to)[i] = byte;
+    }
+}
+
+/* Rewrites all values, which are bytes, in another form. */
+static enum status reform(struct value_store *s, enum value_form form, struct error *err)
+{
+    enum { STEP = 1 << 16 };
+    int64_t width = (int64_t)value_form_bytes(form);
+    if (s->count > s->limit / width)
+        return too_large(s, err);
+    enum status status = flush_block(s, err);
+    unsigned char *from = malloc(STEP);
+    float *to = malloc(STEP * sizeof *to);
+    if (!from || !to)
+        status = no_memory(err);
+    for (int64_t end = s->count; !status && end > 0;) {
+        int64_t now = end < STEP ? end : STEP;
+        end -= now;
+        status = read_at(s, from, (size_t)now, end, err);
+        if (status)
+            break;
+        convert(from, s->form, to, form, now);
+        status = write_at(s, to, (size_t)(now * width), end * width, err);
+    }
+    free(from);
+    free(to);
+    s->form = form;
+    s->written = s->count * width;
+    return status;
+}
+
+/* The form for all values so far and a sample: the present form, or a wider one. */
+static enum value_form form_with(const struct value_store *s, const float *values, int64_t count)
+{
+    if (s->floats || s->form == VALUE_FLOATS)
+        return VALUE_FLOATS;
+    if (all_have(values, count, s->form))
+        return s->form;
+    return s->form == VALUE_BYTES && s->binary && all_have(values, count, VALUE_UNIT_BYTES) ? VALUE_UNIT_BYTES
+                                                                                            : VALUE_FLOATS;
+}
+
+static enum status take_form(struct value_store *s, enum value_form form, struct error *err)
+{
+    enum status status = form != s->form && s->count > 0 ? reform(s, form, err) : STATUS_OK;
+    s->form = form;
+    return status;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------------------- */
+
+/* Moves the sample that the reader has filled into the block. */
+static enum status take_pending(struct value_store *s, struct error *err)
+{
+    int64_t count = s->pending;
+    if (count == 0)
+        return STATUS_OK;
+    s->pending = 0;
+    enum status status = take_form(s, form_with(s, s->sample, count), err);
+    int64_t width = (int64_t)value_form_bytes(s->form);
+    if (status)
+        return status;
+    if (count * width > value_store_left(s))
+        return too_large(s, err);
+    unsigned char *bytes = (unsigned char *)s->sample; /* bytes replace the floats from the front */
+    for (int64_t i = 0; width == 1 && i < count; i++) {
+        unsigned char byte = 0;
+        float value;
+        memcpy(&value, (const char *)s->sample + (size_t)i * sizeof value, sizeof value);
+        (void)byte_of(value, s->form, &byte);
+        s->binary = s->binary && (value == 0 || value == 1);
+        bytes[i] = byte;
+    }
+    s->count += count;
+    return append(s, s->sample, (size_t)(count * width), err);
+}
+
+enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    if (status)
+        return status;
+    if (count > SAMPLE || count > value_store_left(s))
+        return too_large(s, err);
+    if ((size_t)count > s->sample_room) {
+        float *larger = realloc(s->sample, (size_t)count * sizeof *larger);
+        if (!larger)
+            return no_memory(err);
+        s->sample = larger;
+        s->sample_room = (size_t)count;
+    }
+    s->pending = count;
+    *values = s->sample;
+    return STATUS_OK;
+}
+
+enum status value_store_bytes(struct value_store *s, const unsigned char *bytes, int64_t count, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    if (!status && (s->floats || s->form != VALUE_BYTES)) {
+        float *values;
+        status = value_store_next(s, count, &values, err);
+        for (int64_t i = 0; !status && i < count; i++)
+            values[i] = (float)bytes[i];
+        return status;
+    }
+    if (!status && count > value_store_left(s))
+        return too_large(s, err);
+    for (int64_t i = 0; s->binary && i < count; i++)
+        s->binary = bytes[i] < 2;
+    if (status)
+        return status;
+    s->count += count;
+    return append(s, bytes, (size_t)count, err);
+}
+
+enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
+                               struct error *err)
+{
+    enum status status = take_pending(s, err);
+    int64_t width = (int64_t)value_form_bytes(s->form), largest = 0;
+    if (!status && s->count > s->limit / width / times)
+        status = too_large(s, err);
+    if (!status)
+        status = flush_block(s, err);
+    for (int64_t i = 0; i < count; i++)
+        largest = begin[i + 1] - begin[i] > largest ? begin[i + 1] - begin[i] : largest;
+    char *sample = malloc((size_t)(largest * scale * width) + 1);
+    if (!status && !sample)
+        status = no_memory(err);
+    for (int64_t i = count; !status && i-- > 0;) {
+        int64_t from = begin[i] * scale * width, size = (begin[i + 1] - begin[i]) * scale * width;
+        status = read_at(s, sample, (size_t)size, from, err);
+        for (int k = times; !status && k-- > 0;)
+            status = write_at(s, sample, (size_t)size, from * times + k * size, err);
+    }
+    free(sample);
+    s->count *= times;
+    s->written = s->count * width;
+    return status;
+}
+
+enum status value_store_finish(struct value_store *s, void **at, size_t *size, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    if (!status)
+        status = flush_block(s, err);
+    if (status)
+        return status;
+    *size = (size_t)s->written;
+    *at = mmap(NULL, *size, PROT_READ, MAP_SHARED, s->file, 0);
+    if (*at == MAP_FAILED) {
+        *at = NULL;
+        return no_memory(err);
+    }
+    return STATUS_OK;
+}

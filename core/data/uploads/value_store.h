@@ -1,0 +1,56 @@
+/* The values of a collection while it is read: a file that grows by one sample after another, so that memory does not
+ * grow with the data. Values that are all whole numbers from 0 to 255, or all such numbers divided by 255, take one
+ * byte each; others are floats. Private to collection*.c. One thread at a time. */
+#ifndef MOTIF_CORE_DATA_UPLOADS_VALUE_STORE_H
+#define MOTIF_CORE_DATA_UPLOADS_VALUE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+enum value_form {
+    VALUE_BYTES,      /* the value of byte b is b */
+    VALUE_UNIT_BYTES, /* the value of byte b is b / 255 */
+    VALUE_FLOATS
+};
+static inline size_t value_form_bytes(enum value_form form)
+{
+    return form == VALUE_FLOATS ? sizeof(float) : 1;
+}
+
+struct value_store {
+    int file;
+    bool opened, own; /* own: the store made the file, and closes it */
+    bool floats;      /* the values are stored as floats, whatever they are */
+    bool binary;      /* all values so far are 0 or 1 */
+    enum value_form form;
+    int64_t count, limit; /* values in the file and in the block; most bytes of all values */
+    int64_t written;      /* bytes in the file */
+    char *block;          /* bytes that follow those in the file */
+    size_t block_used;
+    float *sample; /* [pending] the sample that the reader fills now; it is not in the block yet */
+    size_t sample_room;
+    int64_t pending;
+};
+
+/* Opens the store. file: the descriptor of an empty file, borrowed; NULL: the store makes a file in memory, with the
+ * first value. */
+void value_store_open(struct value_store *s, const int *file, int64_t limit);
+void value_store_close(struct value_store *s); /* a zeroed struct is allowed */
+
+/* Returns room for the next sample, which the caller fills before the next call. STATUS_LIMIT: it does not fit. */
+enum status value_store_next(struct value_store *s, int64_t count, float **values, struct error *err);
+/* Appends values that are whole numbers from 0 to 255. */
+enum status value_store_bytes(struct value_store *s, const unsigned char *bytes, int64_t count, struct error *err);
+/* Replaces every sample i, which is the values [begin[i] * scale, begin[i + 1] * scale), by `times` copies of it. */
+enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
+                               struct error *err);
+/* Writes everything to the file and maps it: *at is its memory of *size bytes, which the caller unmaps. The store must
+ * contain a value. */
+enum status value_store_finish(struct value_store *s, void **at, size_t *size, struct error *err);
+/* The number of bytes that more values may take. */
+int64_t value_store_left(const struct value_store *s);
+
+#endif
