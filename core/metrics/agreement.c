@@ -1,4 +1,4 @@
-/* Counts the motifs of two models that are near each other, and matches the models' channels. */
+/* Counts pairs of motifs, one of each model, that are near each other, and matches the models' channels. */
 #include "core/metrics/agreement.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Agreement of two models: counts how often motifs of both models are near each other, for each pair of channels;
- * matches channels one to one by these counts; and reports the share of motifs that matched channels find together. */
+/* Agreement of two models. For each pair of channels it counts how often a motif of the first model is near one of
+ * the second. It matches channels one to one by these counts, and reports the share of motifs that matched channels
+ * find together. */
 #ifndef MOTIF_CORE_METRICS_AGREEMENT_H
 #define MOTIF_CORE_METRICS_AGREEMENT_H
 
@@ -7,7 +8,7 @@
 
 struct agreement {
     int channels, others; /* number of channels of the first and of the second model */
-    double *together;     /* [channels][others] number of pairs of motifs near each other */
+    double *together;     /* [channels][others] number of pairs of motifs that are near each other */
     /* [channels], [others] number of motifs of each channel of the first and of the second model */
     int64_t *motifs, *of_other;
 };
@@ -20,9 +21,9 @@ void agreement_close(struct agreement *a); /* a zeroed struct is allowed */
 void agreement_add(struct agreement *a, const struct motif *motifs, int count, const struct motif *others,
                    int other_count, int reach);
 
-/* Matches the channels. other_of: [channels], the matched channel of the second model, or -1. share: [channels], twice
- * the number of motifs that both channels found, divided by the sum of the two channels' numbers of motifs; 0 for a
- * channel without a match, and if both channels have no motifs. */
+/* Matches the channels. other_of: [channels], the matched channel of the second model, or -1. share: [channels],
+ * twice the number of motifs that both channels found, divided by the sum of the two channels' numbers of motifs; 0
+ * for a channel without a match, and 0 if neither channel has motifs. */
 enum status agreement_match(const struct agreement *a, int *other_of, double *share, struct error *err);
 
 #endif

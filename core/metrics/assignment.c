@@ -93,6 +93,23 @@ static void first_prices(struct search *s)
     }
 }
 
+/* Writes the best column of each row, and returns the sum of their scores. */
+static double assign(struct search *s, int rows, int cols, int *column_of)
+{
+    double sum = 0.0;
+    first_prices(s);
+    for (int i = 0; i < s->shorts; i++)
+        augment(s, i);
+    for (int i = 0; i < rows; i++)
+        column_of[i] = s->transposed ? s->owner[i] : -1;
+    for (int j = 0; j < s->longs && !s->transposed; j++)
+        if (s->owner[j] >= 0)
+            column_of[s->owner[j]] = j;
+    for (int i = 0; i < rows; i++)
+        sum += column_of[i] >= 0 ? s->score[(size_t)i * (size_t)cols + (size_t)column_of[i]] : 0.0;
+    return sum;
+}
+
 enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total, struct error *err)
 {
     if (rows < 0 || cols < 0)
@@ -107,34 +124,22 @@ enum status assignment_best(const double *score, int rows, int cols, int *column
     double *prices = calloc(shorts + 2 * longs + 1, sizeof *prices);
     int *links = calloc(2 * longs + 1, sizeof *links);
     bool *settled = calloc(longs + 1, sizeof *settled);
-    enum status status = STATUS_OK;
-    if (prices == NULL || links == NULL || settled == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment of %d x %d", rows, cols);
-        goto out;
+    bool made = prices != NULL && links != NULL && settled != NULL;
+    if (made) {
+        s.short_price = prices;
+        s.long_price = prices + shorts;
+        s.distance = prices + shorts + longs;
+        s.owner = links;
+        s.before = links + longs;
+        s.settled = settled;
+        memset(s.owner, -1, longs * sizeof *s.owner);
+        double sum = assign(&s, rows, cols, column_of);
+        if (total != NULL)
+            *total = sum;
     }
-    s.short_price = prices;
-    s.long_price = prices + shorts;
-    s.distance = prices + shorts + longs;
-    s.owner = links;
-    s.before = links + longs;
-    s.settled = settled;
-    memset(s.owner, -1, longs * sizeof *s.owner);
-    first_prices(&s);
-    for (int i = 0; i < s.shorts; i++)
-        augment(&s, i);
-    double sum = 0.0;
-    for (int i = 0; i < rows; i++)
-        column_of[i] = s.transposed ? s.owner[i] : -1;
-    for (int j = 0; j < s.longs && !s.transposed; j++)
-        if (s.owner[j] >= 0)
-            column_of[s.owner[j]] = j;
-    for (int i = 0; i < rows; i++)
-        sum += column_of[i] >= 0 ? score[(size_t)i * (size_t)cols + (size_t)column_of[i]] : 0.0;
-    if (total != NULL)
-        *total = sum;
-out:
     free(settled);
     free(links);
     free(prices);
-    return status;
+    return made ? STATUS_OK
+                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment of %d x %d", rows, cols);
 }

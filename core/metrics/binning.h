@@ -1,10 +1,10 @@
-/* Replaces activations by the mean of their bin, which measures how many bits of an activation a model uses (SPARLING,
- * Appendix H).
+/* Replaces activations by the mean of their bin, which measures how many bits of an activation a model uses
+ * (SPARLING, Appendix H).
  *
- * For each channel, the upper limits of `bins` bins are the quantiles at 1/bins to 1 of its calibration values,
- * linearly interpolated. A value belongs to the first bin whose limit is strictly greater. As in the published
- * experiment, a value that reaches the largest limit belongs to the lowest bin; the largest calibration value is such a
- * value. Any number of threads may call binning_apply(). */
+ * For each channel, the upper limits of the bins are quantiles of the channel's calibration values: with B bins, the
+ * quantiles at 1/B, 2/B, ..., 1, linearly interpolated. A value belongs to the first bin whose limit is strictly
+ * greater. A value that reaches the largest limit, such as the largest calibration value, belongs to the lowest bin,
+ * as in the published experiment. Any number of threads may call binning_apply(). */
 #ifndef MOTIF_CORE_METRICS_BINNING_H
 #define MOTIF_CORE_METRICS_BINNING_H
 
@@ -16,15 +16,16 @@
 
 struct binning {
     int bins;
-    double limit[BINNING_BINS], mean[BINNING_BINS]; /* mean of a bin without calibration values: that of its limits */
+    double limit[BINNING_BINS], mean[BINNING_BINS]; /* mean: of the calibration values in the bin; if there are none,
+                                                     * of the bin's two limits */
 };
 
 /* Builds the bins. sorted: [count] in ascending order, count >= 1; bins in [1, BINNING_BINS]. */
 void binning_make(struct binning *binning, int bins, const float *sorted, size_t count);
 double binning_apply(const struct binning *binning, double value);
 
-/* Most bits that a map of `elements` can carry when a share `density` of it is active and an activation has `bits`
- * bits: elements (H_b(density) + bits density) with the binary entropy H_b. */
+/* The largest number of bits that a map of `elements` elements can carry when a share `density` of them is active
+ * and each activation has `bits` bits: elements * (H_b(density) + bits * density), with the binary entropy H_b. */
 double binning_information(double elements, double density, double bits);
 
 #endif

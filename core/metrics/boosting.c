@@ -12,7 +12,7 @@ static const double SAME = 1e-7; /* a split never separates values that differ b
 static const double PURE = 2.220446049250313e-16;
 
 struct node {
-    int count, column, left; /* column -1: the node is a leaf; otherwise its children are the nodes left and left + 1 */
+    int count, column, left; /* column: -1 in a leaf; the children of any other node are the nodes left and left + 1 */
     double sum, squares, mean, threshold;
     double merit; /* merit: improvement of the best split found so far */
     /* During a pass over a column: number of rows, their sum and the last value to the left of the current row. */
@@ -83,7 +83,7 @@ static void scan(struct grower *g, int column, int from, int to)
     }
 }
 
-/* Splits the nodes [from, to) that have a useful split; returns the end of their children. */
+/* Splits those of the nodes [from, to) for which scan() found a split. Returns the end of their children. */
 static int split(struct grower *g, int from, int to)
 {
     int next = to;
@@ -169,7 +169,7 @@ static void finish(struct grower *g, double *error)
 }
 
 enum status boosting_importance(const struct boosting *how, int rows, int columns, const float *x, const double *y,
-                                double *importance, double *error, struct error *err)
+                                struct thread_pool *pool, double *importance, double *error, struct error *err)
 {
     if (how->depth < 1 || how->depth > BOOSTING_DEPTH_MAX || rows < 1 || columns < 1)
         return error_set(err, STATUS_INVALID, NULL, "trees of depth %d over %d rows", how->depth, rows);
@@ -190,9 +190,10 @@ enum status boosting_importance(const struct boosting *how, int rows, int column
         for (int i = 0; i < rows; i++)
             g.rest[i] = y[i] - mean;
         memset(importance, 0, (size_t)columns * sizeof *importance);
-        for (int t = 0; t < how->trees; t++)
+        for (int t = 0; t < how->trees && !thread_pool_stopped(pool); t++)
             grow(&g);
         finish(&g, error);
+        status = thread_pool_check(pool, err);
     }
     free(g.order);
     free(g.of);

@@ -7,7 +7,7 @@
 
 #include "core/metrics/boosting.h"
 
-/* added to all importances, so that a code that no factor depends on has the largest entropy */
+/* added to all importances, so that a code whose importances are all 0 has the largest entropy */
 static const double NOTHING = 1e-11;
 
 double dci_disentanglement(const double *importance, int codes, int factors)
@@ -33,8 +33,8 @@ double dci_disentanglement(const double *importance, int codes, int factors)
     return score;
 }
 
-enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors, double *importance,
-                      double *score, struct error *err)
+enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors,
+                      struct thread_pool *pool, double *importance, double *score, struct error *err)
 {
     double *table = calloc((size_t)code_count * (size_t)factors, sizeof *table);
     double *one = calloc((size_t)code_count, sizeof *one), *y = calloc((size_t)rows, sizeof *y);
@@ -43,7 +43,7 @@ enum status dci_score(const float *codes, const float *truth, int rows, int code
     for (int f = 0; !status && f < factors; f++) {
         for (int i = 0; i < rows; i++)
             y[i] = (double)truth[(ptrdiff_t)i * factors + f];
-        status = boosting_importance(&BOOSTING_DEFAULT, rows, code_count, codes, y, one, NULL, err);
+        status = boosting_importance(&BOOSTING_DEFAULT, rows, code_count, codes, y, pool, one, NULL, err);
         for (int k = 0; k < code_count; k++)
             table[(ptrdiff_t)k * factors + f] = one[k];
     }

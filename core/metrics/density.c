@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define MOST_STAGES 100000 /* limit of the search when the minimum is 0 */
+#define MOST_STAGES 100000 /* density_last_stage() stops here if the minimum is 0 */
 
 double density_at(double start, double factor, int stage)
 {

@@ -7,8 +7,8 @@
 /* The least number of insertions, deletions and replacements; -1: a list is longer than EDIT_DISTANCE_MAX. */
 int edit_distance(const int *a, int a_count, const int *b, int b_count);
 
-/* The distance divided by the longer length: 0 for equal lists (also two empty ones), at most 1. The end-to-end error
- * (E2EE) is its mean over samples. NaN: a list is too long. */
+/* The distance divided by the length of the longer list: 0 for equal lists (also for two empty ones), at most 1. The
+ * end-to-end error (E2EE) is the mean of this value over samples. NaN if a list is too long. */
 double edit_error(const int *a, int a_count, const int *b, int b_count);
 
 #endif

@@ -7,14 +7,16 @@
 
 #include "core/metrics/assignment.h"
 
+enum { ROWS = 64 }; /* rows between two looks at whether the pool was stopped */
+
 static enum status no_memory(struct error *err)
 {
     return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for correlations");
 }
 
-static void centre(const float *x, int rows, int cols, double *mean, double *deviation)
+static void centre(const float *x, int rows, int cols, struct thread_pool *pool, double *mean, double *deviation)
 {
-    for (int c = 0; c < cols; c++) {
+    for (int c = 0; c < cols && !thread_pool_stopped(pool); c++) {
         double sum = 0, squares = 0;
         for (int r = 0; r < rows; r++)
             sum += (double)x[(ptrdiff_t)r * cols + c];
@@ -30,11 +32,11 @@ static void centre(const float *x, int rows, int cols, double *mean, double *dev
 /* Computes the covariance of each column i of x with each column j of y as entry [i][j]. The columns' means are given.
  */
 static void covariances(const float *x, int p, const double *mean_x, const float *y, int q, const double *mean_y,
-                        int rows, double *covariance)
+                        int rows, struct thread_pool *pool, double *covariance)
 {
     for (int i = 0; i < p * q; i++)
         covariance[i] = 0;
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows && (r % ROWS != 0 || !thread_pool_stopped(pool)); r++)
         for (int i = 0; i < p; i++) {
             double d = ((double)x[(ptrdiff_t)r * p + i] - mean_x[i]) / rows;
             for (int j = 0; j < q; j++)
@@ -43,7 +45,7 @@ static void covariances(const float *x, int p, const double *mean_x, const float
 }
 
 enum status identify_mcc(const float *truth, int factors, const float *codes, int code_count, int rows, int *match,
-                         double *mcc, struct error *err)
+                         double *mcc, struct thread_pool *pool, struct error *err)
 {
     int p = factors, q = code_count;
     double *numbers = malloc(((size_t)p * (size_t)q + 2 * (size_t)(p + q)) * sizeof *numbers), total;
@@ -51,14 +53,16 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
     enum status status = numbers && own ? STATUS_OK : no_memory(err);
     if (!status) {
         double *score = numbers, *mean_t = score + p * q, *sd_t = mean_t + p, *mean_c = sd_t + p, *sd_c = mean_c + q;
-        centre(truth, rows, p, mean_t, sd_t);
-        centre(codes, rows, q, mean_c, sd_c);
-        covariances(truth, p, mean_t, codes, q, mean_c, rows, score);
+        centre(truth, rows, p, pool, mean_t, sd_t);
+        centre(codes, rows, q, pool, mean_c, sd_c);
+        covariances(truth, p, mean_t, codes, q, mean_c, rows, pool, score);
         for (int i = 0; i < p * q; i++) {
             double scale = sd_t[i / q] * sd_c[i % q];
             score[i] = scale > 1e-12 ? fabs(score[i]) / scale : 0;
         }
-        status = assignment_best(score, p, q, match ? match : own, &total, err);
+        status = thread_pool_check(pool, err);
+        if (!status)
+            status = assignment_best(score, p, q, match ? match : own, &total, err);
         if (!status)
             *mcc = total / p;
     }
@@ -67,12 +71,13 @@ enum status identify_mcc(const float *truth, int factors, const float *codes, in
     return status;
 }
 
-void solve_symmetric(double *a, int n, double *b, int count)
+void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool)
 {
     double most = 0;
     for (int i = 0; i < n; i++)
         most = fmax(most, a[(ptrdiff_t)i * n + i]);
-    for (int j = 0; j < n; j++) { /* decomposes a = l l'; l is stored below the diagonal, one column after another */
+    for (int j = 0; j < n && !thread_pool_stopped(pool);
+         j++) { /* decomposes a = l l'; l is stored below the diagonal, one column after another */
         double *row = a + (ptrdiff_t)j * n, pivot = row[j];
         for (int m = 0; m < j; m++)
             pivot -= row[m] * row[m];
@@ -84,7 +89,7 @@ void solve_symmetric(double *a, int n, double *b, int count)
             at[j] = row[j] > 0 ? sum / row[j] : 0;
         }
     }
-    for (int s = 0; s < count; s++) {
+    for (int s = 0; s < count && !thread_pool_stopped(pool); s++) {
         double *x = b + (ptrdiff_t)s * n;
         for (int i = 0; i < n; i++) {
             for (int m = 0; m < i; m++)
@@ -100,7 +105,7 @@ void solve_symmetric(double *a, int n, double *b, int count)
 }
 
 enum status identify_linear_r2(const float *truth, int factors, const float *codes, int code_count, int rows,
-                               double *r2, struct error *err)
+                               double *r2, struct thread_pool *pool, struct error *err)
 {
     int p = factors, q = code_count;
     size_t cross = (size_t)p * (size_t)q;
@@ -108,13 +113,13 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
     if (!numbers)
         return no_memory(err);
     double *b = numbers, *x = b + cross, *a = x + cross, *mean_t = a + q * q, *sd_t = mean_t + p, *mean_c = sd_t + p;
-    centre(truth, rows, p, mean_t, sd_t);
-    centre(codes, rows, q, mean_c, mean_c + q);
-    covariances(truth, p, mean_t, codes, q, mean_c, rows, b);
-    covariances(codes, q, mean_c, codes, q, mean_c, rows, a);
+    centre(truth, rows, p, pool, mean_t, sd_t);
+    centre(codes, rows, q, pool, mean_c, mean_c + q);
+    covariances(truth, p, mean_t, codes, q, mean_c, rows, pool, b);
+    covariances(codes, q, mean_c, codes, q, mean_c, rows, pool, a);
     for (size_t i = 0; i < cross; i++)
         x[i] = b[i];
-    solve_symmetric(a, q, x, p);
+    solve_symmetric(a, q, x, p, pool);
     *r2 = 0;
     for (int i = 0; i < p; i++) {
         double explained = 0;
@@ -123,5 +128,5 @@ enum status identify_linear_r2(const float *truth, int factors, const float *cod
         *r2 += sd_t[i] > 0 ? explained / (sd_t[i] * sd_t[i]) / p : 0;
     }
     free(numbers);
-    return STATUS_OK;
+    return thread_pool_check(pool, err);
 }

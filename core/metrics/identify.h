@@ -3,19 +3,24 @@
 #define MOTIF_CORE_METRICS_IDENTIFY_H
 
 #include "core/base/error.h"
+#include "core/base/thread_pool.h"
+
+/* `pool` only tells when to stop (thread_pool_stopped; NULL: never). The functions compute on the calling thread. When
+ * the pool was stopped, they return STATUS_CANCELLED. */
 
 /* Mean absolute correlation of the true variables with the codes that the best assignment matches to them. truth:
  * [rows][factors], codes: [rows][code_count]. match: [factors], the code of each factor, or -1 if there are fewer codes
  * than factors; may be NULL. A constant column has correlation 0; a factor without a code counts as 0. */
 enum status identify_mcc(const float *truth, int factors, const float *codes, int code_count, int rows, int *match,
-                         double *mcc, struct error *err);
+                         double *mcc, struct thread_pool *pool, struct error *err);
 
 /* Mean over the factors of R squared of the least-squares map from the codes, with an intercept. */
 enum status identify_linear_r2(const float *truth, int factors, const float *codes, int code_count, int rows,
-                               double *r2, struct error *err);
+                               double *r2, struct thread_pool *pool, struct error *err);
 
 /* Solves a x = b for `count` right-hand sides. a: [n][n], symmetric and positive definite, overwritten; b: [count][n]
- * becomes x. A pivot below 1e-12 of the largest diagonal entry counts as linear dependence: its unknown becomes 0. */
-void solve_symmetric(double *a, int n, double *b, int count);
+ * becomes x. A pivot below 1e-12 of the largest diagonal entry counts as linear dependence: its unknown becomes 0. b
+ * has no meaning if the pool was stopped; the caller checks the pool. */
+void solve_symmetric(double *a, int n, double *b, int count, struct thread_pool *pool);
 
 #endif

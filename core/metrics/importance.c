@@ -1,13 +1,17 @@
-/* Computes alpha. A pattern m2 matters only through three numbers: how many motifs it has, at how many places one more
- * would fit (each gives a pattern from which a deletion leads to m2), and how often the symbols in question occur in
- * it. So the code counts sets of places by the first two numbers and assignments of symbols by the third. */
+/* Computes alpha. Three numbers of a pattern m2 determine how often it is used as a partner:
+ *
+ * - the number of its motifs;
+ * - the number of places at which one more motif would fit; deleting a motif at such a place gives m2;
+ * - the number of occurrences of the symbols that the process deletes or exchanges.
+ *
+ * The code counts sets of places by the first two numbers, and assignments of symbols by the third. */
 #include "core/metrics/importance.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Numbers of sets of places for motifs on the line. sets[n][free]: sets of n places after which one more motif would
- * fit at `free` places. all[n]: sets of n places, summed over `free`. */
+/* Counts of the sets of places that motifs on the line can have. sets[n][free]: number of sets of n places that
+ * leave `free` places where one more motif would fit. all[n]: number of sets of n places. */
 struct places {
     int most, slots;
     double *sets; /* [most + 1][slots + 1] */
@@ -24,7 +28,7 @@ static int positive(int value)
     return value > 0 ? value : 0;
 }
 
-/* Counts sets by their last slot and the free places to the left of it, adding one motif after another. */
+/* Counts sets by their last place and by the free places to the left of it, adding one motif after another. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
 {
     int slots = line->slots, spacing = line->spacing;
@@ -63,9 +67,9 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of patterns with n - 1 motifs that can be paired with patterns with n motifs: the sum over m2 of min(P(m2),
- * `gain` times the contribution of one m1). It counts sets of places; the factors for symbols and for the random choice
- * are in `gain`. */
+/* The share of the data that has n motifs and gets a partner m2 with n - 1 motifs: the sum over all m2 of the
+ * smaller of P(m2) and the probability that the process leads to m2. It leads there from `room` sets of places.
+ * `gain` is the probability that it picks the right motif, times the factor for symbols. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -92,10 +96,13 @@ static double binomial(int n, int hits, double chance)
                (n - hits) * log1p(-chance));
 }
 
-/* Alpha for the deletion of a given symbol. Distinct symbols: m2 does not contain the symbol, which holds for a share
- * (S - n + 1) / S of the patterns of n - 1 motifs. Of the S - n + 1 patterns of n motifs that agree with m2, one has
- * the symbol at the deleted place. Independent symbols: m2 may contain the symbol elsewhere, and the process picks one
- * of all its occurrences. */
+/* Alpha for the deletion of a given symbol.
+ *
+ * Distinct symbols: m2 does not contain the symbol. This holds for a share (S - n + 1) / S of the patterns of n - 1
+ * motifs, where S is the number of symbols. If a pattern of n motifs equals m2 except for one more motif, this motif
+ * has one of S - n + 1 symbols; one of them is the given symbol.
+ *
+ * Independent symbols: m2 may contain the symbol elsewhere, and the process picks one of all its occurrences in m1. */
 static double symbol(const struct importance_line *line, const struct places *p)
 {
     double sum = 0, kinds = line->symbols;
@@ -113,9 +120,11 @@ static double symbol(const struct importance_line *line, const struct places *p)
     return sum;
 }
 
-/* Alpha for exchanges, in which the places do not change. Independent symbols: an m2 with `gained` motifs of the new
- * symbol and `kept` of the old one is reached from `gained` patterns, and in each of them the process picks one of kept
- * + 1 motifs. */
+/* Alpha for exchanges, which do not change the places.
+ *
+ * Independent symbols: m2 has `gained` motifs of the new symbol and `kept` motifs of the old one. The process
+ * reaches it from `gained` patterns m1, one for each motif of the new symbol. Each of these m1 has kept + 1 motifs
+ * of the old symbol, and the process picks one of them. */
 static double exchange(const struct importance_line *line)
 {
     double sum = 0, kinds = line->symbols;

@@ -2,9 +2,9 @@
  *
  * The theorem: given the density of the true motifs, an end-to-end error below epsilon makes E_m (motif_errors.h) less
  * than k epsilon. The constant k depends on alpha, the share of the data that a wrong motif must spoil. Alpha is
- * computed from a random process. It pairs motif patterns m1 with patterns m2 that have another label, so that no m2 is
- * used more often than it occurs; alpha is the share of the data that gets a partner. The process makes m2 from m1 in
- * one of two ways: it deletes a motif, or it exchanges a motif's symbol for another.
+ * computed from a random process. It pairs motif patterns m1 with patterns m2 that have another label. A pattern m2 is
+ * used as a partner at most as often as it occurs; alpha is the share of the data that gets a partner. The process
+ * makes m2 from m1 in one of two ways: it deletes a motif, or it exchanges a motif's symbol for another.
  *
  * The line (footnote 5, as the authors compute it) has `slots` places, and motifs are at least `spacing` places apart.
  * All sets of n places are equally likely, and so are all assignments of symbols to them. The process picks one of the
@@ -20,12 +20,14 @@
 enum { IMPORTANCE_MOST = 64 };
 
 struct importance_line {
-    int slots, spacing;  /* number of places, in [1, 256]; least distance between motifs, in [1, slots] */
+    /* slots: number of places, in [1, 256]; spacing: least distance between motifs, in [1, slots] */
+    int slots, spacing;
     int most;            /* maximum number of motifs of a pattern, in [1, IMPORTANCE_MOST] */
     const double *share; /* [most + 1] share[n] is the share of the patterns that have n motifs; the shares sum to 1 */
     int symbols;         /* number of symbols, at least 1 */
     bool distinct;       /* no symbol occurs twice in a pattern; otherwise symbols are drawn independently */
-    int picks; /* a deletion picks one of this many motifs (the authors: 5); 0: one of the motifs of the pattern */
+    int picks; /* a deletion picks a given motif with probability 1 / picks (the authors: 5); 0: 1 / (number of
+                * motifs) */
 };
 
 struct importance {

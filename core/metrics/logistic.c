@@ -9,7 +9,7 @@
 #include "core/base/mt19937.h"
 
 enum { HISTORY = 10, ITERATIONS = 300, HALVINGS = 30 };
-static const double SMALL = 1e-4; /* the fit ends when the largest gradient entry is below this times sqrt(rows) */
+static const double SMALL = 1e-4; /* the fit ends when every gradient entry is below this times sqrt(rows) */
 
 struct problem {
     const float *x;
@@ -31,7 +31,7 @@ static double softmax(double *scores, int classes)
     return most + log(sum);
 }
 
-/* Computes the objective at w and its gradient. */
+/* Returns the objective at w and computes its gradient. */
 static double slope(const struct problem *p, const double *w, double *gradient)
 {
     int wide = p->columns + 1;
@@ -74,7 +74,8 @@ static double dot(const double *x, const double *y, int n)
 }
 
 struct memory {
-    double *s, *y, rho[HISTORY]; /* s, y: [HISTORY][n]; the newest row is at (count - 1) mod HISTORY */
+    double *s, *y, rho[HISTORY]; /* s, y, rho: a ring of the last HISTORY updates; the newest is at (count - 1) mod
+                                  * HISTORY. s, y: [HISTORY][n] */
     int count;
 };
 
@@ -122,7 +123,7 @@ static void remember(struct memory *m, const double *w, const double *w0, const 
 }
 
 /* Minimises the objective from w on, in place. work: [4 + 2 HISTORY][n], followed by the scores. */
-static void minimise(struct problem *p, double *w, double *work, struct logistic *out)
+static void minimise(struct problem *p, struct thread_pool *pool, double *w, double *work, struct logistic *out)
 {
     int n = p->classes * (p->columns + 1);
     double *g = work, *next = g + n, *next_g = next + n, *d = next_g + n;
@@ -133,7 +134,7 @@ static void minimise(struct problem *p, double *w, double *work, struct logistic
          out->iterations++) {
         direction(&m, g, d, n);
         double down = dot(g, d, n), step = out->iterations ? 1 : fmin(1, 1 / sqrt(dot(g, g, n))), try = HUGE_VAL;
-        for (int half = 0; half < HALVINGS; half++) {
+        for (int half = 0; half < HALVINGS && !thread_pool_stopped(pool); half++) {
             for (int i = 0; i < n; i++)
                 next[i] = w[i] + step * d[i];
             try = slope(p, next, next_g);
@@ -152,7 +153,7 @@ static void minimise(struct problem *p, double *w, double *work, struct logistic
 }
 
 enum status logistic_fit(const float *x, const int *label, const int *which, int count, int columns, int classes,
-                         double c, struct logistic *out, struct error *err)
+                         double c, struct thread_pool *pool, struct logistic *out, struct error *err)
 {
     size_t n = (size_t)classes * (size_t)(columns + 1);
     *out = (struct logistic){.columns = columns, .classes = classes};
@@ -164,9 +165,12 @@ enum status logistic_fit(const float *x, const int *label, const int *which, int
         logistic_close(out);
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a regression");
     }
-    minimise(&p, out->weights, work, out);
+    minimise(&p, pool, out->weights, work, out);
     free(work);
-    return STATUS_OK;
+    enum status status = thread_pool_check(pool, err);
+    if (status)
+        logistic_close(out);
+    return status;
 }
 
 void logistic_close(struct logistic *logistic)
@@ -193,7 +197,7 @@ static int class_of(const struct logistic *logistic, const float *x)
 }
 
 enum status logistic_accuracy(const float *x, const int *label, int rows, int columns, int classes, int folds,
-                              double *accuracy, struct error *err)
+                              struct thread_pool *pool, double *accuracy, struct error *err)
 {
     int *order = malloc(2 * (size_t)rows * sizeof *order), right = 0;
     struct mt19937 rng;
@@ -209,7 +213,7 @@ enum status logistic_accuracy(const float *x, const int *label, int rows, int co
         for (int i = 0; i < rows; i++)
             if (i % folds != f)
                 train[count++] = order[i];
-        status = logistic_fit(x, label, train, count, columns, classes, 1, &fit, err);
+        status = logistic_fit(x, label, train, count, columns, classes, 1, pool, &fit, err);
         for (int i = f; !status && i < rows; i += folds)
             right += class_of(&fit, x + (ptrdiff_t)order[i] * columns) == label[order[i]];
         if (!status)

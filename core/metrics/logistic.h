@@ -5,6 +5,7 @@
 #define MOTIF_CORE_METRICS_LOGISTIC_H
 
 #include "core/base/error.h"
+#include "core/base/thread_pool.h"
 
 struct logistic {
     int columns, classes;
@@ -13,15 +14,16 @@ struct logistic {
     int iterations;
 };
 
-/* Fits the rows which[0 ... count) of x: [rows][columns]; NULL: the first `count` rows. label: [rows], in [0, classes).
- * The caller closes `out`. */
+/* Fits the rows of x: [rows][columns] whose indices are which[0] to which[count - 1]; which NULL: the first `count`
+ * rows. label: [rows], in [0, classes). The caller closes `out`. STATUS_CANCELLED when `pool` is stopped (NULL:
+ * never). */
 enum status logistic_fit(const float *x, const int *label, const int *which, int count, int columns, int classes,
-                         double c, struct logistic *out, struct error *err);
+                         double c, struct thread_pool *pool, struct logistic *out, struct error *err);
 void logistic_close(struct logistic *logistic); /* a zeroed struct is allowed */
 
-/* Cross-validated accuracy: a fit to the other folds predicts the rows of each fold. Row i is in fold (i mod folds) of
- * a permutation by numpy's legacy generator at seed 42. */
+/* Cross-validated accuracy: for each fold, a fit to the other folds predicts the fold's rows. numpy's legacy
+ * generator with seed 42 permutes the rows; the row at place i of the permutation is in fold i mod folds. */
 enum status logistic_accuracy(const float *x, const int *label, int rows, int columns, int classes, int folds,
-                              double *accuracy, struct error *err);
+                              struct thread_pool *pool, double *accuracy, struct error *err);
 
 #endif

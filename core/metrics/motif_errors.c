@@ -132,7 +132,7 @@ static bool any_in_window(const struct motif *motifs, int count, const struct bo
     return false;
 }
 
-/* Counts all active motifs without a box as false positives. Returns the number of active motifs with a box. */
+/* Counts all active motifs that belong to no box as false positives. Returns the number of the other active motifs. */
 static int64_t count_strays(const struct motif_errors *errors, int64_t *matrix, const struct motif *motifs, int count)
 {
     int64_t owned = 0;
@@ -304,8 +304,8 @@ static double share(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : NAN;
 }
 
-/* Matches channels to symbols one to one. The rows of the score matrix are the channels: it is the transposed confusion
- * matrix without "none". */
+/* Matches channels to symbols one to one. The score matrix is the transposed confusion matrix without "none", so its
+ * rows are the channels. */
 static enum status assign(const struct motif_errors *errors, const int64_t *matrix, int *symbol_of, double *matched,
                           struct error *err)
 {

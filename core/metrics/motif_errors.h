@@ -8,7 +8,7 @@
  * WINDOWS is the form of the paper's text. A symbol's cell contains everything within `reach` of the symbol's point
  * (footprint overlap: twice the receptive field's radius, 16 for a 17x17 window). A motif in several cells belongs to
  * the one whose point is nearest (the first on ties). The strongest motif of a cell is the cell's prediction. A symbol
- * is missed if its cell contains no motif, not even one that belongs to another cell. The false positive error is a
+ * is missed if its cell contains no motif, not even a motif that belongs to another cell. The false positive error is a
  * share of all motifs, including those that are not the strongest of their cell.
  *
  * Both forms work on lists of active motifs, because a motif map has few. A struct motif_errors sums over samples.
@@ -33,14 +33,16 @@ struct motif_errors {
     int reach;       /* WINDOWS: largest distance in positions between a symbol's point and the motifs of its cell */
     int64_t samples; /* samples added */
     int64_t motifs;  /* number of active elements of all samples */
-    /* BOXES: confusion matrix [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are
-     * "none". */
+    /* confusion matrix of the form BOXES: [symbols + 1][channels + 1], rows true, columns predicted; the last row
+     * and column are "none" */
     int64_t *boxes;
-    /* WINDOWS: the same matrix, without the weaker motifs of a cell; missed symbols are in the last column */
+    /* Confusion matrix of the form WINDOWS, of the same size. It does not count the weaker motifs of a cell. Missed
+     * symbols are in the last column. */
     int64_t *windows;
     int64_t *lone;  /* the part of `boxes` that comes from boxes with exactly one motif */
     int64_t weaker; /* WINDOWS: motifs that were not the strongest of their cell */
-    int64_t taken;  /* WINDOWS: symbols whose only motifs belong to other cells (neither hit nor missed) */
+    int64_t taken;  /* WINDOWS: symbols whose cell contains only motifs that belong to other cells (neither hit nor
+                     * missed) */
     /* counts[n]: samples with n boxes; the last entry counts samples with MOTIF_COUNTS or more */
     int64_t counts[MOTIF_COUNTS + 1];
     int64_t most; /* largest number of boxes of a sample */
@@ -63,25 +65,26 @@ struct motif_report {
 
 enum motif_form { MOTIF_BOXES, MOTIF_WINDOWS };
 
-/* Begins an empty sum; symbols and channels in [1, 4096]. The caller closes it. motif_errors_clear() sets it to
- * zero. */
+/* Prepares a sum over no samples; symbols and channels in [1, 4096]. The caller closes it. motif_errors_clear() sets
+ * all counts to zero. */
 enum status motif_errors_init(struct motif_errors *errors, int symbols, int channels, int reach, struct error *err);
 void motif_errors_close(struct motif_errors *errors);
 void motif_errors_clear(struct motif_errors *errors);
 
-/* Adds one sample. motifs: [motif_count] in any order; among equal values the lower channel is the stronger, then
- * the lower row and column. Values that are not above 0 are ignored. STATUS_INVALID: a symbol or channel is out of
- * range. After an error nothing was counted. */
+/* Adds one sample. motifs: [motif_count] in any order. Of two motifs, the one with the larger value is the stronger; if
+ * the values are equal, the one with the lower channel, then the lower row, then the lower column. Values that are not
+ * above 0 are ignored. STATUS_INVALID: a symbol or channel is out of range. After an error nothing was counted. */
 enum status motif_errors_add(struct motif_errors *errors, const struct motif *motifs, int motif_count,
                              const struct box *boxes, int box_count, struct error *err);
 /* Adds one sample from a dense map: [channels][rows][cols]. Errors as for motif_errors_add(). */
 enum status motif_errors_add_map(struct motif_errors *errors, const float *map, int rows, int cols,
                                  const struct box *boxes, int box_count, struct error *err);
-/* Adds the counts of `from`. STATUS_INVALID: symbols, channels or reach differ. */
+/* Adds the counts of `from` to `into`. STATUS_INVALID: symbols, channels or reach differ. */
 enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err);
 
-/* Counts the truths of `symbol` as "none": its hits become false positives, its misses are dropped. For motifs that
- * are trivial to find and should not count (SPARLING, Appendix L: the splice sites themselves). */
+/* Removes the boxes of `symbol` from the counts: a motif in such a box becomes a false positive, and a box without a
+ * motif is no false negative. The caller uses this for symbols that are trivial to find (SPARLING, Appendix L: the
+ * splice sites themselves). */
 void motif_errors_fold(struct motif_errors *errors, int symbol);
 
 /* Lists the active elements of a dense map: [channels][rows][cols] in scan order. Writes at most `room` of them and
@@ -89,7 +92,8 @@ void motif_errors_fold(struct motif_errors *errors, int symbol);
 int motif_scan(const float *map, int channels, int rows, int cols, struct motif *out, int room);
 
 /* E_m, the error of the paper's proof (section 3.2, Appendix B), with boxes as cells: 1 - c / max(motifs, truths),
- * where c counts the true symbols whose box contains exactly one motif, of a channel that represents the symbol.
+ * where c is the number of true symbols whose box contains exactly one motif, if that
+ * motif's channel represents the symbol.
  * Each channel represents the symbol that gives the largest c. NaN without motifs and truths. If motifs and truths
  * are equally many, FNE and FPE are at most E_m, and the CE by majority is at most twice E_m (Appendix E). */
 double motif_errors_proof(const struct motif_errors *errors);
@@ -98,8 +102,8 @@ double motif_errors_proof(const struct motif_errors *errors);
 enum status motif_errors_report(const struct motif_errors *errors, enum motif_form form, struct motif_report *out,
                                 struct error *err);
 
-/* symbol_of: [channels], the symbol that each channel represents: by the best one-to-one matching (-1: none is
- * left), or by majority (-1: the channel marks no symbol). */
+/* symbol_of: [channels], the symbol that each channel represents. By the best one-to-one matching: -1 for a channel
+ * that gets no symbol. By majority: -1 for a channel that marks no symbol. */
 enum status motif_errors_assign(const struct motif_errors *errors, enum motif_form form, int *symbol_of,
                                 struct error *err);
 void motif_errors_majority(const struct motif_errors *errors, enum motif_form form, int *symbol_of);

@@ -1,5 +1,5 @@
-/* Motif errors of randomly moved predictions: permutes all positions once for each channel and counts the errors again.
- */
+/* Motif errors of randomly moved predictions: moves the motifs of each channel to random positions, no two of a
+ * channel to the same one, and counts the errors again. */
 #include "core/metrics/shuffled.h"
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@ struct shuffling {
     const struct shuffled_sequence *sequences;
     int count, first, length, channels, folded;
     int64_t motifs;
-    /* [motifs] each: the motifs sorted by channel, and the moved motifs sorted by sequence */
+    /* all: [motifs] the motifs, sorted by channel; placed: [motifs] the moved motifs, sorted by sequence */
     struct motif *all, *placed;
     int32_t *place;     /* [motifs] position drawn for each motif of `all` */
     int32_t *positions; /* [count * length], a permutation */
-    int64_t *begin;     /* [count + 1] first of each sequence in `placed` */
+    int64_t *begin;     /* [count + 1] index in `placed` of each sequence's first motif */
     struct motif_errors errors;
     double *values; /* [4][shuffles] the four errors of each shuffle */
     int shuffles, done;
@@ -24,18 +24,18 @@ struct shuffling {
 /* Collects all active motifs, sorted by channel. */
 static enum status gather(struct shuffling *s, struct error *err)
 {
+    for (int i = 0; i < s->count; i++)
+        for (int j = 0; j < s->sequences[i].motif_count; j++) {
+            const struct motif *m = &s->sequences[i].motifs[j];
+            if (m->channel < 0 || m->channel >= s->channels || m->col < s->first || m->col >= s->first + s->length)
+                return error_set(err, STATUS_INVALID, NULL, "motif of channel %d at %d", m->channel, m->col);
+        }
     int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
     if (at == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a baseline");
     for (int i = 0; i < s->count; i++)
-        for (int j = 0; j < s->sequences[i].motif_count; j++) {
-            const struct motif *m = &s->sequences[i].motifs[j];
-            if (m->channel < 0 || m->channel >= s->channels || m->col < s->first || m->col >= s->first + s->length) {
-                free(at);
-                return error_set(err, STATUS_INVALID, NULL, "motif of channel %d at %d", m->channel, m->col);
-            }
-            at[m->channel + 1] += m->value > 0;
-        }
+        for (int j = 0; j < s->sequences[i].motif_count; j++)
+            at[s->sequences[i].motifs[j].channel + 1] += s->sequences[i].motifs[j].value > 0;
     for (int c = 0; c < s->channels; c++)
         at[c + 1] += at[c];
     for (int i = 0; i < s->count; i++)
@@ -78,7 +78,7 @@ static void place(struct shuffling *s)
         m.col = s->first + s->place[i] % s->length;
         s->placed[--s->begin[s->place[i] / s->length + 1]] = m;
     }
-    /* filling from the ends has moved begin[i + 1] to the first motif of sequence i */
+    /* the loop above has moved begin[i + 1] to the first motif of sequence i */
     for (int i = 0; i < s->count; i++)
         s->begin[i] = s->begin[i + 1];
     s->begin[s->count] = s->motifs;

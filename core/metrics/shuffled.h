@@ -12,7 +12,8 @@
 #include "core/metrics/motif_errors.h"
 
 struct shuffled_sequence {
-    const struct motif *motifs; /* [motif_count]; row 0, col in [first, first + length) of the call */
+    const struct motif *motifs; /* [motif_count] motifs with row 0 and col in [first, first + length); the caller
+                                 * passes first and length */
     int motif_count;
     const struct box *boxes;
     int box_count;

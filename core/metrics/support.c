@@ -47,16 +47,18 @@ static struct support_score count(const float *mask, const unsigned char *truth,
 }
 
 enum status support_compare(const float *mask, const unsigned char *truth, int features, int columns, int factors,
-                            const float *codes, const float *values, int rows, struct support_score *out,
-                            struct error *err)
+                            const float *codes, const float *values, int rows, struct thread_pool *pool,
+                            struct support_score *out, struct error *err)
 {
     double *score = calloc((size_t)factors * (size_t)columns, sizeof *score);
     int *column_of = calloc((size_t)factors, sizeof *column_of);
     enum status status =
         score && column_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match columns");
     for (int f = 0; !status && f < factors; f++)
-        for (int c = 0; c < columns; c++)
+        for (int c = 0; c < columns && !thread_pool_stopped(pool); c++)
             score[(ptrdiff_t)f * columns + c] = fabs(correlation(codes + c, columns, values + f, factors, rows));
+    if (!status)
+        status = thread_pool_check(pool, err);
     if (!status)
         status = assignment_best(score, factors, columns, column_of, NULL, err);
     if (!status)

@@ -1,11 +1,12 @@
-/* Whether a learned pattern of nonzero entries is the true one. */
+/* Compares the nonzero entries of a learned mask with those of the true one. */
 #ifndef MOTIF_CORE_METRICS_SUPPORT_H
 #define MOTIF_CORE_METRICS_SUPPORT_H
 
 #include "core/base/error.h"
+#include "core/base/thread_pool.h"
 
 struct support_score {
-    double f1;      /* 2 TP / (2 TP + FP + FN) over features and columns */
+    double f1;      /* 2 TP / (2 TP + FP + FN), counted over all entries */
     double hamming; /* share of entries that differ */
     int used;       /* columns with at least one nonzero entry */
 };
@@ -14,7 +15,7 @@ struct support_score {
  * of |correlation| of codes: [rows][columns] with values: [rows][factors] is largest. Nonzero entries of unmatched
  * columns count as wrong. columns >= factors. */
 enum status support_compare(const float *mask, const unsigned char *truth, int features, int columns, int factors,
-                            const float *codes, const float *values, int rows, struct support_score *out,
-                            struct error *err);
+                            const float *codes, const float *values, int rows, struct thread_pool *pool,
+                            struct support_score *out, struct error *err);
 
 #endif

@@ -15,7 +15,7 @@
 enum { TOPK_STEPS = 8192 }; /* logits from -16 to 16 */
 
 struct topk {
-    int64_t all[TOPK_STEPS], true_[TOPK_STEPS]; /* positions, and true positions, at each step */
+    int64_t all[TOPK_STEPS], true_[TOPK_STEPS]; /* number of all positions, and of true positions, at each step */
 };
 
 void topk_clear(struct topk *topk);

@@ -1,0 +1,22 @@
+/* Confidence intervals of a share and of a correlation (interval.h). The verdict on a training compares the ends of
+ * an interval with its limits, not the measured value: few samples give a wide interval, which decides nothing. */
+#include "core/metrics/interval.h"
+
+#include <math.h>
+
+struct interval interval_share(double share, double count, double z)
+{
+    if (!(count > 0))
+        return (struct interval){0, 1};
+    double square = z * z / count, middle = share + square / 2,
+           half = z * sqrt((share * (1 - share) + square / 4) / count);
+    return (struct interval){fmax(0, (middle - half) / (1 + square)), fmin(1, (middle + half) / (1 + square))};
+}
+
+struct interval interval_correlation(double r, double count, double z)
+{
+    if (!(count > 3) || isnan(r))
+        return (struct interval){-1, 1};
+    double most = 1 - 1e-9, at = atanh(fmax(-most, fmin(most, r))), half = z / sqrt(count - 3);
+    return (struct interval){tanh(at - half), tanh(at + half)};
+}

@@ -1,0 +1,109 @@
+/* Matchings of two sets of latents, by direction and by correlation of codes (pairs.h). */
+#include "core/metrics/latents/pairs.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/metrics/assignment.h"
+
+static void fill_cosines(const float *a, int rows, const float *b, int others, int d, double *cosine)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < others; j++) {
+            double inner = 0, square = 0, other = 0;
+            for (int k = 0; k < d; k++) {
+                double u = (double)a[(ptrdiff_t)i * d + k], v = (double)b[(ptrdiff_t)j * d + k];
+                inner += u * v;
+                square += u * u;
+                other += v * v;
+            }
+            cosine[(ptrdiff_t)i * others + j] = square > 0 && other > 0 ? inner / sqrt(square * other) : 0;
+        }
+}
+
+enum status pairs_by_cosine(const float *a, int rows, const float *b, int others, int inputs, bool absolute,
+                            int *other_of, double *cosine, double *mean, struct error *err)
+{
+    size_t all = (size_t)rows * (size_t)others;
+    double *signed_score = calloc(2 * all, sizeof *signed_score), *score, total = 0;
+    if (!signed_score)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match %d with %d latents", rows, others);
+    score = signed_score + all;
+    fill_cosines(a, rows, b, others, inputs, signed_score);
+    for (size_t i = 0; i < all; i++)
+        score[i] = absolute ? fabs(signed_score[i]) : signed_score[i];
+    enum status status = assignment_best(score, rows, others, other_of, &total, err);
+    for (int i = 0; !status && i < rows; i++)
+        cosine[i] = other_of[i] < 0 ? 0 : signed_score[(ptrdiff_t)i * others + other_of[i]];
+    *mean = total / (rows < others ? rows : others);
+    free(signed_score);
+    return status;
+}
+
+enum status pair_moments_create(int rows, int others, struct pair_moments *out, struct error *err)
+{
+    *out = (struct pair_moments){.rows = rows, .others = others};
+    out->sum = calloc((size_t)rows, sizeof *out->sum);
+    out->square = calloc((size_t)rows, sizeof *out->square);
+    out->other_sum = calloc((size_t)others, sizeof *out->other_sum);
+    out->other_square = calloc((size_t)others, sizeof *out->other_square);
+    out->cross = calloc((size_t)rows * (size_t)others, sizeof *out->cross);
+    return out->sum && out->square && out->other_sum && out->other_square && out->cross
+               ? STATUS_OK
+               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for correlations of %d with %d latents", rows,
+                           others);
+}
+
+void pair_moments_close(struct pair_moments *p)
+{
+    free(p->sum);
+    free(p->square);
+    free(p->other_sum);
+    free(p->other_square);
+    free(p->cross);
+    *p = (struct pair_moments){0};
+}
+
+static void add_side(double *sum, double *square, const int32_t *index, const float *value, int count)
+{
+    for (int k = 0; k < count; k++) {
+        sum[index[k]] += (double)value[k];
+        square[index[k]] += (double)value[k] * (double)value[k];
+    }
+}
+
+void pair_moments_add(struct pair_moments *p, const int32_t *index, const float *value, int count,
+                      const int32_t *other_index, const float *other_value, int other_count)
+{
+    add_side(p->sum, p->square, index, value, count);
+    add_side(p->other_sum, p->other_square, other_index, other_value, other_count);
+    for (int k = 0; k < count; k++) {
+        double *row = p->cross + (ptrdiff_t)index[k] * p->others;
+        for (int l = 0; l < other_count; l++)
+            row[other_index[l]] += (double)value[k] * (double)other_value[l];
+    }
+    p->samples++;
+}
+
+enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err)
+{
+    double n = (double)p->samples, total = 0;
+    double *score = malloc((size_t)p->rows * (size_t)p->others * sizeof *score);
+    int *other_of = malloc((size_t)p->rows * sizeof *other_of);
+    enum status status =
+        score && other_of ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to match codes");
+    for (int i = 0; !status && i < p->rows; i++)
+        for (int j = 0; j < p->others; j++) {
+            double own = n * p->square[i] - p->sum[i] * p->sum[i];
+            double other = n * p->other_square[j] - p->other_sum[j] * p->other_sum[j];
+            double both = n * p->cross[(ptrdiff_t)i * p->others + j] - p->sum[i] * p->other_sum[j];
+            score[(ptrdiff_t)i * p->others + j] = own > 0 && other > 0 ? fabs(both) / sqrt(own * other) : 0;
+        }
+    if (!status)
+        status = assignment_best(score, p->rows, p->others, other_of, &total, err);
+    *mean = total / (p->rows < p->others ? p->rows : p->others);
+    free(score);
+    free(other_of);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Compares two dictionaries, or two codes of the same samples, by a one-to-one matching of their latents. */
+#ifndef MOTIF_CORE_METRICS_LATENTS_PAIRS_H
+#define MOTIF_CORE_METRICS_LATENTS_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+/* The matching of the rows of a: [rows][inputs] with the rows of b: [others][inputs] that has the largest sum of
+ * cosines, or of their absolute values. other_of: [rows], -1 without a match. cosine: [rows], signed, of the matched
+ * rows; 0 without a match. mean: of the min(rows, others) values that were matched, absolute if `absolute`. A row of
+ * zeros has cosine 0 with all. */
+enum status pairs_by_cosine(const float *a, int rows, const float *b, int others, int inputs, bool absolute,
+                            int *other_of, double *cosine, double *mean, struct error *err);
+
+/* Moments of two sparse codes over the same samples, for their correlations. */
+struct pair_moments {
+    int rows, others;
+    int64_t samples;
+    double *sum, *square;             /* [rows] */
+    double *other_sum, *other_square; /* [others] */
+    double *cross;                    /* [rows][others] sums of products */
+};
+/* The caller calls pair_moments_close(), after an error too. */
+enum status pair_moments_create(int rows, int others, struct pair_moments *out, struct error *err);
+void pair_moments_close(struct pair_moments *p); /* a zeroed struct is allowed */
+/* Adds one sample: the non-zeros of both codes. */
+void pair_moments_add(struct pair_moments *p, const int32_t *index, const float *value, int count,
+                      const int32_t *other_index, const float *other_value, int other_count);
+/* Mean |Pearson correlation| of the matching with the largest sum of them, over min(rows, others) pairs. A latent that
+ * is constant has correlation 0 with all. */
+enum status pair_moments_mcc(const struct pair_moments *p, double *mean, struct error *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* How well the latents of a dictionary are the true features of planted data (the metrics of SAELens and SAEBench).
+ *
+ * Each latent is compared with its own feature: the one whose direction has the largest |cosine|. */
+#ifndef MOTIF_CORE_METRICS_LATENTS_RECOVERY_H
+#define MOTIF_CORE_METRICS_LATENTS_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+enum { RECOVERY_DECILES = 10 };
+#define RECOVERY_FOUND 0.9 /* |cosine| from which a feature counts as found */
+
+struct recovery {
+    int latents, features;
+    double *cosine;    /* [latents][features] of rows of the dictionary and true directions */
+    int *own;          /* [latents] the latent's own feature */
+    int *next, *first; /* [latents], [features]: the latents of a feature, as lists that end with -1 */
+    int *match;        /* [latents] the feature in the one-to-one matching with the largest sum of |cosine|; -1: none */
+    double mcc;        /* mean |cosine| of that matching */
+    int64_t *fired, *both; /* [latents] samples in which the latent is active; and its own feature too */
+    int64_t *active;       /* [features] samples in which the feature is active */
+    int64_t samples;
+    int64_t absorption_cases, absorbed; /* see recovery_absorb() */
+    double absorbed_share;
+    double *row; /* [features] scratch */
+};
+
+/* dictionary: [latents][inputs], truth: [features][inputs] unit rows. A row of zeros has cosine 0 with all. The caller
+ * calls recovery_close(), after an error too. STATUS_NO_MEMORY, or STATUS_NUMERIC for numbers that are not finite. */
+enum status recovery_create(const float *dictionary, int latents, const float *truth, int features, int inputs,
+                            struct recovery *out, struct error *err);
+void recovery_close(struct recovery *r); /* a zeroed struct is allowed */
+
+/* The sparse codes of one sample: the latents that are active, and the features that truly are. */
+struct recovery_sample {
+    const int32_t *latent;
+    const float *value; /* of the latents; each above 0 */
+    int latents;
+    const int32_t *feature;
+    int features;
+};
+void recovery_add(struct recovery *r, const struct recovery_sample *sample);
+
+/* Counts absorption (SAEBench) in one sample for feature `feature`, which is active and has children: other latents
+ * have taken over the part of the feature's own ("main") latents. projection: x . direction. norm: [latents] norms of
+ * the dictionary's rows; the contribution of latent j is c_j = value_j norm_j cosine_j. Features without main latents
+ * do not count.
+ *
+ * Full absorption: no main latent is active, the latent with the largest c has a cosine of at least 0.025, and its c is
+ * at least 0.4 of the projection. Fraction: A = sum of the three largest positive c outside the main latents with a
+ * cosine of at least 0.1, M = sum of c over the main ones. It is 0 if M >= projection or A < 0.4 projection; 1 if
+ * M <= 0; else q / (q + M) with q = min(A, projection - M). */
+void recovery_absorb(struct recovery *r, const struct recovery_sample *sample, int feature, double projection,
+                     const float *norm);
+
+struct recovery_scores {
+    double mcc, uniqueness; /* uniqueness: share of features that are some latent's own, per latent */
+    /* Means over all latents, dead ones too; 0 where undefined. */
+    double precision, recall, f1, accuracy;
+    double absorption_full, absorption_fraction; /* NaN without cases */
+    double found[RECOVERY_DECILES]; /* share of features found, by frequency, the most frequent tenth first */
+};
+struct recovery_scores recovery_scores(const struct recovery *r);
+
+#endif
