@@ -130,7 +130,7 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
     return status;
 }
 
-/* All cases of a sweep over noise, magnitudes, decoders or upper layers in one panel. */
+/* Draws all cases of a sweep over noise, magnitudes, decoders or upper layers in one panel. */
 static enum status together_chart(struct method_run *run, struct error *err)
 {
     enum { MOST = 8 };
@@ -175,7 +175,7 @@ static void name_fit(const struct scaling_fit *fit, const char *of, char *out, s
         snprintf(out, size, "%s: slope %.2f (%.2f to %.2f)", of, fit->slope, fit->low, fit->high);
 }
 
-/* The line of a fit over the range of the run's coherences; false when there is no fit. */
+/* Writes the fitted line over the range of the run's coherences. Returns false if there is no fit. */
 static bool fit_line(const struct method_run *run, int group, enum scaling_of of, const char *name,
                      struct scaling_plot *plot, struct chart_series *out, enum chart_mark mark, int colour)
 {
@@ -253,9 +253,9 @@ enum status pathways_artifacts(struct method_run *run, struct error *err)
     enum status status = bounds_chart(run, err);
     bool sizes =
         run->config.sweep == SWEEP_SIZES || run->config.sweep == SWEEP_SIGNS || run->config.sweep == SWEEP_REFERENCE;
-    if (!status && sizes)
-        status = scaling_chart(run, err);
-    if (!status && !sizes && run->cases > 1)
-        status = together_chart(run, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (sizes)
+        return scaling_chart(run, err);
+    return run->cases > 1 ? together_chart(run, err) : STATUS_OK;
 }

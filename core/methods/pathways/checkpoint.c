@@ -40,7 +40,10 @@ static enum status add_state(struct method_run *run, struct snapshot *snapshot, 
     };
     const uint64_t table[2] = {(uint64_t)run->cases, CURVE_COLUMNS};
     enum status status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
-    return status ? status : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "curves", 2, table, run->curves, err);
+    if (status)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "curves", 2, table, run->curves, err);
+    return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
 static enum status declare(void *run, struct snapshot *snapshot, struct error *err)
@@ -87,9 +90,11 @@ static enum status read_back(struct method_run *run, const struct snapshot_reade
 enum status pathways_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     enum status status = read_back(run, from, SNAPSHOT_ALL, err);
-    if (!status && !sound(run))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (!sound(run))
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
+    return STATUS_OK;
 }
 
 enum status pathways_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)

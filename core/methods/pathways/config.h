@@ -11,8 +11,8 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
-#include "core/methods/pathways/decode.h"
-#include "core/methods/pathways/dictionary.h"
+#include "core/coding/decode.h"
+#include "core/coding/dictionary.h"
 
 #define PATHWAYS_DEPTH 8
 #define PATHWAYS_CASES 96

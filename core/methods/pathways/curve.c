@@ -14,8 +14,8 @@ double point_stripe(const struct curve_point *p)
     return p->codes > 0 ? p->stripe[0] / p->codes : NAN;
 }
 
-/* Standard error of the recovered share. Codes are independent of each other, the draws of one code are not. With one
- * draw for each code, this is the binomial error. */
+/* Standard error of the recovered share. It is computed over codes and not over draws, because the draws of one code
+ * depend on each other. With one draw for each code, it is the binomial error. */
 double point_error(const struct curve_point *p)
 {
     if (p->codes < 2)
@@ -73,7 +73,7 @@ static double student(int freedom)
 }
 
 /* The points of a fit: for each size, the means of the logarithms over its dictionaries. The coherence of a single
- * dictionary is a random maximum, and an error in x would flatten the slope. */
+ * dictionary varies at random, and errors in x make a fitted slope too small. The means reduce these errors. */
 static int scaling_points(const struct method_run *run, int group, enum scaling_of of, double *x, double *y)
 {
     int points = 0, members = 0;

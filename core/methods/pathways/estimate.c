@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/methods/pathways/config.h"
-#include "core/methods/pathways/transform.h"
+#include "core/coding/transform.h"
 #include "core/methods/pathways/trial.h"
 
 /* Expected maximum of `pairs` inner products of random unit vectors in m dimensions, sqrt(2 ln(2 pairs) / m). */
@@ -55,7 +55,8 @@ static double whole_cost(const struct pathways_case *p, double nonzeros)
     return cost;
 }
 
-/* Operations of a trial. *bounds and *attacks: operations of the work that is done once for each code. */
+/* Returns the operations of one trial. *bounds: the operations of the bounds of one code; *attacks: those of the search
+ * for adversarial signs of one code. */
 static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds,
                          double *attacks)
 {

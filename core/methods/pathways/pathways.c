@@ -18,7 +18,7 @@ static const struct method_metric metrics[] = {
     {"coherence", "", "mutual coherence of the first layer's dictionary"},
 };
 
-static const struct method_panel panels[] = {{"pathways", "Pathways"}};
+static const struct method_panel panels[] = {{"layers", "Layers", "pathways"}};
 
 static const struct method_query queries[] = {
     {.name = "pathways",
@@ -77,6 +77,8 @@ const struct method pathways_method = {
     .computation_count = COUNT(computations),
     .schemas = schemas,
     .schema_count = COUNT(schemas),
+    .findings = pathways_findings,
+    .finding_count = PATHWAYS_FINDINGS,
     .check = pathways_check,
     .estimate = pathways_estimate,
     .create = pathways_create,
@@ -86,6 +88,7 @@ const struct method pathways_method = {
     .load = pathways_load,
     .warm_start = pathways_warm_start,
     .begin_evaluation = pathways_begin_evaluation,
+    .judge = pathways_judge,
     .result = pathways_result,
     .destroy = pathways_destroy,
     .open = pathways_open,

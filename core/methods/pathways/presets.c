@@ -40,7 +40,8 @@ static const struct config_setting signs[] = {{"dictionary", "signs"}, {"filters
                                               {"dictionaries", "3"},   {"points", "10"},   {"trials", "1000"},
                                               {"bound_codes", "2"},    {NULL, NULL}};
 
-/* Without a list of non-zeros: the run searches where recovery falls, from m = 16384 down to 64. */
+/* Five filter lengths m, from 16384 down to 64, each a quarter of the one before. `nonzeros` is not set, so at each
+ * length the run itself searches for the numbers of non-zeros at which recovery falls. */
 static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-hadamard"},
                                                          {"filter_length", "16384"},
                                                          {"length", "1"},
@@ -50,7 +51,7 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {"trials", "1000"},
                                                          {NULL, NULL}};
 
-/* The reference was measured at powers of two; the values between them locate S50. */
+/* The measurements of the reference are at powers of two. The values between them locate S50 more precisely. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},

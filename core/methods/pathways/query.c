@@ -18,25 +18,53 @@ struct method_model {
     float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], the layout of convolutions */
 };
 
-static enum status read_filters(struct method_model *m, const struct snapshot_reader *from,
-                                float *filters[PATHWAYS_DEPTH], struct error *err)
+/* filters: NULL pointers declare shapes only. */
+static enum status declare_filters(const struct pathways_case *plan, float *const *filters, struct snapshot *snapshot,
+                                   struct error *err)
 {
-    struct snapshot *snapshot = NULL;
-    enum status status = snapshot_create(&snapshot, err);
-    for (int l = 0; !status && l < m->plan.layers; l++) {
-        const struct dictionary_shape *s = &m->plan.shape[l];
+    enum status status = STATUS_OK;
+    for (int l = 0; !status && l < plan->layers; l++) {
+        const struct dictionary_shape *s = &plan->shape[l];
         const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w,
                                  (uint64_t)s->inputs};
         char name[32];
         snprintf(name, sizeof name, "layer.%d.filters", l + 1);
-        filters[l] = malloc((size_t)dictionary_taps(s) * sizeof(float));
-        m->weights[l] = malloc((size_t)dictionary_taps(s) * sizeof(float));
-        status = filters[l] && m->weights[l]
-                     ? snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, name, 4, dim, filters[l], err)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, name, 4, dim, filters[l], err);
     }
+    return status;
+}
+
+static enum status make_filters(struct method_model *m, float **filters, struct error *err)
+{
+    for (int l = 0; l < m->plan.layers; l++) {
+        size_t bytes = (size_t)dictionary_taps(&m->plan.shape[l]) * sizeof(float);
+        filters[l] = malloc(bytes);
+        m->weights[l] = malloc(bytes);
+        if (!filters[l] || !m->weights[l])
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+    }
+    return STATUS_OK;
+}
+
+/* Reads the filters. First compares all shapes, so that a checkpoint of another model allocates nothing. */
+static enum status read_filters(struct method_model *m, const struct snapshot_reader *from,
+                                float *filters[PATHWAYS_DEPTH], struct error *err)
+{
+    struct snapshot *shapes = NULL, *snapshot = NULL;
+    enum status status = snapshot_create(&shapes, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = declare_filters(&m->plan, filters, shapes, err);
+    if (!status)
+        status = snapshot_fits(shapes, from, 1u << SNAPSHOT_WEIGHT, err);
+    if (!status)
+        status = make_filters(m, filters, err);
+    if (!status)
+        status = declare_filters(&m->plan, filters, snapshot, err);
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(shapes);
     snapshot_destroy(snapshot);
     return status;
 }
@@ -60,26 +88,26 @@ enum status pathways_open(const void *config, const struct kernels *kernels, con
     float *filters[PATHWAYS_DEPTH] = {NULL};
     enum status status = STATUS_OK;
     if (!m || !plans) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
-        goto done;
+        free(m);
+        free(plans);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     }
     m->config = *(const struct pathways_config *)config;
     (void)pathways_cases(&m->config, plans);
     m->plan = plans[0];
+    free(plans);
     m->kernels = kernels;
     if (m->plan.family != PATHWAYS_HADAMARD)
         status = read_filters(m, from, filters, err);
     if (!status)
         status = scenario_open(&m->plan, (uint64_t)m->config.seed,
                                m->plan.family == PATHWAYS_HADAMARD ? NULL : (const float *const *)filters, kernels,
-                               &m->scenario, err);
+                               NULL, &m->scenario, err);
     m->opened = !status;
     for (int l = 0; !status && m->plan.family != PATHWAYS_HADAMARD && l < m->plan.layers; l++)
         to_planes(&m->plan.shape[l], filters[l], m->weights[l]);
-done:
     for (int l = 0; l < PATHWAYS_DEPTH; l++)
         free(filters[l]);
-    free(plans);
     if (status)
         pathways_close(m);
     else
@@ -134,9 +162,10 @@ static int64_t modest_nonzeros(const struct method_model *m)
 }
 
 /* Draws a code of the job's own kind by its number and recovers it like any signal. */
-static enum status recover_sample(const struct method_model *m, int64_t number, const struct sink *out,
+static enum status recover_sample(const struct method_question *question, int64_t number, const struct sink *out,
                                   struct error *err)
 {
+    const struct method_model *m = question->model;
     struct method_convolution layers[PATHWAYS_DEPTH];
     struct trial_space *space = NULL;
     struct trial_picture picture;
@@ -171,7 +200,9 @@ static enum status recover_sample(const struct method_model *m, int64_t number, 
                                            .dim = {deep->width},
                                            .layer_count = pathways_convolutions(m, layers, PATHWAYS_DEPTH),
                                            .code = code,
-                                           .code_count = count};
+                                           .code_count = count,
+                                           .stop = question->stop,
+                                           .stop_context = question->stop_context};
         sink_integer(out, "sample", number);
         status = pathways_recover(&recovery, out, err);
     }
@@ -191,5 +222,5 @@ enum status pathways_query(const struct method_question *question, const struct 
         return error_set(err, STATUS_INVALID, "",
                          "must be {\"sample\":{\"seed\":N}} with N of at least 0; other signals go to "
                          "POST /v1/pathways/recover");
-    return recover_sample(m, input->seed, out, err);
+    return recover_sample(question, input->seed, out, err);
 }

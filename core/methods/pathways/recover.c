@@ -10,8 +10,8 @@
 
 #include "core/base/arena.h"
 #include "core/base/philox.h"
-#include "core/methods/pathways/bounds.h"
-#include "core/methods/pathways/norms.h"
+#include "core/coding/bounds.h"
+#include "core/coding/norms.h"
 #include "core/methods/shared/fields.h"
 #include "core/nn/coherence.h"
 
@@ -42,6 +42,7 @@ struct recovery {
     const struct method_recovery *request;
     const struct recover_options *options;
     struct arena arena;
+    struct thread_pool *pool; /* one thread; the request stops it */
     struct dictionary dictionary[RECOVER_LAYERS];
     int layers, opened;
     float *signal;
@@ -50,7 +51,7 @@ struct recovery {
     struct spikes found[RECOVER_LAYERS]; /* what the decoder found */
     uint32_t *signs[RECOVER_LAYERS];
     float *map, *scratch;
-    struct spikes sparse; /* the non-zeros of a map while the signal is computed from the deepest code */
+    struct spikes sparse; /* scratch for encode(): the non-zeros of one layer's code */
     double *sums;
     double zeta; /* patch norm of the noise for which bounds are computed */
     bool known;  /* whether the request contains the deepest code */
@@ -123,7 +124,7 @@ static enum status make_dictionary(struct recovery *r, size_t l, struct error *e
         for (size_t i = 0; i < inputs; i++)
             for (size_t t = 0; t < window; t++)
                 filters[(f * window + t) * inputs + i] = c->weights[(f * inputs + i) * window + t];
-    enum status status = dictionary_create(&s, filters, q->kernels, &r->dictionary[l], &inner);
+    enum status status = dictionary_create(&s, filters, q->kernels, r->pool, &r->dictionary[l], &inner);
     free(filters);
     if (status == STATUS_INVALID)
         return layer_fault(err, l, "must have no filter that is zero or not finite");
@@ -140,7 +141,9 @@ static enum status open_stack(struct recovery *r, struct error *err)
     size_t most = 0, scratch = 0;
     r->layers = (int)q->layer_count;
     for (size_t l = 0; !status && l < q->layer_count; l++) {
-        status = make_dictionary(r, l, err);
+        status = thread_pool_check(r->pool, err);
+        if (!status)
+            status = make_dictionary(r, l, err);
         if (status)
             break;
         const struct dictionary *d = &r->dictionary[l];
@@ -175,6 +178,7 @@ static void close_recovery(struct recovery *r)
     for (int l = 0; l < r->opened; l++)
         dictionary_close(&r->dictionary[l]);
     arena_close(&r->arena);
+    thread_pool_destroy(r->pool);
 }
 
 /* ---- encoder ------------------------------------------------------------------------------------- */
@@ -271,8 +275,8 @@ static void decode_one(struct recovery *r, int l, const float *input)
     double unit = r->known ? extreme(r->truth[l], atoms, true) : extreme(r->map, atoms, false);
     double threshold = r->options->threshold * unit;
     if (pursuit)
-        decode_pursuit(d, decode_lipschitz(d, r->scratch), input, threshold, r->options->iterations, r->map,
-                       r->scratch);
+        decode_pursuit(d, decode_lipschitz(d, r->pool, r->scratch), input, threshold, r->options->iterations, r->pool,
+                       r->map, r->scratch);
     for (size_t i = 0; i < atoms; i++)
         r->map[i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
     decode_threshold(pursuit ? DECODER_HARD : (enum decoder)r->options->decoder, r->map, atoms, nonzeros_of(r, l),
@@ -286,7 +290,8 @@ static enum status decode(struct recovery *r, struct error *err)
     for (int l = 0; !status && l < r->layers; l++) {
         size_t atoms = dictionary_code_size(&r->dictionary[l]);
         decode_one(r, l, input);
-        float *output = take(r, atoms, sizeof *output, &status, err);
+        status = thread_pool_check(r->pool, err);
+        float *output = status ? NULL : take(r, atoms, sizeof *output, &status, err);
         for (int i = 0; !status && i < r->found[l].count; i++)
             output[r->found[l].at[i]] = r->found[l].value[i];
         input = output;
@@ -348,7 +353,7 @@ static enum status fit_code(struct recovery *r, struct error *err)
         square += residual[i] * residual[i];
     }
     first = square;
-    for (int round = 0; round < ROUNDS && square > 1e-12 * first; round++) {
+    for (int round = 0; round < ROUNDS && square > 1e-12 * first && !thread_pool_stopped(r->pool); round++) {
         double along = 0, next = 0;
         normal_product(r, direction, product, made);
         for (int i = 0; i < count; i++)
@@ -364,6 +369,9 @@ static enum status fit_code(struct recovery *r, struct error *err)
             direction[i] = residual[i] + next / square * direction[i];
         square = next;
     }
+    status = thread_pool_check(r->pool, err);
+    if (status)
+        return status;
     place_fit(r, x);
     encode(r, made);
     for (size_t i = 0; i < size; i++)
@@ -508,7 +516,11 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     r->request = request;
     r->options = request->options;
     arena_init(&r->arena, (size_t)1 << 20, (size_t)1 << 30);
-    enum status status = check_signal(request, r->options, err);
+    enum status status = thread_pool_create(1, &r->pool, err);
+    if (!status) {
+        thread_pool_stop_when(r->pool, request->stop, request->stop_context);
+        status = check_signal(request, r->options, err);
+    }
     if (!status)
         status = open_stack(r, err);
     if (!status)

@@ -125,6 +125,5 @@ enum status pathways_result(struct method_run *run, const struct sink *out, stru
         write_case(out, run, i);
     sink_end_list(out);
     write_fits(out, run);
-    publish_findings(&run->findings, out);
     return STATUS_OK;
 }

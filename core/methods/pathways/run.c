@@ -1,7 +1,8 @@
-/* Runs the cases one after another. For each it first searches the range of non-zeros in which recovery falls (a pilot
- * that doubles the number, unless the configuration lists the numbers), then measures the points. A work item is one
- * code with its sign draws; a batch of items runs on the thread pool, and their counts are added up in order. The pilot
- * depends on counts alone, so it resumes from a checkpoint like everything else. */
+/* Runs the cases one after another. A case begins with a pilot, which doubles the number of non-zeros until no code is
+ * recovered, and so finds the range in which recovery falls. The run then measures points in that range. If the
+ * configuration lists the numbers of non-zeros, there is no pilot. A work item is one code with its sign draws. A batch
+ * of items runs on the thread pool, and their counts are added up in order. The pilot depends on counts alone, so it
+ * continues from a checkpoint with the same result. */
 #include "core/methods/pathways/run.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static enum status take_filters(struct method_run *r, struct error *err)
 {
     const struct pathways_case *plan = &r->plan[0];
     struct scenario first;
-    enum status status = scenario_open(plan, (uint64_t)r->config.seed, NULL, r->env.kernels, &first, err);
+    enum status status = scenario_open(plan, (uint64_t)r->config.seed, NULL, r->env.kernels, r->env.pool, &first, err);
     if (status)
         return status;
     r->side = (float)plan->shape[0].inputs;
@@ -107,9 +108,9 @@ static enum status open_case(struct method_run *run, struct error *err)
         return STATUS_OK;
     pathways_close_case(run);
     bool given = same_dictionary(run, run->at_case) && run->filters[0];
-    enum status status =
-        scenario_open(&run->plan[run->at_case], (uint64_t)run->config.seed,
-                      given ? (const float *const *)run->filters : NULL, run->env.kernels, &run->scenario, err);
+    enum status status = scenario_open(&run->plan[run->at_case], (uint64_t)run->config.seed,
+                                       given ? (const float *const *)run->filters : NULL, run->env.kernels,
+                                       run->env.pool, &run->scenario, err);
     if (status)
         return status;
     run->opened = run->at_case;
@@ -179,12 +180,15 @@ static enum status do_batch(struct method_run *run, struct curve_point *point, b
         };
     struct comm_share own = comm_share(run->env.comm, count);
     b.first = (int)own.first;
-    thread_pool_run(run->env.pool, do_unit, &b, (int)own.count);
+    if (!thread_pool_run(run->env.pool, do_unit, &b, (int)own.count))
+        return thread_pool_check(run->env.pool, err);
     enum status status = comm_complete(run->env.comm, b.status, count, sizeof b.status[0], err);
-    if (!status)
-        status = comm_complete(run->env.comm, b.error, count, sizeof b.error[0], err);
-    if (!status)
-        status = comm_complete(run->env.comm, b.outcome, count, sizeof b.outcome[0], err);
+    if (status != STATUS_OK)
+        return status;
+    status = comm_complete(run->env.comm, b.error, count, sizeof b.error[0], err);
+    if (status != STATUS_OK)
+        return status;
+    status = comm_complete(run->env.comm, b.outcome, count, sizeof b.outcome[0], err);
     if (status)
         return status;
     for (int i = 0; i < count; i++) {

@@ -13,7 +13,8 @@ enum { BATCH_CODES = 16, PILOT_CODES = 16, PILOT_DRAWS = 4 };
 /* Sums over the codes of a point. Doubles only, so that a table of them is one entry of a checkpoint. */
 struct curve_point {
     double nonzeros, codes, draws, recovered;
-    double share_squares; /* sum over codes of (recovered share of its draws)^2: codes, not draws, are independent */
+    double share_squares; /* sum over codes of (recovered share of the code's draws)^2, for the standard error
+                             (point_error()) */
     double layer_recovered[PATHWAYS_DEPTH];
     double stripe[PATHWAYS_DEPTH], stripe_literal;
     double bound_codes, uniform, theorem, instance, uniform_limit, probabilistic_limit;
@@ -43,8 +44,9 @@ struct method_run {
 
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
-    int64_t pilot_nonzeros, pilot_low; /* next number to try; largest number up to which every code was recovered */
-    int64_t batches, trials, drawn;    /* trials and drawn: draws without and with those of the pilot */
+    int64_t pilot_nonzeros, pilot_low; /* the next number of non-zeros to try; pilot_low: the largest number up to which
+                                          every code was recovered */
+    int64_t batches, trials, drawn;    /* trials: draws without those of the pilot; drawn: with them */
     int64_t draw_seed;                 /* seed of all random numbers except the filters */
     struct curve_point pilot;
     struct artifact_findings findings;

@@ -1,7 +1,10 @@
-/* A trial takes one of two ways. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram
- * matrix, computed for eight D at once, and each tile of it shows without sorting whether the largest entries are the
- * right ones. Everything else runs the whole encoder and decoder. The noise is analysed once for each code, because A^T
- * v does not depend on D. */
+/* Runs trials: draws a code and its signs, encodes, decodes, and counts what was recovered (trial.h).
+ *
+ * A trial takes one of two ways. A single layer with the decoder top-k needs no signal: A^T A D x is the sum of K rows
+ * of the Gram matrix. It is computed for eight draws of D at once, one tile after another. The decoder finds the
+ * support if the smallest magnitude inside it is above the largest one outside. To check this, nothing needs to be
+ * sorted. All other cases run the whole encoder and decoder. In both ways the noise is analysed once for each code,
+ * because A^T v does not depend on D. */
 #include "core/methods/pathways/trial.h"
 
 #include <math.h>
@@ -9,8 +12,8 @@
 #include <string.h>
 
 #include "core/base/philox.h"
-#include "core/methods/pathways/decode.h"
-#include "core/methods/pathways/norms.h"
+#include "core/coding/decode.h"
+#include "core/coding/norms.h"
 
 /* First streams of the random numbers. The case's stream, which is below 1000, is added, so cases with equal streams
  * get the same codes. */
@@ -24,7 +27,7 @@ enum {
     STREAM_PILOT = 100000
 };
 static const double ROUNDING =
-    1e-6; /* entries of an encoded map below this share of its maximum are the rounding of sums that cancel */
+    1e-6; /* entries of an encoded map below this share of its maximum are rounding errors of sums that cancel */
 
 struct trial_space {
     float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
@@ -40,39 +43,44 @@ struct trial_space {
 /* ---- scenarios ---------------------------------------------------------------------------------- */
 
 static enum status open_dictionary(const struct pathways_case *plan, int l, uint64_t seed, const float *const *filters,
-                                   const struct kernels *kernels, struct dictionary *out, struct error *err)
+                                   const struct kernels *kernels, struct thread_pool *pool, struct dictionary *out,
+                                   struct error *err)
 {
     if (plan->family == PATHWAYS_HADAMARD)
         return dictionary_hadamard(plan->shape[l].inputs, kernels, out, err);
     if (filters)
-        return dictionary_create(&plan->shape[l], filters[l], kernels, out, err);
+        return dictionary_create(&plan->shape[l], filters[l], kernels, pool, out, err);
     enum dictionary_family family = plan->nonzeros[l] > 0                      ? FAMILY_SPARSE
                                     : l == 0 && plan->family == PATHWAYS_SIGNS ? FAMILY_SIGNS
                                                                                : FAMILY_GAUSS;
     uint32_t stream = STREAM_FILTERS + (uint32_t)l + PATHWAYS_DEPTH * plan->stream;
-    return dictionary_draw(&plan->shape[l], family, plan->nonzeros[l], seed, stream, kernels, out, err);
+    return dictionary_draw(&plan->shape[l], family, plan->nonzeros[l], seed, stream, kernels, pool, out, err);
 }
 
-static enum status find_lipschitz(const struct dictionary *d, double *out, struct error *err)
+static enum status find_lipschitz(const struct dictionary *d, struct thread_pool *pool, double *out, struct error *err)
 {
     float *scratch = malloc(decode_pursuit_scratch(d) * sizeof *scratch);
     if (!scratch)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an eigenvalue");
-    *out = decode_lipschitz(d, scratch);
+    *out = decode_lipschitz(d, pool, scratch);
     free(scratch);
-    return STATUS_OK;
+    return thread_pool_check(pool, err);
 }
 
 enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
-                          const struct kernels *kernels, struct scenario *out, struct error *err)
+                          const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
+                          struct error *err)
 {
     enum status status = STATUS_OK;
     memset(out, 0, sizeof *out);
     out->plan = *plan;
+    out->pool = pool;
     for (int l = 0; !status && l < plan->layers; l++) {
-        status = open_dictionary(plan, l, seed, filters, kernels, &out->dictionary[l], err);
+        status = thread_pool_check(pool, err);
+        if (!status)
+            status = open_dictionary(plan, l, seed, filters, kernels, pool, &out->dictionary[l], err);
         if (!status && plan->rule.decoder == DECODER_PURSUIT)
-            status = find_lipschitz(&out->dictionary[l], &out->lipschitz[l], err);
+            status = find_lipschitz(&out->dictionary[l], pool, &out->lipschitz[l], err);
     }
     if (status)
         scenario_close(out);
@@ -361,8 +369,8 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         t->code[i] += analysed[i];
 }
 
-/* Top-k finds the support if and only if all entries inside are larger than all outside. `inside`: the values there.
- * Restores the code. */
+/* Top-k finds the support if and only if all magnitudes inside it are larger than all outside. A tie counts as a miss.
+ * Writes the entries inside the support to `inside`. The code is changed in between and then restored. */
 static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count,
                       struct spikes *inside)
 {
@@ -404,7 +412,7 @@ static bool decode_layer(const struct drawing *w, int l, const float *input)
     size_t atoms = dictionary_code_size(d);
     double threshold = rule->threshold * smallest(&t->truth[l]);
     if (rule->decoder == DECODER_PURSUIT)
-        decode_pursuit(d, w->s->lipschitz[l], input, threshold, rule->iterations, t->code, t->scratch);
+        decode_pursuit(d, w->s->lipschitz[l], input, threshold, rule->iterations, w->s->pool, t->code, t->scratch);
     for (size_t i = 0; i < atoms; i++)
         t->code[i] = minus(t->signs[l], (int32_t)i) ? -t->code[i] : t->code[i];
     if (rule->decoder == DECODER_TOP_K && separated(d->kernels, &t->truth[l], t->code, atoms, &t->found))
@@ -413,7 +421,7 @@ static bool decode_layer(const struct drawing *w, int l, const float *input)
         decode_threshold(DECODER_HARD, t->code, atoms, 0, 0, &t->found, t->scratch);
     else
         decode_threshold(rule->decoder, t->code, atoms, t->truth[l].count, threshold, &t->found, t->scratch);
-    return rule->decoder != DECODER_TOP_K && same_support(&t->found, &t->truth[l]); /* a tie counts as a miss */
+    return rule->decoder != DECODER_TOP_K && same_support(&t->found, &t->truth[l]); /* separated() decides top-k */
 }
 
 static void count_layers(const struct drawing *w, struct trial_outcome *out)
@@ -452,7 +460,8 @@ static void count_simply(const struct drawing *w, const struct spikes *signed_co
     out->layer_recovered[0] += found;
 }
 
-/* Draws side by side: each tile of their codes is examined once and then overwritten. */
+/* The state of several draws that are processed together: each tile of their codes is examined once and then
+ * overwritten. */
 struct lookout {
     const struct kernels *kernels;
     const struct spikes *x;
@@ -472,8 +481,8 @@ static void look(void *context, size_t first, size_t entries, float *tile)
     out->kernels->row_peaks(BANDED_ROWS, (int)entries, tile, BANDED_WIDTH, out->most);
 }
 
-/* Stores the signs of draw `first + row` as bit `row` of each spike's flips: like draw_signs(), but only the words that
- * spikes need, one by one where they are few. */
+/* Stores the signs of draw `first + row` as bit `row` of each spike's flips. The signs are those of draw_signs(). If
+ * there are few spikes, only the random words that they need are computed. */
 static void draw_flips(const struct drawing *w, int64_t first, int row)
 {
     struct trial_space *t = w->t;
@@ -594,8 +603,9 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
     return STATUS_OK;
 }
 
-/* Most non-zeros in a window of a circle, in units of `unit` entries. A fullest window starts at a non-zero, so O(K).
- */
+/* Largest number of non-zeros in any window of `window` positions on a circle. A position has `unit` entries. One of
+ * the windows with the largest number starts at a non-zero, so the loop tries only the windows that start at the K
+ * non-zeros. */
 static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
 {
     int most = 0;
@@ -635,6 +645,9 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
     draw_noise(&w);
     bool together = simple(s) && s->plan.signs != SIGNS_ADVERSARIAL && s->dictionary[0].bands;
     for (int64_t draw = 0, count; !status && draw < out->draws; draw += count) {
+        status = thread_pool_check(s->pool, err);
+        if (status)
+            break;
         count = together && out->draws - draw > BANDED_ROWS ? BANDED_ROWS : together ? out->draws - draw : 1;
         if (!together) {
             draw_signs(&w, draw);

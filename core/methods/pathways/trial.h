@@ -6,21 +6,24 @@
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
 #define MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
 
-#include "core/methods/pathways/bounds.h"
+#include "core/coding/bounds.h"
 #include "core/methods/pathways/config.h"
 
 /* A case with its dictionaries. Immutable; threads share it. */
 struct scenario {
     struct pathways_case plan;
     struct dictionary dictionary[PATHWAYS_DEPTH];
+    struct thread_pool *pool;         /* trials end early when it is stopped; NULL: never */
     double lipschitz[PATHWAYS_DEPTH]; /* upper estimates of the largest eigenvalue of A^T A, for basis pursuit */
 };
 
-/* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
+/* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. pool:
+ * as in struct scenario; STATUS_CANCELLED when it is stopped. */
 enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
-                          const struct kernels *kernels, struct scenario *out, struct error *err);
+                          const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
+                          struct error *err);
 void scenario_close(struct scenario *scenario);
-uint64_t scenario_bytes(const struct pathways_case *plan); /* bytes of a scenario and one space */
+uint64_t scenario_bytes(const struct pathways_case *plan); /* bytes of a scenario and of one struct trial_space */
 
 /* Scratch of one thread. */
 struct trial_space;
@@ -51,9 +54,9 @@ struct trial_outcome {
 enum status trial_run(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
                       struct trial_outcome *out, struct error *err);
 
-/* The codes of a draw, for queries and tests: codes[l] is the map of x^(l+1) with D^(l+1) applied to the dictionary,
- * that is the true code; signal is the noisy observation [M]. The pointers are into the space and valid until its next
- * use. */
+/* The true codes of a draw and what they generate, for queries and tests. codes[l]: the map of x^(l+1), without the
+ * signs D^(l+1), which belong to the dictionary. signal: the noisy observation, [M]. The pointers are into the space
+ * and valid until its next use. */
 struct trial_picture {
     const float *codes[PATHWAYS_DEPTH];
     const float *signal;

@@ -1,5 +1,5 @@
-/* Configuration of the superposition method. A run works through a list of cases: a single one, or every combination of
- * an experiment's lists. */
+/* Configuration of the superposition method. A run computes a list of cases: a single one, or every combination of the
+ * models, activations, sizes, probabilities and ratios that an experiment lists. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 
@@ -8,7 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
-#include "core/methods/superposition/model.h"
+#include "core/methods/superposition/model/model.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
 enum superposition_model { MODEL_TRAINED, MODEL_RUG, MODEL_LINEAR, MODELS };
@@ -54,7 +54,7 @@ struct superposition_case {
     enum superposition_model model;
     enum activation activation;
     int n_s, n_d;
-    double p, ratio; /* ratio n_d / n_s as configured, and after rounding */
+    double p, ratio; /* ratio: n_d / n_s as configured, before n_d is rounded */
 };
 
 enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };
@@ -73,7 +73,7 @@ double superposition_importance(const struct superposition_config *config, int i
 
 void superposition_check(const void *config, const struct method_faults *faults);
 enum status superposition_estimate(const void *config, struct method_estimate *out, struct error *err);
-/* Operations of training or applying a case for one sample, and bytes that a run needs for it. */
-double superposition_flops(const struct superposition_config *config, const struct superposition_case *c);
+/* Operations of a whole case: training, evaluation and statistics. */
+double superposition_work(const struct superposition_config *config, const struct superposition_case *c);
 
 #endif

@@ -4,28 +4,66 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/methods/superposition/batch.h"
-#include "core/methods/superposition/statistics.h"
+#include "core/methods/superposition/model/batch.h"
+#include "core/methods/superposition/model/statistics.h"
 
-/* Counts operations in units of a large dense product, because a prediction divides by the speed of such a product. A
- * sparse product reaches about a sixth of this speed. Drawing, comparing and finding non-zeros cost about a hundred
- * operations for each feature; Adam costs about a hundred for each weight. At the end of training, the gradient of the
- * output is about twice as dense as the input. */
-double superposition_flops(const struct superposition_config *config, const struct superposition_case *c)
+/* Costs are counted in operations of a large dense product, because a prediction divides by the speed of such a
+ * product. The weights below convert other work to this unit. They come from a least-squares fit
+ * to the processor times of 30 runs; test_predictions compares them with runs. */
+enum {
+    SAMPLE = 35000,     /* a row of a batch, whatever its width */
+    FEATURE = 1000,     /* drawing and comparing a feature of a sample */
+    RUG_FEATURE = 1200, /* the same, with two transforms */
+    WEIGHT = 63,        /* an update of a weight by Adam */
+    SPARSE = 6,         /* a sparse product reaches about a sixth of the speed of a dense one */
+    DRAWN = 525,        /* a feature of a sample of the test for normality */
+    ENTRY = 18000,      /* statistics of an entry of the matrix W of a trained model */
+    RUG_ROW = 63000,    /* drawing a rug and the statistics of its row, for each feature */
+    PICTURE = 11000     /* an entry of the picture of W */
+};
+static const double RUG_CASE = 1e9; /* the closed form of a rug */
+static const double RUN = 3.7e9;    /* charts and files of a run */
+
+/* Measured with these weights on one AVX-512 core, in GFLOPS. */
+enum { PRODUCT_GFLOPS = 90 };
+
+/* Cost of a product whose left factor has this share of non-zeros, as a share of the cost of a dense product. */
+static double share(double nonzeros)
 {
-    enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 900, WEIGHT = 120 };
-    double n = c->n_s, product = 2 * n * c->n_d, batch = (double)config->batch;
-    if (c->model != MODEL_TRAINED)
-        return n * (4 * log2(n) + RUG_FEATURE);
-    double rest = FEATURE * n + WEIGHT * (config->tied ? 1 : 2) * n * c->n_d / batch;
-    if (config->products == PRODUCTS_DENSE)
-        return 5 * product + rest;
-    double x = c->p <= BATCH_SPARSE ? SPARSE * c->p : 1, z = 2 * c->p <= BATCH_SPARSE ? SPARSE * 2 * c->p : 1;
-    return product * (1 + 2 * fmin(x, 1) + 2 * fmin(z, 1)) + rest;
+    return nonzeros <= BATCH_SPARSE ? fmin(SPARSE * nonzeros, 1) : 1;
 }
 
-/* Measured with these weights on one AVX-512 core, in GFLOPS: 89 for preset fig3, 97 for loss-curve. */
-enum { PRODUCT_GFLOPS = 90 };
+static double trained_work(const struct superposition_config *config, const struct superposition_case *c)
+{
+    double n = c->n_s, product = 2 * n * c->n_d, test = (double)config->test_samples;
+    double samples = (double)config->total_samples, updates = samples / (double)config->batch;
+    bool dense = config->products == PRODUCTS_DENSE;
+    /* At the end of training, the gradient of the output is about twice as dense as the input. */
+    double x = dense ? 1 : share(c->p), z = dense ? 1 : share(2 * c->p);
+    double products = product * (samples * (1 + 2 * x + 2 * z) + test * (1 + x));
+    double rows = (samples + test) * SAMPLE + (samples + 0.6 * test) * FEATURE * n;
+    return products + rows + updates * WEIGHT * (config->tied ? 1 : 2) * n * c->n_d + ENTRY * n * n;
+}
+
+static double rug_work(const struct superposition_config *config, const struct superposition_case *c)
+{
+    double draws = c->model == MODEL_RUG ? (double)config->draws : 1, n = c->n_s;
+    return draws * n * (RUG_FEATURE * (double)config->test_samples + RUG_ROW) + RUG_CASE;
+}
+
+double superposition_work(const struct superposition_config *config, const struct superposition_case *c)
+{
+    double work = c->model == MODEL_TRAINED ? trained_work(config, c) : rug_work(config, c);
+    return work + (double)DRAWN * statistics_samples(c->n_s) * c->n_s;
+}
+
+/* Work of a run besides its cases. Only a run of one model has the picture of a matrix. */
+static double run_work(const struct superposition_config *config)
+{
+    enum { SIDE = 1024 };
+    double side = config->n_s < SIDE ? (double)config->n_s : SIDE;
+    return RUN + (config->experiment == EXPERIMENT_ONE ? PICTURE * side * side : 0);
+}
 
 static double case_samples(const struct superposition_config *config, const struct superposition_case *c)
 {
@@ -33,13 +71,6 @@ static double case_samples(const struct superposition_config *config, const stru
     return c->model == MODEL_TRAINED ? (double)config->total_samples + 0.25 * test
            : c->model == MODEL_RUG   ? test * (double)config->draws
                                      : test;
-}
-
-/* Operations of a case that do not depend on its samples: drawing the samples of the statistics' test for normality. */
-static double case_statistics(const struct superposition_case *c)
-{
-    enum { DRAWN_FEATURE = 1200 };
-    return (double)DRAWN_FEATURE * statistics_samples(c->n_s) * c->n_s;
 }
 
 static int64_t case_bytes(const struct superposition_config *config, const struct superposition_case *c)
@@ -60,7 +91,7 @@ enum status superposition_estimate(const void *config, struct method_estimate *o
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the list of cases");
     int count = superposition_cases(c, cases);
-    double flops = 0, samples = 0;
+    double flops = run_work(c), samples = 0;
     int64_t most = 0, parameters = 0;
     count = count < SUPERPOSITION_CASES ? count : SUPERPOSITION_CASES;
     for (int i = 0; i < count; i++) {
@@ -68,7 +99,7 @@ enum status superposition_estimate(const void *config, struct method_estimate *o
         int64_t own =
             cases[i].model == MODEL_TRAINED ? ((int64_t)cases[i].n_d * (c->tied ? 1 : 2) + 1) * cases[i].n_s : 2;
         samples += case_samples(c, &cases[i]);
-        flops += case_samples(c, &cases[i]) * superposition_flops(c, &cases[i]) + case_statistics(&cases[i]);
+        flops += superposition_work(c, &cases[i]);
         most = bytes > most ? bytes : most;
         parameters = own > parameters ? own : parameters;
     }

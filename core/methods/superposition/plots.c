@@ -1,5 +1,5 @@
-/* Draws the pictures of experiments and writes their numbers beside them. Arrays of a chart live in an arena until it
- * is written. */
+/* Draws the pictures of experiments and writes the numbers that they show as tables. The arrays of a chart live in an
+ * arena until the chart is written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
-    double fixed[PANELS], most_fixed; /* values of the parameter that has a panel for each value; their maximum */
+    double fixed[PANELS], most_fixed; /* fixed: values of the parameter that has a panel for each value; most_fixed: the
+                                         largest of them */
     double from, to;                  /* range of the parameter on the x axis */
     int panels;
     const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
@@ -40,7 +41,7 @@ static bool same_group(const struct superposition_case *a, const struct superpos
     return a->model == b->model && a->activation == b->activation && a->n_s == b->n_s;
 }
 
-static void survey(struct curves *k)
+static void find_panels_and_groups(struct curves *k)
 {
     k->from = INFINITY;
     k->to = 0;
@@ -101,7 +102,8 @@ static double line_value(enum line line, double p, double r)
     return NAN;
 }
 
-/* Skips lines that exist only in experiments with activations, and lines outside the chart's range. */
+/* Whether a chart contains a line. Some lines belong only to experiments with activations. The line of the pairs exists
+ * only for ratios of at least 1/2. */
 static bool line_shown(const struct curves *k, enum line line)
 {
     if ((line == LINE_CUT || line == LINE_PRINTED) && k->run->config.experiment != EXPERIMENT_ACTIVATIONS)
@@ -141,7 +143,7 @@ static const char *group_name(struct curves *k, const struct superposition_case 
     return keep_text(k, text);
 }
 
-/* One colour for a size, whatever the model; with a single size, one for a group. */
+/* Groups of the same size have the same colour. If all groups have one size, each group has a colour of its own. */
 static int group_colour(const struct curves *k, int group)
 {
     int sizes = 0, own = 0;
@@ -156,8 +158,8 @@ static int group_colour(const struct curves *k, int group)
     return sizes > 1 ? own : group;
 }
 
-/* Losses of a group at one value of the other parameter. `gap`: instead, by how many per cent they exceed the closed
- * form. */
+/* The measured losses of a group at one value of the other parameter. With `gap`: by how many per cent the losses
+ * exceed the closed form. */
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;
@@ -190,7 +192,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
     struct chart_panel panels[2 * PANELS];
     arena_init(&arena, (size_t)1 << 18, 0);
     struct curves k = {.run = run, .arena = &arena, .along_p = along_p};
-    survey(&k);
+    find_panels_and_groups(&k);
     for (int i = 0; i < k.panels; i++) {
         struct chart_series *losses = keep(&k, SERIES, sizeof *losses), *gaps = keep(&k, SERIES, sizeof *gaps);
         char *caption = keep(&k, 64, 1);
@@ -322,8 +324,9 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* Draws the line of the closed form and the points of the rugs. With `along_ratio`: loss / Var x against r at one p;
- * this approaches 1. Otherwise: loss r / p^2 against p at one ratio; this grows like ln(1/p). */
+/* Draws the line of the closed form and the points of the rugs. With `along_ratio`, the y axis is loss / Var x, which
+ * approaches 1, and the x axis is r at one p. Otherwise the y axis is loss r / p^2, which grows like ln(1/p), and the x
+ * axis is p at one ratio. */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;
@@ -367,7 +370,7 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
     double last = ratios[ratio_count - 1], most = ps[p_count - 1];
     arena_init(&arena, (size_t)1 << 18, 0);
     struct curves k = {.run = run, .arena = &arena, .along_p = true};
-    survey(&k);
+    find_panels_and_groups(&k);
     for (int j = 0; j < ratio_count; j++)
         scaling_pair(&k, false, ratios[j], j, &by_p[2 * j]);
     for (int j = 0; j < p_count; j++)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/model/data.h"
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 
@@ -41,6 +41,33 @@ static enum status read_case(const struct superposition_config *config, const st
     return status;
 }
 
+/* Declares the numbers of a rug. rows: [n_d], NULL to declare shapes only. */
+static enum status declare_rug(struct method_model *m, int64_t *rows, struct snapshot *snapshot, struct error *err)
+{
+    const uint64_t count[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
+    enum status status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, count, rows, err);
+    if (!status)
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &m->scale, err);
+    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &m->offset, err);
+}
+
+/* Refuses a checkpoint whose weights have other shapes, before the model allocates. */
+static enum status check_shapes(struct method_model *m, const struct superposition_config *config,
+                                const struct snapshot_reader *from, struct error *err)
+{
+    struct autoencoder_shape shape = superposition_shape(config, &m->c);
+    struct snapshot *snapshot = NULL;
+    if (m->c.model == MODEL_TRAINED)
+        return autoencoder_fit(&shape, from, err);
+    enum status status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = declare_rug(m, NULL, snapshot, err);
+    if (!status)
+        status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
 static enum status open_trained(struct method_model *m, const struct superposition_config *config,
                                 struct snapshot *snapshot, struct error *err)
 {
@@ -52,15 +79,10 @@ static enum status open_trained(struct method_model *m, const struct superpositi
 static enum status open_rug(struct method_model *m, const struct superposition_config *config,
                             struct snapshot *snapshot, struct error *err)
 {
-    const uint64_t rows[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
     enum status status = m->c.model == MODEL_LINEAR
                              ? rug_create_projector(m->c.n_s, m->c.n_d, &m->rug, err)
                              : rug_create(m->c.n_s, m->c.n_d, (uint64_t)config->seed, 0, &m->rug, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, rows, m->rug.rows, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &m->scale, err);
-    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &m->offset, err);
+    return status ? status : declare_rug(m, m->rug.rows, snapshot, err);
 }
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
@@ -74,6 +96,8 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     m->kernels = kernels;
     m->seed = c->seed;
     enum status status = read_case(c, from, &m->c, err);
+    if (!status)
+        status = check_shapes(m, c, from, err);
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
@@ -129,8 +153,10 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-static enum status apply(const struct method_model *m, const float *x, float *y, float *scratch, struct error *err)
+static enum status apply(const struct method_question *question, const float *x, float *y, float *scratch,
+                         struct error *err)
 {
+    const struct method_model *m = question->model;
     struct thread_pool *pool = NULL;
     if (m->trained) {
         autoencoder_apply(m->trained, m->kernels, x, y, scratch);
@@ -139,9 +165,13 @@ static enum status apply(const struct method_model *m, const float *x, float *y,
     enum status status = thread_pool_create(1, &pool, err);
     if (status)
         return status;
+    thread_pool_stop_when(pool, question->stop, question->stop_context);
     memcpy(y, x, (size_t)m->c.n_s * sizeof *y);
-    rug_apply(&m->rug, pool, m->kernels, y, scratch);
+    if (!rug_apply(&m->rug, pool, m->kernels, y, scratch))
+        status = thread_pool_check(pool, err);
     thread_pool_destroy(pool);
+    if (status)
+        return status;
     for (int i = 0; i < m->c.n_s && m->c.model == MODEL_RUG; i++)
         y[i] = (float)fmax(0, m->scale * ((double)y[i] + m->offset));
     return STATUS_OK;
@@ -167,32 +197,53 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_integer(out, "missed_features", missed);
 }
 
+/* Computes the output *y of the autoencoder for the question's input *x; both point into *block. The caller frees
+ * *block, also after an error. */
+static enum status read_input(const struct method_question *question, float **block, float **x, float **y,
+                              struct error *err)
+{
+    const struct method_model *model = question->model;
+    size_t n = (size_t)model->c.n_s;
+    *block = n > LISTED_FEATURES ? NULL : malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof **block);
+    if (!*block)
+        return error_set(err, n > LISTED_FEATURES ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
+                         "a model of %d features is too large for queries", model->c.n_s);
+    *x = *block;
+    *y = *block + n;
+    enum status status = take_input(model, question->input, *x, err);
+    return status ? status : apply(question, *x, *y, *y + n, err);
+}
+
 /* The query "predict". */
 enum status superposition_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
     const struct method_model *model = question->model;
-    const struct method_input *input = question->input;
-    size_t n = (size_t)model->c.n_s;
-    float *x = malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof *x);
-    if (n > LISTED_FEATURES || !x) {
-        free(x);
-        return error_set(err, x ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
-                         "a model of %d features is too large for queries", model->c.n_s);
-    }
-    float *y = x + n, *scratch = y + n;
+    float *block, *x = NULL, *y = NULL;
     double sum = 0;
-    enum status status = take_input(model, input, x, err);
-    if (!status)
-        status = apply(model, x, y, scratch, err);
+    enum status status = read_input(question, &block, &x, &y, err);
     if (!status) {
-        for (size_t i = 0; i < n; i++)
+        for (int i = 0; i < model->c.n_s; i++)
             sum += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
         sink_integer(out, "n_s", model->c.n_s);
         sink_integer(out, "n_d", model->c.n_d);
-        sink_number(out, "loss", sum / (double)n);
+        sink_number(out, "loss", sum / (double)model->c.n_s);
         sink_number(out, "expected_loss", case_predicted(&model->c));
         write_features(model, x, y, out);
     }
-    free(x);
+    free(block);
+    return status;
+}
+
+/* The query "predict" as an array: the output of the autoencoder, [features]. */
+enum status superposition_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                        int64_t dim[4], struct error *err)
+{
+    float *block, *x = NULL, *y = NULL;
+    enum status status = read_input(question, &block, &x, &y, err);
+    *rank = 1;
+    dim[0] = question->model->c.n_s;
+    if (!status)
+        buf_append(values, y, (size_t)dim[0] * sizeof *y);
+    free(block);
     return status;
 }

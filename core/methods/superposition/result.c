@@ -162,6 +162,5 @@ enum status superposition_result(struct method_run *run, const struct sink *out,
     sink_end_list(out);
     if (!run->sweep.alone)
         write_gaps(out, run);
-    publish_findings(&run->sweep.findings, out);
     return STATUS_OK;
 }

@@ -36,12 +36,8 @@ static enum status plan(struct method_run *r, struct error *err)
     r->losses = calloc(2 * (size_t)c->window, sizeof *r->losses);
     if (!r->flops || !r->losses)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d cases", count);
-    for (int i = 0; i < count; i++) {
-        double draws = r->cases[i].model == MODEL_RUG ? (double)c->draws : 1;
-        double samples =
-            r->cases[i].model == MODEL_TRAINED ? (double)c->total_samples : (double)c->test_samples * draws;
-        r->flops[i] = samples * superposition_flops(c, &r->cases[i]);
-    }
+    for (int i = 0; i < count; i++)
+        r->flops[i] = superposition_work(c, &r->cases[i]);
     r->sweep.evaluation_seed = c->seed;
     r->sweep.evaluation_samples = c->test_samples;
     return STATUS_OK;

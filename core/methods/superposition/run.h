@@ -3,6 +3,7 @@
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 
 /* The time series of a run: the method's table lists them, and the work distribution numbers them. */
@@ -11,6 +12,10 @@ extern const struct method_metric superposition_metrics[SUPERPOSITION_METRICS];
 
 enum status superposition_create(const void *config, const struct method_env *env, struct method_run **run,
                                  struct error *err);
+/* Defined in judge.c: the table of the method's findings, and judge() (method.h). */
+enum { SUPERPOSITION_FINDINGS = 4 };
+extern const struct finding_code superposition_findings[SUPERPOSITION_FINDINGS];
+enum status superposition_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
@@ -18,5 +23,7 @@ enum status superposition_open(const void *config, const struct kernels *kernels
 void superposition_close(struct method_model *model);
 uint64_t superposition_model_bytes(const struct method_model *model);
 enum status superposition_predict(const struct method_question *question, const struct sink *out, struct error *err);
+enum status superposition_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                        int64_t dim[4], struct error *err);
 
 #endif

@@ -14,14 +14,15 @@ static const struct method_chart charts[] = {
     {"Loss", {"loss", "test_loss", "analytic_loss"}, {NULL}, "number", true, false},
 };
 
-static const struct method_panel panels[] = {{"rug", "Rug"}};
+static const struct method_panel panels[] = {{"rug", "Rug", NULL}};
 
 static const struct method_query queries[] = {
     {.name = "predict",
      .meaning = "What the autoencoder returns for a sample: its features, and the false ones",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
-     .answer = superposition_predict},
+     .answer = superposition_predict,
+     .array = superposition_predict_array},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -49,6 +50,8 @@ const struct method superposition_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .findings = superposition_findings,
+    .finding_count = SUPERPOSITION_FINDINGS,
     .lists = lists,
     .check = superposition_check,
     .estimate = superposition_estimate,
@@ -59,6 +62,7 @@ const struct method superposition_method = {
     .load = case_sweep_load,
     .warm_start = case_sweep_warm_start,
     .begin_evaluation = case_sweep_begin_evaluation,
+    .judge = superposition_judge,
     .result = superposition_result,
     .destroy = case_sweep_destroy,
     .open = superposition_open,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/model/data.h"
 #include "core/methods/superposition/run_int.h"
 
 void work_close(struct method_run *run)
@@ -33,10 +33,12 @@ static enum status open_trained(struct method_run *run, const struct superpositi
         importance[i] = (float)superposition_importance(config, i);
     enum status status = autoencoder_create(&shape, true, &run->model, err);
     if (!status) {
-        params_init(run->model->params, (uint64_t)config->seed);
+        params_init(run->model->params, (uint64_t)config->seed, run->sweep.env.pool);
         gradients_init(&run->gradients, run->model->params, run->sweep.env.comm, &run->exec);
-        status = adam_create(run->model->params, &adam, &run->adam, err);
+        status = thread_pool_check(run->sweep.env.pool, err);
     }
+    if (!status)
+        status = adam_create(run->model->params, &adam, &run->adam, err);
     if (!status)
         status = batch_create(run->model, run->sweep.env.pool, run->sweep.env.kernels, (int)config->batch, importance,
                               config->products == PRODUCTS_DENSE, &run->batch, err);
@@ -60,9 +62,11 @@ static enum status open_rug(struct method_run *run, const struct superposition_c
     }
     size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->sweep.env.pool, c->n_s);
     run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
-    if (!status && !run->scratch)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (!run->scratch)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
+    return STATUS_OK;
 }
 
 enum status work_open(struct method_run *run, int at, int draw, struct error *err)
@@ -114,7 +118,7 @@ static enum status run_batch(struct method_run *run, const struct batch_samples 
     struct comm *comm = comm_others(run->sweep.env.comm);
     if (!comm || all->count < comm_size(comm)) {
         *loss = batch_run(run->batch, all, gradients);
-        return STATUS_OK;
+        return thread_pool_check(run->sweep.env.pool, err);
     }
     struct comm_share own = comm_share(comm, all->count);
     struct batch_samples mine = *all;
@@ -125,7 +129,9 @@ static enum status run_batch(struct method_run *run, const struct batch_samples 
     double parts[2] = {batch_run(run->batch, &mine, gradients), batch_active(run->batch)};
     for (int i = 0; i < 2; i++)
         parts[i] *= (double)mine.count / all->count;
-    enum status status = gradients ? gradients_finish(&run->gradients, err) : STATUS_OK;
+    enum status status = thread_pool_check(run->sweep.env.pool, err);
+    if (!status && gradients)
+        status = gradients_finish(&run->gradients, err);
     if (!status)
         status = comm_sum(comm, parts, 2, err);
     *loss = parts[0];
@@ -204,22 +210,23 @@ static void rug_task(void *context, int chunk, int worker)
     p->losses[chunk] = rug_loss(run, x, y);
 }
 
-static void rug_losses(struct method_run *run, int64_t first, int count, double *losses)
+static enum status rug_losses(struct method_run *run, int64_t first, int count, double *losses, struct error *err)
 {
+    struct thread_pool *pool = run->sweep.env.pool;
     const struct superposition_case *c = &run->cases[run->sweep.at];
     struct rug_piece piece = {run, first, losses};
     size_t n = (size_t)c->n_s;
-    if (c->n_s <= HADAMARD_ROW) {
-        thread_pool_run(run->sweep.env.pool, rug_task, &piece, count);
-        return;
-    }
+    if (c->n_s <= HADAMARD_ROW)
+        return thread_pool_run(pool, rug_task, &piece, count) ? STATUS_OK : thread_pool_check(pool, err);
     float *x = run->scratch, *y = x + n;
     for (int i = 0; i < count; i++) {
         sample_draw((uint64_t)run->sweep.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
         memcpy(y, x, n * sizeof *x);
-        rug_apply(&run->rug, run->sweep.env.pool, run->sweep.env.kernels, y, y + n);
+        if (!rug_apply(&run->rug, pool, run->sweep.env.kernels, y, y + n))
+            return thread_pool_check(pool, err);
         losses[i] = rug_loss(run, x, y);
     }
+    return STATUS_OK;
 }
 
 /* Losses of the samples from run->position on. Each rank computes its share. */
@@ -230,8 +237,8 @@ static enum status sample_losses(struct method_run *run, int count, double *loss
     struct comm_share own = comm_share(comm, count);
     double loss;
     if (c->model != MODEL_TRAINED) {
-        rug_losses(run, run->position + own.first, (int)own.count, losses + own.first);
-        return comm_complete(comm, losses, count, sizeof *losses, err);
+        enum status status = rug_losses(run, run->position + own.first, (int)own.count, losses + own.first, err);
+        return status ? status : comm_complete(comm, losses, count, sizeof *losses, err);
     }
     struct batch_samples samples = {(uint64_t)run->sweep.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0};
     run->model->shape.activation = c->activation;
@@ -252,15 +259,13 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     if (!losses)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d losses", count);
     enum status status = sample_losses(run, count, losses, err);
-    if (status) {
-        free(losses);
-        return status;
-    }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; !status && i < count; i++) {
         run->sum += losses[i];
         run->squares += losses[i] * losses[i];
     }
     free(losses);
+    if (status)
+        return status;
     run->position += count;
     run->sweep.seen += count;
     run->sweep.work++;

@@ -1,10 +1,10 @@
 /* Computes the paper's bounds and the sharper instance bound (bounds.h). */
-#include "core/methods/pathways/bounds.h"
+#include "core/coding/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/methods/pathways/norms.h"
+#include "core/coding/norms.h"
 
 double bound_uniform(double mu, double x_min, double x_max, double zeta)
 {

@@ -3,14 +3,15 @@
  *
  * Letters. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta:
  * bound of the patch norm of the error from the layer below (of the noise, for the first layer). atoms: M n_l, columns
- * of the dictionary. All functions are pure. A limit may be below 1 or negative; it then covers no code. */
-#ifndef MOTIF_CORE_METHODS_PATHWAYS_BOUNDS_H
-#define MOTIF_CORE_METHODS_PATHWAYS_BOUNDS_H
+ * of the dictionary. All functions are pure. If a limit on S is below 1 or negative, no code with non-zeros satisfies
+ * it. */
+#ifndef MOTIF_CORE_CODING_BOUNDS_H
+#define MOTIF_CORE_CODING_BOUNDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/methods/pathways/dictionary.h"
+#include "core/coding/dictionary.h"
 
 /* Bound (3) of the paper: if S is below the result, the decoder finds the support, whatever the signs of the code.
  * The paper prints zeta_l in this bound, but its proof needs the error from the layer below, as here. */
@@ -48,7 +49,7 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
 struct layer_guarantee {
     double coherence, atoms;
     int64_t nonzeros;
-    double stripe, stripe_literal; /* stripe sparsity (norms.h); literal: with windows from any entry, NaN in 2D */
+    double stripe, stripe_literal; /* stripe sparsity (norms.h); literal: windows may start at any entry; NaN in 2D */
     double patch;                  /* largest number of non-zeros that a column of the next dictionary covers */
     double x_min, x_max;
     double zeta_in, zeta_out;

@@ -1,5 +1,5 @@
 /* The Persian rug (rug.h): draws its rows and applies it by Walsh-Hadamard transforms. */
-#include "core/methods/superposition/rug.h"
+#include "core/methods/superposition/model/rug.h"
 
 #include <stdlib.h>
 
@@ -65,9 +65,9 @@ void rug_close(struct rug *rug)
     *rug = (struct rug){0};
 }
 
-void rug_apply(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *x, float *scratch)
+bool rug_apply(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *x, float *scratch)
 {
-    hadamard_sandwich(pool, kernels, rug->n_s, rug->mask, x, scratch);
+    return hadamard_sandwich(pool, kernels, rug->n_s, rug->mask, x, scratch);
 }
 
 /* Transforms the indicator of S. The results are integers, which floats represent exactly. */
@@ -79,11 +79,11 @@ enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struc
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row of %d", rug->n_s);
     for (int i = 0; i < rug->n_s; i++)
         row[i] = rug->mask[i] > 0;
-    hadamard_transform(pool, kernels, rug->n_s, row, scratch);
-    for (int i = 0; i < rug->n_s; i++)
+    bool done = hadamard_transform(pool, kernels, rug->n_s, row, scratch);
+    for (int i = 0; done && i < rug->n_s; i++)
         row[i] *= rug->each;
     free(scratch);
-    return STATUS_OK;
+    return done ? STATUS_OK : thread_pool_check(pool, err);
 }
 
 double rug_offset(const struct rug *rug, double p, double offset)

@@ -1,12 +1,12 @@
 /* The trained autoencoder (model.h): creation, thresholds, and one sample for queries. */
-#include "core/methods/superposition/model.h"
+#include "core/methods/superposition/model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_grad, struct autoencoder **model,
-                               struct error *err)
+/* Builds the model. Its arrays have shapes and no memory. */
+static enum status declare(const struct autoencoder_shape *shape, struct autoencoder **model, struct error *err)
 {
     struct autoencoder *m = calloc(1, sizeof *m);
     if (!m)
@@ -23,7 +23,6 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
         m->bias = params_add(m->params, "bias", 1, dim, shape->xavier ? zero : wide);
         if (shape->activation == ACTIVATION_GATED)
             m->gate = params_add(m->params, "gate", 1, dim, zero);
-        status = params_seal(m->params, with_grad, err);
     }
     if (status) {
         autoencoder_destroy(m);
@@ -31,6 +30,32 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
     }
     *model = m;
     return STATUS_OK;
+}
+
+enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_grad, struct autoencoder **model,
+                               struct error *err)
+{
+    struct autoencoder *m = NULL;
+    enum status status = declare(shape, &m, err);
+    if (!status)
+        status = params_seal(m->params, with_grad, err);
+    if (status) {
+        autoencoder_destroy(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+enum status autoencoder_fit(const struct autoencoder_shape *shape, const struct snapshot_reader *from,
+                            struct error *err)
+{
+    struct autoencoder *m = NULL;
+    enum status status = declare(shape, &m, err);
+    if (!status)
+        status = params_fit(m->params, from, err);
+    autoencoder_destroy(m);
+    return status;
 }
 
 void autoencoder_destroy(struct autoencoder *model)
@@ -54,7 +79,7 @@ void autoencoder_thresholds(const struct autoencoder *model, float *thresholds)
     }
 }
 
-/* Quickselect for the (kept + 1)-th largest value; values equal to the cut are all left out. */
+/* Quickselect for the (kept + 1)-th largest value; entries that equal this value are all left out. */
 float autoencoder_cut(const float *z, int n, int kept, float *scratch)
 {
     if (kept >= n)

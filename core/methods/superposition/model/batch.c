@@ -1,22 +1,22 @@
-/* Runs a batch in rounds over the thread pool, each divided by shapes alone, so that results do not depend on the
- * number of threads:
+/* Runs a batch in rounds over the thread pool. Shapes alone decide into which pieces a round is divided, so results do
+ * not depend on the number of threads. The rounds:
  *
  *    draw      rows of samples: values, positions of the non-zeros, and the hidden layer from the encoder's rows
  *    read      blocks of the output's product
  *    compare   rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
  *    back      rows: gradient of the hidden layer
  *    gather    features: gradients of encoder, decoder and bias, from the samples that touch a feature */
-#include "core/methods/superposition/batch.h"
+#include "core/methods/superposition/model/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/model/data.h"
 
 enum { ROWS = 32, FEATURES = 32, BLOCK_ROWS = 256, BLOCK_COLUMNS = 1024, DEEP_FEATURES = 512, LANES = 16 };
 
-/* Positions of the non-zeros of a table [room][n_s]. Those of row b start at b n_s; those of its features from 32 k on
- * start at at[b][k]. */
+/* Positions of the non-zeros of a table [room][n_s]. The positions of row b start at index b n_s. Within the row, those
+ * of features from 32 k on start at at[b][k]. */
 struct places {
     int32_t *index;
     float *value;
@@ -405,17 +405,19 @@ static void gate_gradient(struct batch *b)
 
 /* ---- a run ------------------------------------------------------------------------------------------ */
 
-static void backward(struct batch *b)
+/* Returns false if the pool was stopped. */
+static bool backward(struct batch *b)
 {
     struct autoencoder *m = b->model;
-    thread_pool_run(b->pool, back_task, b, pieces(b->now.count, b->dense_z ? BLOCK_ROWS : ROWS));
-    if (!b->dense_x || !b->dense_z)
-        thread_pool_run(b->pool, gather_task, b, b->blocks);
-    if (b->dense_x || b->dense_z)
-        thread_pool_run(b->pool, gather_dense_task, b, pieces(m->shape.n_s, DEEP_FEATURES));
+    bool sparse = !b->dense_x || !b->dense_z, dense = b->dense_x || b->dense_z;
+    if (!thread_pool_run(b->pool, back_task, b, pieces(b->now.count, b->dense_z ? BLOCK_ROWS : ROWS)) ||
+        (sparse && !thread_pool_run(b->pool, gather_task, b, b->blocks)) ||
+        (dense && !thread_pool_run(b->pool, gather_dense_task, b, pieces(m->shape.n_s, DEEP_FEATURES))))
+        return false;
     if (m->gate)
         gate_gradient(b);
     m->encoder->grad_ready = m->decoder->grad_ready = m->bias->grad_ready = true;
+    return true;
 }
 
 double batch_run(struct batch *batch, const struct batch_samples *samples, bool gradients)
@@ -425,9 +427,10 @@ double batch_run(struct batch *batch, const struct batch_samples *samples, bool 
     b->now = *samples;
     b->dense_x = b->dense || samples->p > BATCH_SPARSE;
     autoencoder_thresholds(b->model, b->thresholds);
-    thread_pool_run(b->pool, draw_task, b, pieces(samples->count, b->dense_x ? BLOCK_ROWS : ROWS));
-    thread_pool_run(b->pool, read_task, b, pieces(samples->count, BLOCK_ROWS) * pieces(n_s, BLOCK_COLUMNS));
-    thread_pool_run(b->pool, compare_task, b, pieces(samples->count, ROWS));
+    if (!thread_pool_run(b->pool, draw_task, b, pieces(samples->count, b->dense_x ? BLOCK_ROWS : ROWS)) ||
+        !thread_pool_run(b->pool, read_task, b, pieces(samples->count, BLOCK_ROWS) * pieces(n_s, BLOCK_COLUMNS)) ||
+        !thread_pool_run(b->pool, compare_task, b, pieces(samples->count, ROWS)))
+        return NAN;
     double loss = 0;
     int64_t active = 0;
     for (int r = 0; r < samples->count; r++) {
@@ -436,8 +439,8 @@ double batch_run(struct batch *batch, const struct batch_samples *samples, bool 
     }
     b->active = (double)active / ((double)samples->count * n_s);
     b->dense_z = b->dense || b->active > BATCH_SPARSE;
-    if (gradients)
-        backward(b);
+    if (gradients && !backward(b))
+        return NAN;
     return loss / samples->count;
 }
 

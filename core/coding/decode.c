@@ -1,5 +1,5 @@
 /* Decoders of one layer (decode.h): thresholds, and basis pursuit by FISTA. */
-#include "core/methods/pathways/decode.h"
+#include "core/coding/decode.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static float select_largest(float *values, size_t count, size_t k)
     size_t low = 0, end = count;
     for (;;) {
         float pivot = values[low + (end - low) / 2];
-        size_t above = low, i = low, below = end; /* [low, above) > pivot = [above, i); [below, end) < pivot */
+        size_t above = low, i = low,
+               below = end; /* above the pivot: [low, above); equal: [above, i); below: [below, end) */
         while (i < below)
             if (values[i] > pivot)
                 swap_at(values, above++, i++);
@@ -129,7 +130,7 @@ static void residual(struct pursuit *p, const float *signal)
         p->residual[i] -= signal[i];
 }
 
-double decode_lipschitz(const struct dictionary *d, float *scratch)
+double decode_lipschitz(const struct dictionary *d, struct thread_pool *pool, float *scratch)
 {
     enum { ROUNDS = 40 };
     struct pursuit p = pursuit_over(d, scratch);
@@ -139,7 +140,7 @@ double decode_lipschitz(const struct dictionary *d, float *scratch)
         return 2;
     for (size_t i = 0; i < p.code; i++)
         p.point[i] = (float)philox_normal(&random, i);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS && !thread_pool_stopped(pool); round++) {
         double square = 0;
         for (size_t i = 0; i < p.code; i++)
             square += (double)p.point[i] * (double)p.point[i];
@@ -158,13 +159,13 @@ double decode_lipschitz(const struct dictionary *d, float *scratch)
 }
 
 void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda,
-                    int64_t iterations, float *code, float *scratch)
+                    int64_t iterations, struct thread_pool *pool, float *code, float *scratch)
 {
     double step = 1 / lipschitz, t = 1;
     struct pursuit p = pursuit_over(d, scratch);
     memset(code, 0, p.code * sizeof *code);
     memset(p.point, 0, p.code * sizeof *p.point);
-    for (int64_t round = 0; round < iterations; round++) {
+    for (int64_t round = 0; round < iterations && !thread_pool_stopped(pool); round++) {
         double next = 0.5 * (1 + sqrt(1 + 4 * t * t));
         float momentum = (float)((t - 1) / next), threshold = (float)(step * lambda);
         residual(&p, signal);

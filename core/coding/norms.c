@@ -1,5 +1,5 @@
 /* Local norms by sliding windows (norms.h). */
-#include "core/methods/pathways/norms.h"
+#include "core/coding/norms.h"
 
 #include <math.h>
 

@@ -1,13 +1,13 @@
 /* Computes rows of W a block at a time and reduces each to a few sums, so that W never exists as a whole. The symmetric
- * part also needs tr(W W), which equals that of the square of the n_d x n_d product encoder' decoder. */
-#include "core/methods/superposition/statistics.h"
+ * part also needs tr(W W), which equals tr(M M) for the n_d x n_d matrix M = encoder' decoder. */
+#include "core/methods/superposition/model/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/superposition/data.h"
-#include "core/methods/superposition/theory.h"
+#include "core/methods/superposition/model/data.h"
+#include "core/methods/superposition/model/theory.h"
 
 enum { BLOCK = 64, NORMALITY_SAMPLES = 1000, NORMALITY_WORK = 1 << 27 };
 
@@ -213,8 +213,9 @@ static enum status test_normality(const float *w, int n, struct thread_pool *poo
     enum status status = STATUS_OK;
     if (!t.nu || !t.x)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for samples of the interference");
+    if (!status)
+        status = thread_pool_run(pool, interference_task, &t, count) ? STATUS_OK : thread_pool_check(pool, err);
     if (!status) {
-        thread_pool_run(pool, interference_task, &t, count);
         s->kolmogorov = distance_from_normal(t.nu, count);
         s->kolmogorov_p = theory_kolmogorov(s->kolmogorov, count);
     }
@@ -279,13 +280,13 @@ static void small_task(void *context, int chunk, int worker)
     w->kernels->gemm(&call);
 }
 
-static void symmetry(const struct work *w, struct statistics *s)
+static void symmetry(const struct work *w, struct thread_pool *pool, struct statistics *s)
 {
     int n = w->model->shape.n_s, d = w->model->shape.n_d;
     double all = 0, trace = 0;
     for (int i = 0; i < n; i++)
         all += w->rows[i].squares + w->rows[i].diagonal * w->rows[i].diagonal;
-    for (int a = 0; a < d; a++)
+    for (int a = 0; a < d && !thread_pool_stopped(pool); a++)
         for (int b = 0; b < d; b++)
             trace += (double)w->small[(ptrdiff_t)a * d + b] * (double)w->small[(ptrdiff_t)b * d + a];
     s->symmetric = sqrt(fmax(all + trace, 0) / 2);
@@ -310,22 +311,26 @@ enum status statistics_model(const struct autoencoder *model, struct thread_pool
     if (!w.rows || !w.blocks || !w.small || !numbers || !kept)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for statistics of %d features", n);
     if (!status) {
-        double *diagonal = numbers, *bias = numbers + n, *scratch = numbers + 2 * n;
-        for (int i = 0; i < n; i++) {
+        double *diagonal = numbers, *bias = numbers + n;
+        for (int i = 0; i < n && !thread_pool_stopped(pool); i++) {
             diagonal[i] = bias[i] = 0;
             for (int k = 0; k < d; k++)
                 diagonal[i] +=
                     (double)(model->decoder->value[(ptrdiff_t)i * d + k] * model->encoder->value[(ptrdiff_t)i * d + k]);
             bias[i] = (double)model->bias->value[i];
         }
-        double half = median_of(diagonal, n, scratch) / 2;
+        double half = median_of(diagonal, n, numbers + 2 * n) / 2;
         for (int i = 0; i < n; i++)
             kept[i] = diagonal[i] >= half;
         w.kept = kept;
-        thread_pool_run(pool, rows_task, &w, (n + BLOCK - 1) / BLOCK);
-        thread_pool_run(pool, small_task, &w, (d + BLOCK - 1) / BLOCK);
+        bool done = thread_pool_run(pool, rows_task, &w, (n + BLOCK - 1) / BLOCK) &&
+                    thread_pool_run(pool, small_task, &w, (d + BLOCK - 1) / BLOCK);
+        status = done ? STATUS_OK : thread_pool_check(pool, err);
+    }
+    if (!status) {
+        double *bias = numbers + n, *scratch = numbers + 2 * n;
         summarise(w.rows, bias, kept, n, d, p, scratch, out);
-        symmetry(&w, out);
+        symmetry(&w, pool, out);
         make_rows(&w, 0, 1, w.blocks);
         status = test_normality(w.blocks, n, pool, p, seed, out, err);
     }
@@ -360,7 +365,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
             reduce(w, n, 0, NULL, &rows[i]);
             bias[i] = scale * offset;
         }
-        /* four equal rows take the place of n: means are the same, counts are corrected below */
+        /* ALIKE copies of the row stand for all n rows: means are the same, counts are corrected below */
         summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
         double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);

@@ -1,9 +1,9 @@
 /* Samples: n independent features, each 0 with probability 1 - p, otherwise uniform in [0, 1).
  *
- * Every feature takes one random word, which is its value (scaled) if it is below p 2^32. A sample is a pure function
- * of (seed, stream, index). */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_DATA_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_DATA_H
+ * Every feature takes one random word of 32 bits. If the word is below p 2^32, the value is word / (p 2^32), otherwise
+ * 0. A sample is a pure function of (seed, stream, index). */
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_DATA_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_DATA_H
 
 #include <stdint.h>
 

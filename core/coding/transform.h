@@ -2,16 +2,16 @@
  *
  * Two real filters share one complex transform: with F, G the transforms of filters f, g and Y that of the signal, the
  * inverse transform of Y (conj F + i conj G) has the correlations with f and g as real and imaginary part. */
-#ifndef MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
-#define MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
+#ifndef MOTIF_CORE_CODING_TRANSFORM_H
+#define MOTIF_CORE_CODING_TRANSFORM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/methods/pathways/dictionary.h"
+#include "core/coding/dictionary.h"
 
-/* Whether no axis has a length with a prime factor above 5; the FFT would be slow for other lengths. */
+/* Whether the length of every axis has no prime factor above 5. The FFT is slow for other lengths. */
 bool spectrum_suits(const struct dictionary_shape *shape);
 /* Cost of one analysis by FFT, and of a direct one, in operations of the vector kernels; the weights come from
  * `motifd bench pathways`. */

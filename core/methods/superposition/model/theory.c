@@ -1,7 +1,11 @@
-/* The functions G0..G3 give all ReLU losses: G_n' = G_{n-1}, E ReLU(t + s g) = G1(t), E ReLU(t + s g)^2 = 2 G2(t), and
- * an average over u in [0, 1] is a difference of the next function up. Quadratures use the trapezoidal rule over a
- * range where the integrand has decayed; for such integrands it converges faster than any power of the step. */
-#include "core/methods/superposition/theory.h"
+/* Computes the predictions of theory.h.
+ *
+ * The functions G0..G3 give all losses of ReLU models. G_n is the derivative of G_{n+1}, E ReLU(t + s g) = G1(t), and E
+ * ReLU(t + s g)^2 = 2 G2(t). An average of G_n over u in [0, 1] is therefore a difference of two values of G_{n+1}.
+ *
+ * Integrals use the trapezoidal rule over a range at whose ends the integrand is practically 0. For such integrands,
+ * the error falls faster than any power of the step. */
+#include "core/methods/superposition/model/theory.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,13 +1,14 @@
 /* Runs a batch of fresh samples through an autoencoder and computes the loss and, in training, gradients.
  *
- * A step has five products: hidden, output, and three backward. Only the output is always dense: inputs are zero except
- * for a share p, and the gradient is zero wherever the activation is. The other products are sparse while these shares
- * are below BATCH_SPARSE, and dense otherwise. Shapes and data alone determine the order of all sums. */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
+ * A step has five products: hidden, output, and three backward. Only the output's product is always dense. Of the
+ * inputs only a share p is not zero, and the gradient of the output is zero wherever the activation gives 0. The other
+ * products are sparse while these shares are below BATCH_SPARSE, and dense otherwise. Shapes and data alone determine
+ * the order of all sums. */
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
 
 #include "core/base/thread_pool.h"
-#include "core/methods/superposition/model.h"
+#include "core/methods/superposition/model/model.h"
 
 #define BATCH_SPARSE 0.2 /* measured: above about this share, a dense product is faster */
 
@@ -31,7 +32,7 @@ void batch_destroy(struct batch *batch); /* NULL is fine */
 size_t batch_bytes(const struct autoencoder_shape *shape, int room, int threads);
 
 /* Mean over samples and features of the weighted squared error. `gradients`: also writes the gradients of the model's
- * parameters and sets their grad_ready. */
+ * parameters and sets their grad_ready. NaN if the pool was stopped: the caller checks the pool. */
 double batch_run(struct batch *batch, const struct batch_samples *samples, bool gradients);
 /* Mean error of each sample of the last run. [count] */
 const double *batch_losses(const struct batch *batch);

@@ -10,8 +10,8 @@
  * - k-sparse: t is the sample's (k + 1)-th largest z, or 0 where that is negative (Makhzani and Frey).
  * - gated: t_i = max(0, bias_i - gate_i), so the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the loss
  *   of ReLU(z - bias + gate), whose gradient reaches no other parameter (after Rajamanoharan et al.). */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_MODEL_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_MODEL_H
 
 #include "core/nn/params.h"
 
@@ -36,6 +36,9 @@ struct autoencoder {
 enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_grad, struct autoencoder **model,
                                struct error *err);
 void autoencoder_destroy(struct autoencoder *model); /* NULL is fine */
+/* STATUS_CORRUPT unless the weights of a checkpoint have this shape. Allocates no weights. */
+enum status autoencoder_fit(const struct autoencoder_shape *shape, const struct snapshot_reader *from,
+                            struct error *err);
 
 /* Writes thresholds[i] from the current weights. k-sparse adds a threshold for each sample (autoencoder_cut()). */
 void autoencoder_thresholds(const struct autoencoder *model, float *thresholds);

@@ -7,28 +7,30 @@
  * stride s_l = inputs; m_l = inputs * extent. Columns have unit Euclidean norm.
  *
  * Every product with A or its transpose is a sum of stamps: a block of numbers times a factor, added to a map with
- * wrap-around. A spike of a code stamps its filter on the signal (A) and its row of the Gram matrix on the code (A^T
- * A); an entry of a signal stamps all filters that cover it on the code (A^T). For sparse codes this is by far the
- * fastest form. Dense signals are analysed by FFT or directly, whichever is cheaper for the shape.
+ * wrap-around. For A x, each spike of the code adds its filter to the signal. For A^T A x, it adds its row of the Gram
+ * matrix to a code. For A^T y, each entry of the signal adds to the code the entries of all filters that cover it. For
+ * sparse codes this is by far the fastest form. Dense signals are analysed by FFT or directly, whichever is cheaper for
+ * the shape.
  *
  * A dictionary is immutable once created: any number of threads may use one. */
-#ifndef MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
-#define MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
+#ifndef MOTIF_CORE_CODING_DICTIONARY_H
+#define MOTIF_CORE_CODING_DICTIONARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 struct dictionary_shape {
-    int height, width;      /* positions; one-dimensional: height 1 */
+    int height, width;      /* number of positions in each direction; height is 1 in one dimension */
     int inputs, filters;    /* n_{l-1}, n_l */
     int extent_h, extent_w; /* extent of a filter in positions, at most height and width */
 };
 
-struct spectrum; /* transforms of the filters, transform.h */
+struct spectrum; /* the Fourier transforms of the filters (transform.h) */
 
 struct dictionary {
     struct dictionary_shape shape;
@@ -36,7 +38,7 @@ struct dictionary {
     float *filters;     /* [filters][extent_h][extent_w][inputs] */
     float *rows;        /* [inputs][extent_h][extent_w][filters], mirrored: what an entry of a signal stamps */
     float *gram;        /* [filters][gram_h][gram_w][filters]: what a spike stamps in A^T A */
-    int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that coincide are added up) */
+    int gram_h, gram_w; /* the lesser of 2 extent - 1 and the positions (shifts that coincide are added up) */
     float *bands; /* in one dimension: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
     double coherence;          /* mu(A) */
@@ -50,13 +52,13 @@ double dictionary_taps(const struct dictionary_shape *shape);
 double dictionary_gram_size(const struct dictionary_shape *shape);
 
 /* Copies filters (layout as in the struct) and scales them to unit norm. STATUS_INVALID for a filter that is zero or
- * not finite. */
+ * not finite, STATUS_CANCELLED when `pool` is stopped (NULL: never). */
 enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
-                              struct dictionary *out, struct error *err);
+                              struct thread_pool *pool, struct dictionary *out, struct error *err);
 /* Draws random filters as a function of (seed, stream): Gaussian, +-1, or `nonzeros` entries of +-1 each. */
 enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionary_family family, int nonzeros,
-                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct dictionary *out,
-                            struct error *err);
+                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct thread_pool *pool,
+                            struct dictionary *out, struct error *err);
 /* Creates [I, H / sqrt m] for m a power of two; mu = 1 / sqrt m. */
 enum status dictionary_hadamard(int m, const struct kernels *kernels, struct dictionary *out, struct error *err);
 void dictionary_close(struct dictionary *dictionary);
@@ -76,9 +78,9 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* A^T A D x for BANDED_ROWS of D at once, without storing the codes: a callback gets them in tiles of BANDED_WIDTH
- * entries from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last tile may be shorter. Not available where bands are
- * NULL. */
+/* Computes A^T A D x for BANDED_ROWS draws of D at once. It stores no whole code: a callback receives tiles,
+ * [BANDED_ROWS][BANDED_WIDTH], from index 0 on. The last tile may have fewer entries. Not available if the dictionary's
+ * `bands` is NULL. */
 struct correlation {
     const struct spikes *x;
     const uint8_t *flips;      /* [x->count] bit r: D_jj = -1 in draw r */

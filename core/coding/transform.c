@@ -1,5 +1,5 @@
 /* Circular correlation by FFT (transform.h). */
-#include "core/methods/pathways/transform.h"
+#include "core/coding/transform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct spectrum {
     struct dictionary_shape shape;
-    kiss_fft_cfg row[2], column[2]; /* forward, inverse; column NULL for one dimension */
+    kiss_fft_cfg row[2], column[2]; /* [0] forward, [1] inverse; column: NULL in one dimension */
     kiss_fft_cpx *pairs;            /* [inputs][(filters + 1) / 2][height][width], scaled by 1 / positions */
     size_t bytes;
 };
@@ -95,7 +95,8 @@ static void place(const struct dictionary_shape *s, const float *filters, int f,
         }
 }
 
-/* The conjugated transform of f - i g is conj F + i conj G. */
+/* Transforms two filters with one FFT. Let f and g be neighbouring filters and F and G their transforms. The conjugated
+ * transform of f - i g is conj F + i conj G. */
 static void fill_pairs(struct spectrum *sp, const float *filters, kiss_fft_cpx *work)
 {
     const struct dictionary_shape *s = &sp->shape;
@@ -117,33 +118,36 @@ static void fill_pairs(struct spectrum *sp, const float *filters, kiss_fft_cpx *
         }
 }
 
-enum status spectrum_create(const struct dictionary_shape *s, const float *filters, struct spectrum **spectrum,
-                            struct error *err)
+/* Returns false if memory is lacking; spectrum_destroy() frees what was allocated. */
+static bool allocate(struct spectrum *sp, const struct dictionary_shape *s)
 {
-    size_t n = positions(s), pairs = (size_t)s->inputs * pairs_of(s) * n;
-    struct spectrum *sp = calloc(1, sizeof *sp);
-    kiss_fft_cpx *work = calloc(n + line_size(s), sizeof *work);
-    if (!sp || !work)
-        goto fail;
     sp->shape = *s;
-    sp->pairs = malloc(pairs * sizeof *sp->pairs);
-    sp->bytes = pairs * sizeof *sp->pairs;
+    sp->bytes = (size_t)s->inputs * pairs_of(s) * positions(s) * sizeof *sp->pairs;
+    sp->pairs = malloc(sp->bytes);
+    bool made = sp->pairs != NULL;
     for (int inverse = 0; inverse < 2; inverse++) {
         sp->row[inverse] = kiss_fft_alloc(s->width, inverse, NULL, NULL);
         sp->column[inverse] = s->height > 1 ? kiss_fft_alloc(s->height, inverse, NULL, NULL) : NULL;
-        if (!sp->row[inverse] || (s->height > 1 && !sp->column[inverse]))
-            goto fail;
+        made = made && sp->row[inverse] && (s->height <= 1 || sp->column[inverse]);
     }
-    if (!sp->pairs)
-        goto fail;
-    fill_pairs(sp, filters, work);
+    return made;
+}
+
+enum status spectrum_create(const struct dictionary_shape *s, const float *filters, struct spectrum **spectrum,
+                            struct error *err)
+{
+    struct spectrum *sp = calloc(1, sizeof *sp);
+    kiss_fft_cpx *work = calloc(positions(s) + line_size(s), sizeof *work);
+    bool made = sp && work && allocate(sp, s);
+    if (made)
+        fill_pairs(sp, filters, work);
     free(work);
+    if (!made) {
+        spectrum_destroy(sp);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the transforms of a dictionary");
+    }
     *spectrum = sp;
     return STATUS_OK;
-fail:
-    free(work);
-    spectrum_destroy(sp);
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the transforms of a dictionary");
 }
 
 void spectrum_destroy(struct spectrum *sp)

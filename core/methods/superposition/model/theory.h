@@ -8,8 +8,8 @@
  *
  * Losses are means over features and samples of the squared error. Functions are pure and safe on any thread; p in (0,
  * 1], r in (0, 1]. */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_THEORY_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_THEORY_H
 
 /* Var x = p/3 - p^2/4, with E x^2 = p/3. */
 double theory_variance(double p);
@@ -35,12 +35,13 @@ double theory_linear(double p, double r);
 /* Loss of the best linear model as the authors' code computes it: p/3 (n_s - n_d - 1) / n_s. */
 double theory_linear_printed(double p, int n_s, int n_d);
 
-/* Lower bound for every function of y alone: E Var[x | y]. */
+/* Lower bound of the loss for every function of y alone: E Var[x | y]. */
 double theory_bayes(double p, double sigma);
-/* Lower bound for functions that also know which features are on: p E Var[u | y, on] (Appendix D made exact). */
+/* Lower bound of the loss if the function is also told which features are on: p E Var[u | y, on], where u is the value
+ * of a feature that is on. Appendix D estimates this value (theory_oracle_printed()). */
 double theory_oracle(double p, double sigma);
-/* Appendix D's chain of estimates as printed: p C P(y in [sigma, 1 - sigma] | on) sigma^2 with
- * C = erf(1/sqrt 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where the estimate does not hold. */
+/* The estimate of Appendix D, as printed in the paper: p C P(y in [sigma, 1 - sigma] | on) sigma^2 with C = erf(1/sqrt
+ * 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where the estimate does not hold. */
 double theory_oracle_printed(double p, double sigma);
 /* The limit for r -> 0 as printed in the paper: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
@@ -50,11 +51,12 @@ double theory_blind_printed(double p);
  * is not Gaussian, so the bounds above do not hold for it. */
 double theory_pairs(double p, double r);
 
-/* The upper bound of eqs. (11) to (13), exact: a = 1 and an offset of -sigma sqrt(2 ln(1/p)). */
+/* The upper bound of eqs. (11) to (13), computed without their approximations: the loss for a = 1 and an offset of
+ * -sigma sqrt(2 ln(1/p)). */
 double theory_upper(double p, double sigma);
 
-/* The best line above a threshold, x' = slope y + intercept where y > cut, else 0: the optimum for a thresholded ReLU,
- * a gate or (with `share` of the features kept) a k-sparse activation. */
+/* The best line above a threshold: x' = slope y + intercept where y > cut, else 0. This is the optimum of a thresholded
+ * ReLU, of a gate and, if `share` of the features are kept, of a k-sparse activation. */
 struct theory_cut {
     double cut; /* threshold on y */
     double slope, intercept;

@@ -2,12 +2,12 @@
  * window of a map, with wrap-around.
  *
  * A stripe is the part of a code that overlaps one column of its own dictionary: 2 extent - 1 positions. A patch is the
- * part that one column of the next dictionary covers: its extent in positions. The paper lets windows start at any
- * entry of the vector (local_norm_literal()). The proofs need windows that start at a position ("aligned", Papyan et
- * al.), which give a value that is at most as large (local_norm()). The bounds use aligned windows. A window at least
- * as long as the circle is the whole circle. */
-#ifndef MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
-#define MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
+ * part that one column of the next dictionary covers: its extent in positions. The paper's definition lets a window
+ * start at any entry of the vector (local_norm_literal()). Its proofs only need windows that start at the first entry
+ * of a position ("aligned", Papyan et al.; local_norm()). The norm over aligned windows is never larger, and the bounds
+ * use it. A window at least as long as the circle is the whole circle. */
+#ifndef MOTIF_CORE_CODING_NORMS_H
+#define MOTIF_CORE_CODING_NORMS_H
 
 #include <stddef.h>
 

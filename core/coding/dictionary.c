@@ -3,14 +3,14 @@
  * Products are sums of stamps: a block of [block_h][block_w * channels] numbers is added to a map of
  * [height][width * channels] at a position, with wrap-around at both edges. A stamp is at most two pieces for each row.
  * The pieces are long, so the kernel table's axpy runs at full speed. */
-#include "core/methods/pathways/dictionary.h"
+#include "core/coding/dictionary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/philox.h"
-#include "core/methods/pathways/transform.h"
+#include "core/coding/transform.h"
 #include "core/nn/coherence.h"
 
 double dictionary_taps(const struct dictionary_shape *s)
@@ -81,7 +81,8 @@ static void planes(const struct dictionary_shape *s, const float *from, float *t
 }
 
 /* Fills the Gram table from the bank's table, which contains the inner products of a filter f at the origin with each
- * filter g at each shift. Where the circle is shorter than two extents, shifts that coincide are added up. */
+ * filter g at each shift. If the circle is shorter than two extents, several shifts are the same position; their inner
+ * products are added up. */
 static void fold_gram(struct dictionary *d, const struct filter_bank *bank, const float *table)
 {
     int rows = 2 * bank->height - 1, columns = 2 * bank->width - 1;
@@ -117,8 +118,8 @@ static size_t band_length(const struct dictionary *d)
     return (size_t)d->gram_w * (size_t)d->shape.filters + 2 * BANDED_WIDTH;
 }
 
-/* Copies the Gram rows with zeros before and behind. Does nothing in two dimensions, or if a row could overlap a tile
- * at both of its ends: dictionary_correlate_draws() is then not available. */
+/* Copies the Gram rows with zeros before and behind, for dictionary_correlate_draws(). Makes no copy in two dimensions,
+ * or if a row could overlap both ends of a tile; that function is then not available. */
 static enum status fill_bands(struct dictionary *d, struct error *err)
 {
     size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
@@ -133,7 +134,7 @@ static enum status fill_bands(struct dictionary *d, struct error *err)
     return STATUS_OK;
 }
 
-static enum status fill_gram(struct dictionary *d, struct error *err)
+static enum status fill_gram(struct dictionary *d, struct thread_pool *pool, struct error *err)
 {
     const struct dictionary_shape *s = &d->shape;
     struct filter_bank bank = {s->filters, s->inputs, s->extent_h, s->extent_w};
@@ -144,7 +145,10 @@ static enum status fill_gram(struct dictionary *d, struct error *err)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a Gram table");
     } else {
         planes(s, d->filters, weights);
-        filter_gram(&bank, weights, table);
+        filter_gram(&bank, weights, pool, table);
+        status = thread_pool_check(pool, err);
+    }
+    if (!status) {
         fold_gram(d, &bank, table);
         d->coherence = fmin(1, largest_off_diagonal(d));
         status = fill_bands(d, err);
@@ -155,7 +159,7 @@ static enum status fill_gram(struct dictionary *d, struct error *err)
 }
 
 enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
-                              struct dictionary *out, struct error *err)
+                              struct thread_pool *pool, struct dictionary *out, struct error *err)
 {
     struct dictionary *d = out;
     size_t taps = (size_t)dictionary_taps(shape);
@@ -176,7 +180,7 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
     }
     if (!status) {
         fill_rows(d);
-        status = fill_gram(d, err);
+        status = fill_gram(d, pool, err);
     }
     if (!status && spectrum_suits(shape) && spectrum_cost(shape) < direct_cost(shape))
         status = spectrum_create(shape, d->filters, &d->spectrum, err);
@@ -198,8 +202,8 @@ static void draw_sparse(const struct philox *random, uint64_t first, size_t taps
 }
 
 enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionary_family family, int nonzeros,
-                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct dictionary *out,
-                            struct error *err)
+                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct thread_pool *pool,
+                            struct dictionary *out, struct error *err)
 {
     size_t count = (size_t)dictionary_taps(shape), taps = count / (size_t)shape->filters;
     struct philox random = philox_stream(seed, stream, 0);
@@ -212,7 +216,7 @@ enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionar
                                                   : -1.0f;
     for (size_t f = 0; f < (size_t)shape->filters && family == FAMILY_SPARSE; f++)
         draw_sparse(&random, 2 * taps * f, taps, (size_t)nonzeros < taps ? (size_t)nonzeros : taps, filters + f * taps);
-    enum status status = dictionary_create(shape, filters, kernels, out, err);
+    enum status status = dictionary_create(shape, filters, kernels, pool, out, err);
     free(filters);
     return status;
 }
@@ -342,8 +346,8 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips and ascending. A row that crosses an end of
- * the circle is listed twice, one lap apart: the rows that enter from before the beginning come first. */
+/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips. Within a group, first entries ascend. A row
+ * that crosses an end of the circle is listed twice, one lap apart, so that it reaches both ends of the code. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;
@@ -466,7 +470,7 @@ double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j)
     return (double)d->gram[window * (size_t)s->filters + (size_t)b.channel];
 }
 
-/* Dirac columns correlate only with Hadamard columns, each pair with 1 / sqrt m. */
+/* A Dirac column and a Hadamard column have the inner product +-1 / sqrt m. Two columns of the same kind have 0. */
 static void hadamard_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
 {
     int m = d->shape.inputs;
