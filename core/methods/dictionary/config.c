@@ -1,0 +1,318 @@
+/* The configuration of the dictionary method: the table of its fields, the list of cases, and the checks that concern
+ * several fields. */
+#include "core/methods/dictionary/config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/shared/fields.h"
+
+static const char *const source_names[] = {"planted", "iid", NULL};
+const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
+                                           "fista", NULL};
+#define learner_names dictionary_learners
+static const char *const scale_names[] = {"average", "none", NULL};
+
+enum { ALTERNATION = 1024 }; /* samples of an update of the learner fista */
+
+#define FIELD_STRUCT struct dictionary_config
+#define TREES "source=planted"
+#define ADAM "learner=l1|topk|batchtopk|jumprelu|matryoshka|matching-pursuit"
+
+const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
+    SEED_AND_THREADS_FIELDS("the true features, the samples and the initial weights"),
+
+    CHOICE_FIELD(source, "planted", DATA, BASIC, NULL,
+                 "Where samples come from: the generator of SynthSAEBench (trees of features with power-law rates), or "
+                 "independent features of which a fixed number is active."),
+    INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, NULL,
+                  "True features of the data; more of them crowd the same dimensions."),
+    INTEGER_FIELD(inputs, "96", 0, 4096, "dimensions", DATA, BASIC, NULL,
+                  "Dimensions of a sample; 0 takes 2 active ln(features / active), rounded up."),
+    INTEGER_FIELD(roots, "8", 0, 16384, "trees", DATA, ADVANCED, TREES,
+                  "Trees of features, each with four children for every feature down to the third level; 0 makes all "
+                  "features independent."),
+    REAL_FIELD(zipf, "0.5", 0, 4, "", DATA, ADVANCED, TREES,
+               "Exponent of the features' rates; a larger one makes most features rarer."),
+    INTEGER_FIELD(active, "3", 1, 1024, "features", DATA, BASIC, "source=iid",
+                  "True features that are active in each sample."),
+    INTEGER_FIELD(distinct, "0", 0, CONFIG_INT_MAX, "samples", DATA, ADVANCED, NULL,
+                  "Different training samples, which then repeat; 0 makes every sample new."),
+
+    CHOICE_FIELD(learner, "batchtopk", MODEL, BASIC, NULL,
+                 "Learner: a sparse autoencoder with the l1 norm, the largest activations of a sample or of a batch, "
+                 "thresholds, or nested widths; matching pursuit; or codes by FISTA."),
+    INTEGER_FIELD(width, "256", 0, 65536, "latents", MODEL, BASIC, NULL,
+                  "Latents of each dictionary; 0 takes as many as there are features."),
+    POSITIVE_FIELD(
+        l0, "20", 0, 4096, "latents", MODEL, BASIC, NULL,
+        "Active latents of a sample: their number, or the mean that thresholds and l1 factors are tuned to."),
+    INTEGER_FIELD(seeds, "2", 1, DICTIONARY_SEEDS, "dictionaries", MODEL, BASIC, NULL,
+                  "Dictionaries with different initial weights, trained on the same samples and compared."),
+    TEXT_FIELD(learners, "", EVALUATION, RESEARCH, NULL,
+               "Learners to compare, separated by commas (\"l1,topk\"); empty takes `learner` alone."),
+    TEXT_FIELD(l0s, "", EVALUATION, RESEARCH, NULL,
+               "Values of l0 to compare, separated by commas (\"20,25\"); empty takes `l0` alone."),
+    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, NULL,
+               "Values of features to compare, separated by commas; empty takes `features` alone."),
+    TEXT_FIELD(dimensions, "", EVALUATION, RESEARCH, NULL,
+               "Values of inputs to compare, separated by commas; empty takes `inputs` alone."),
+    TEXT_FIELD(exponents, "", EVALUATION, RESEARCH, TREES,
+               "Values of zipf to compare, separated by commas; empty takes `zipf` alone."),
+
+    CHOICE_FIELD(scale, "average", DATA, ADVANCED, NULL,
+                 "Scale of the samples: a mean norm of sqrt(inputs), for which the learners' defaults are meant, or as "
+                 "they are."),
+    FLAG_FIELD(unit_rows, "false", MODEL, ADVANCED, "learner=l1|topk|batchtopk|jumprelu|matryoshka|matching-pursuit",
+               "Keep the rows of the decoder at norm 1."),
+    REAL_FIELD(sparsity, "1", 0, 1000, "", MODEL, ADVANCED, "learner=l1|jumprelu",
+               "Factor of the sparsity term in the loss; a larger one leaves fewer active latents."),
+    FLAG_FIELD(tuned, "true", MODEL, ADVANCED, "learner=l1|jumprelu",
+               "Move that factor during training until the mean number of active latents is l0."),
+    POSITIVE_FIELD(bandwidth, "1", 0, 100, "", MODEL, ADVANCED, "learner=jumprelu",
+                   "Width of the rectangle that replaces the step in the thresholds' gradient; a wider one lets more "
+                   "samples move a threshold."),
+    REAL_FIELD(aux_weight, "1", 0, 100, "", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
+               "Weight of the auxiliary loss that revives dead latents; 0 turns it off."),
+    INTEGER_FIELD(aux_latents, "0", 0, 65536, "latents", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
+                  "Dead latents of a sample in the auxiliary loss; 0 takes half the dimensions."),
+    INTEGER_FIELD(dead_after, "1000", 1, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
+                  "Updates without activity after which a latent counts as dead in the auxiliary loss."),
+    POSITIVE_FIELD(
+        penalty, "0.1", 0, 100, "", MODEL, ADVANCED, NULL,
+        "Weight of the l1 norm in FISTA's codes of unscaled samples, for comparisons and for its own learner."),
+    INTEGER_FIELD(iterations, "100", 1, 10000, "iterations", MODEL, ADVANCED, NULL,
+                  "Iterations of FISTA and of iterative hard thresholding."),
+
+    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, NULL, "Samples of one update."),
+    POSITIVE_FIELD(learning_rate, "3e-4", 0, 1, "", OPTIMIZER, BASIC, ADAM,
+                   "Step size of Adam; a larger one trains faster until it diverges."),
+    INTEGER_FIELD(alternations, "60", 1, 1000000, "updates", OPTIMIZER, ADVANCED, NULL,
+                  "Updates of the dictionary by the learner fista, each from the codes of 1,024 samples."),
+    BELOW_FIELD(decay, "0.2", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
+                "Share of the training, at its end, in which the step size falls to 0."),
+    INTEGER_FIELD(total_samples, "5000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, NULL,
+                  "Training samples of each case."),
+    INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,
+                  "Training samples between two checkpoints."),
+    INTEGER_FIELD(test_samples, "50000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
+                  "Fresh samples that measure each finished dictionary; more make the figures more precise."),
+    INTEGER_FIELD(
+        pursuit_samples, "500", 0, 100000, "samples", EVALUATION, ADVANCED, NULL,
+        "Test samples whose codes are compared with those of FISTA, orthogonal matching pursuit and iterative "
+        "hard thresholding."),
+};
+
+const struct config_table dictionary_config_table = CONFIG_TABLE(dictionary_fields, struct dictionary_config);
+
+/* ---- cases --------------------------------------------------------------------------------------------------- */
+
+/* Parses numbers in [least, most], separated by commas; -1 when the text is no such list. */
+static int read_numbers(const char *text, double least, double most, double out[DICTIONARY_LIST])
+{
+    int count = 0;
+    char *end;
+    for (const char *at = text; *at; at = *end ? end + 1 : end) {
+        double value = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !(value >= least && value <= most) ||
+            count == DICTIONARY_LIST)
+            return -1;
+        out[count++] = value;
+    }
+    return count;
+}
+
+static int read_learners(const char *text, int out[DICTIONARY_LIST])
+{
+    int count = 0;
+    for (const char *at = text; *at;) {
+        size_t bytes = strcspn(at, ",");
+        int found = -1;
+        for (int i = 0; dictionary_learners[i]; i++)
+            if (strlen(dictionary_learners[i]) == bytes && memcmp(dictionary_learners[i], at, bytes) == 0)
+                found = i;
+        if (found < 0 || count == DICTIONARY_LIST || (at[bytes] && !at[bytes + 1]))
+            return -1;
+        out[count++] = found;
+        at += bytes + (at[bytes] != 0);
+    }
+    return count;
+}
+
+struct lists {
+    int learner[DICTIONARY_LIST], learners, l0s, sizes, dimensions, exponents;
+    double l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST], exponent[DICTIONARY_LIST];
+};
+
+/* Every list has at least one value, or -1 where its text is wrong. */
+static struct lists read_lists(const struct dictionary_config *c)
+{
+    struct lists l;
+    l.learners = read_learners(c->learners, l.learner);
+    l.l0s = read_numbers(c->l0s, 1e-3, 4096, l.l0);
+    l.sizes = read_numbers(c->sizes, 2, 16384, l.size);
+    l.dimensions = read_numbers(c->dimensions, 1, 4096, l.dimension);
+    l.exponents = read_numbers(c->exponents, 0, 4, l.exponent);
+    if (l.learners == 0)
+        l.learner[l.learners++] = c->learner;
+    if (l.l0s == 0)
+        l.l0[l.l0s++] = c->l0;
+    if (l.sizes == 0)
+        l.size[l.sizes++] = (double)c->features;
+    if (l.dimensions == 0)
+        l.dimension[l.dimensions++] = (double)c->inputs;
+    if (l.exponents == 0)
+        l.exponent[l.exponents++] = c->zipf;
+    return l;
+}
+
+static struct dictionary_case make_case(const struct dictionary_config *c, const struct lists *l, int at)
+{
+    int learner = at % l->learners, rest = at / l->learners;
+    int l0 = rest % l->l0s, exponent = rest / l->l0s % l->exponents;
+    int dimension = rest / l->l0s / l->exponents % l->dimensions;
+    int size = rest / l->l0s / l->exponents / l->dimensions, features = (int)l->size[size];
+    double inputs = l->dimension[dimension], active = (double)c->active;
+    if (inputs < 1)
+        inputs = fmax(1, ceil(2 * active * log(features / active)));
+    return (struct dictionary_case){.learner = (enum learner)l->learner[learner],
+                                    .features = features,
+                                    .inputs = (int)inputs,
+                                    .width = c->width > 0 ? (int)c->width : features,
+                                    .l0 = l->l0[l0],
+                                    .zipf = l->exponent[exponent]};
+}
+
+int dictionary_cases(const struct dictionary_config *c, struct dictionary_case *out)
+{
+    struct lists l = read_lists(c);
+    if (l.learners < 0 || l.l0s < 0 || l.sizes < 0 || l.dimensions < 0 || l.exponents < 0)
+        return 0;
+    int count = l.learners * l.l0s * l.sizes * l.dimensions * l.exponents;
+    for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
+        out[i] = make_case(c, &l, i);
+    return count;
+}
+
+struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    bool trees = config->source == SOURCE_PLANTED;
+    return (struct planted_shape){.kind = trees ? PLANTED_TREES : PLANTED_EXACTLY,
+                                  .features = c->features,
+                                  .inputs = c->inputs,
+                                  .seed = (uint64_t)config->seed,
+                                  .roots = trees ? (int)config->roots : 0,
+                                  .zipf = c->zipf,
+                                  .rounds = trees ? PLANTED_ROUNDS : 0,
+                                  .active = (int)config->active};
+}
+
+struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    int half = c->inputs / 2 > 0 ? c->inputs / 2 : 1;
+    int aux = config->aux_latents > 0 ? (int)config->aux_latents : half;
+    struct sae_shape shape = {.learner = c->learner,
+                              .inputs = c->inputs,
+                              .width = c->width,
+                              .l0 = c->l0,
+                              .levels = 1,
+                              .level_end = {c->width},
+                              .unit_rows = config->unit_rows,
+                              .sparsity = config->sparsity,
+                              .tuned = config->tuned,
+                              .bandwidth = config->bandwidth,
+                              .aux_weight = config->aux_weight,
+                              .aux_latents = aux < c->width ? aux : c->width,
+                              .dead_after = (int)config->dead_after,
+                              .penalty = config->penalty,
+                              .iterations = (int)config->iterations};
+    /* Nested widths m/32, m/8, m/2 and m, as in SynthSAEBench. */
+    if (c->learner == LEARNER_MATRYOSHKA && c->width >= 32) {
+        static const int parts[] = {32, 8, 2, 1};
+        shape.levels = 4;
+        for (int level = 0; level < 4; level++)
+            shape.level_end[level] = c->width / parts[level];
+    }
+    return shape;
+}
+
+double dictionary_tune_rate(const struct dictionary_config *config)
+{
+    /* SynthSAEBench uses 3e-4 in 195,312 updates. */
+    double updates = ceil((double)config->total_samples / (double)config->batch);
+    return fmin(3e-4 * 195312 / updates, 0.02);
+}
+
+int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    return c->learner == LEARNER_FISTA ? ALTERNATION : (int)config->batch;
+}
+
+int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    return c->learner == LEARNER_FISTA ? ALTERNATION * config->alternations : config->total_samples;
+}
+
+bool dictionary_correlates(const struct dictionary_case *c)
+{
+    return (double)c->features * c->width <= 1 << 22;
+}
+
+/* ---- faults -------------------------------------------------------------------------------------------------- */
+
+static void check_lists(const struct dictionary_config *c, const struct method_faults *faults)
+{
+    struct lists l = read_lists(c);
+    if (l.learners < 0)
+        method_fault(faults, "learners",
+                     "must be at most %d names out of l1, topk, batchtopk, jumprelu, matryoshka, matching-pursuit and "
+                     "fista, separated by commas",
+                     DICTIONARY_LIST);
+    if (l.l0s < 0)
+        method_fault(faults, "l0s", "must be at most %d numbers in [0.001, 4096], separated by commas",
+                     DICTIONARY_LIST);
+    if (l.sizes < 0)
+        method_fault(faults, "sizes", "must be at most %d numbers in [2, 16384], separated by commas", DICTIONARY_LIST);
+    if (l.dimensions < 0)
+        method_fault(faults, "dimensions", "must be at most %d numbers in [1, 4096], separated by commas",
+                     DICTIONARY_LIST);
+    if (l.exponents < 0)
+        method_fault(faults, "exponents", "must be at most %d numbers in [0, 4], separated by commas", DICTIONARY_LIST);
+}
+
+static void check_case(const struct dictionary_config *c, const struct dictionary_case *one,
+                       const struct method_faults *faults)
+{
+    if (one->l0 > one->width)
+        method_fault(faults, c->l0s[0] ? "l0s" : "l0", "must not exceed the width (%d); got %g", one->width, one->l0);
+    if (c->source == SOURCE_IID && c->active >= one->features)
+        method_fault(faults, "active", "must be below the number of features (%d); got %d", one->features,
+                     (int)c->active);
+    if (c->source == SOURCE_PLANTED && c->inputs == 0 && !c->dimensions[0])
+        method_fault(faults, "inputs", "must be at least 1 for planted data; 0 is for iid data");
+    if (c->source == SOURCE_PLANTED && c->roots > one->features)
+        method_fault(faults, "roots", "must not exceed the number of features (%d); got %d", one->features,
+                     (int)c->roots);
+    if ((double)c->batch * one->width > 1 << 28)
+        method_fault(faults, "batch", "times the width must not exceed 2^28; got %d x %d", (int)c->batch, one->width);
+    if (c->pursuit_samples > 0 && one->l0 > 256)
+        method_fault(faults, "pursuit_samples", "must be 0 where l0 exceeds 256; got %d", (int)c->pursuit_samples);
+}
+
+void dictionary_check(const void *config, const struct method_faults *faults)
+{
+    const struct dictionary_config *c = config;
+    struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
+    int count = cases ? dictionary_cases(c, cases) : 0;
+    check_lists(c, faults);
+    if (count > DICTIONARY_CASES)
+        method_fault(faults, "learners", "and the other lists must make at most %d cases; they make %d",
+                     DICTIONARY_CASES, count);
+    if (c->batch > 1 && c->distinct > 0 && c->distinct < c->batch)
+        method_fault(faults, "distinct", "must be 0 or at least the batch (%d); got %d", (int)c->batch,
+                     (int)c->distinct);
+    for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
+        check_case(c, &cases[i], faults);
+    free(cases);
+}

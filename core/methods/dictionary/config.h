@@ -1,0 +1,71 @@
+/* Configuration of the dictionary method: the struct, its table, its presets, its costs, and the cases of a run.
+ *
+ * A case is one learner with one number of active latents on one data set. Its `seeds` dictionaries start from
+ * different weights and train side by side on the same samples, so that their agreement can be measured. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_CONFIG_H
+#define MOTIF_CORE_METHODS_DICTIONARY_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/methods/dictionary/model/sae.h"
+#include "core/methods/method.h"
+#include "core/planted/planted.h"
+
+/* Indices into the choices of the table; the order must match config.c. */
+enum dictionary_source { SOURCE_PLANTED, SOURCE_IID };
+enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
+
+struct dictionary_config {
+    int64_t seed, threads;
+    int source;
+    int64_t features, inputs, roots, active, distinct;
+    double zipf;
+    int learner;
+    int64_t width, seeds;
+    double l0;
+    char learners[CONFIG_TEXT], l0s[CONFIG_TEXT], sizes[CONFIG_TEXT], dimensions[CONFIG_TEXT], exponents[CONFIG_TEXT];
+    int scale;
+    bool unit_rows, tuned;
+    double sparsity, bandwidth, aux_weight, penalty;
+    int64_t aux_latents, dead_after, iterations;
+    int64_t batch;
+    double learning_rate, decay;
+    int64_t total_samples, checkpoint_every, test_samples, pursuit_samples, alternations;
+};
+
+enum { DICTIONARY_FIELDS = 36, DICTIONARY_PRESETS = 5 };
+extern const struct config_field dictionary_fields[DICTIONARY_FIELDS];
+extern const struct config_table dictionary_config_table;
+extern const struct method_preset dictionary_presets[DICTIONARY_PRESETS];
+extern const char *const dictionary_learners[]; /* names, in the order of enum learner; ends with NULL */
+
+struct dictionary_case {
+    enum learner learner;
+    int features, inputs, width;
+    double l0, zipf;
+};
+
+enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
+
+/* Writes the cases of a run, at most DICTIONARY_CASES: sizes vary slowest, then dimensions, exponents and l0; the
+ * learner varies fastest. Returns their number, also of those that were not written, or 0 when a list cannot be parsed.
+ */
+int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
+struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
+struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
+/* Samples of an update and updates of a case: those of the learner FISTA are fewer and larger. */
+int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
+int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
+/* The tuner's largest relative step in an update. Short runs take larger steps, so that they can tune as far. */
+double dictionary_tune_rate(const struct dictionary_config *config);
+/* Whether the correlations of codes with the true codes are computed: their tables must fit into memory. */
+bool dictionary_correlates(const struct dictionary_case *c);
+
+void dictionary_check(const void *config, const struct method_faults *faults);
+enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err);
+/* Operations of a whole case. */
+double dictionary_work(const struct dictionary_config *config, const struct dictionary_case *c);
+
+#endif

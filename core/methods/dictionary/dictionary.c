@@ -1,0 +1,56 @@
+/* The dictionary method as an entry of the registry.
+ *
+ * A tour: config.c (fields and cases), work.c (opening and training a case), model/sae.c and model/step.c
+ * (autoencoders), model/alternate.c (dictionary learning), evaluate.c (figures), pursuit.c (comparison with classical
+ * decoders), judge.c (verdict), plots.c (pictures and tables). The data are those of core/planted, the metrics those of
+ * core/metrics/latents. */
+#include "core/methods/dictionary/dictionary.h"
+
+#include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/run.h"
+#include "core/methods/shared/case_sweep.h"
+
+static const struct method_chart charts[] = {
+    {"Loss", {"loss", "test_loss"}, {NULL}, "number", true, false},
+    {"Active latents", {"active"}, {NULL}, "number", false, false},
+    {"Recovery and agreement", {"mcc", "f1", "pair_mcc", "explained"}, {NULL}, "number", false, false},
+    {"Dead latents", {"dead"}, {NULL}, "share", false, false},
+};
+
+static const struct method_list lists[] = {{"learner", "learners"},  {"l0", "l0s"},         {"features", "sizes"},
+                                           {"inputs", "dimensions"}, {"zipf", "exponents"}, {NULL, NULL}};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct method dictionary_method = {
+    .kind = "dictionary",
+    .title = "Dictionaries: sparse autoencoders, and whether to believe them",
+    .summary =
+        "Trains sparse autoencoders and classical dictionaries on samples whose true features are known, several "
+        "seeds of each, and measures what they find: true features, agreement of seeds, agreement with pursuit. "
+        "The verdict says how many latents are worth an interpretation.",
+    .paper = "D. Chanin, A. Garriga-Alonso. SynthSAEBench: evaluating sparse autoencoders on scalable realistic "
+             "synthetic data. arXiv:2602.14687.",
+    .config = CONFIG_TABLE(dictionary_fields, struct dictionary_config),
+    .presets = dictionary_presets,
+    .preset_count = DICTIONARY_PRESETS,
+    .metrics = dictionary_metrics,
+    .metric_count = DICTIONARY_METRICS,
+    .charts = charts,
+    .chart_count = COUNT(charts),
+    .findings = dictionary_findings,
+    .finding_count = DICTIONARY_FINDINGS,
+    .lists = lists,
+    .check = dictionary_check,
+    .estimate = dictionary_estimate,
+    .create = dictionary_create_run,
+    .step = case_sweep_step,
+    .progress = case_sweep_progress,
+    .save = case_sweep_save,
+    .load = case_sweep_load,
+    .warm_start = case_sweep_warm_start,
+    .begin_evaluation = case_sweep_begin_evaluation,
+    .judge = dictionary_judge,
+    .result = dictionary_result,
+    .destroy = case_sweep_destroy,
+};

@@ -1,0 +1,137 @@
+/* What a configuration costs: operations, memory, checkpoints. Costs a sample are in units of one floating-point
+ * operation of the dense product; the factors of the other parts come from measured times of planted-quick. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/model/step.h"
+
+/* Operations, at the speed of dense products. */
+static const double FEATURE = 900; /* drawing one feature of PLANTED_TREES */
+static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
+static const double LATENT = 60;   /* selecting among one sample's latents */
+static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
+static const double WEIGHT = 60;   /* updating one weight */
+static const double ITERATION = 6; /* an entry's share of a FISTA iteration besides the products */
+
+enum { GFLOPS = 60, ASSUMED_THREADS = 2 };
+
+static double expected_active(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    return config->source == SOURCE_IID ? (double)config->active : fmin(40, 0.1 * c->features);
+}
+
+static double draw_work(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    double features = config->source == SOURCE_IID ? 0 : c->features;
+    return FEATURE * features + ACTIVE * expected_active(config, c) + 4 * c->inputs * expected_active(config, c);
+}
+
+/* One encoded sample of one dictionary. */
+static double encode_work(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    double d = c->inputs, m = c->width, products = 2 * d * m;
+    if (c->learner == LEARNER_FISTA)
+        return (double)config->iterations * (2 * products + ITERATION * m);
+    if (c->learner == LEARNER_MATCHING_PURSUIT)
+        return products + c->l0 * m * LATENT / 10;
+    return products + LATENT * m + SPARSE * d * c->l0;
+}
+
+static double train_work(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    double d = c->inputs, m = c->width, samples = (double)dictionary_samples(config, c);
+    double updates = samples / dictionary_batch(config, c);
+    double active = c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU ? fmax(c->l0, m / 4) : c->l0;
+    if (c->learner == LEARNER_FISTA)
+        return samples * (encode_work(config, c) + 2 * m * (d + m)) + updates * SPARSE * m * m * d;
+    return samples * (encode_work(config, c) + 3 * SPARSE * d * active) + updates * WEIGHT * 2 * m * d;
+}
+
+static double compare_work(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    double d = c->inputs, m = c->width, n = c->features, rounds = (double)config->iterations;
+    double fista = rounds * 4 * d * (m + (dictionary_correlates(c) ? n : 0));
+    double each = fista + SPARSE * 2 * d * m * (2 * rounds + c->l0);
+    double least = fmin(m, n), most = fmax(m, n);
+    double matching = 20 * least * least * most * (dictionary_correlates(c) ? 3 : 0);
+    return (double)config->pursuit_samples * each + (config->pursuit_samples > 0 ? matching + m * m * d * 4 : 0);
+}
+
+double dictionary_work(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    struct planted_shape data = dictionary_data(config, c);
+    double seeds = (double)config->seeds, test = (double)config->test_samples, m = c->width, n = c->features;
+    double least = fmin(m, n), most = fmax(m, n);
+    double matching = 20 * least * least * most + 4 * m * n * c->inputs;
+    double drawn = ((double)dictionary_samples(config, c) + test) * draw_work(config, c);
+    return planted_work(&data) + drawn + seeds * (train_work(config, c) + test * encode_work(config, c) + matching) +
+           seeds * (seeds - 1) / 2 * 60 * m * m * m + compare_work(config, c);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+static int64_t parameters_of(const struct dictionary_case *c)
+{
+    int64_t m = c->width, d = c->inputs;
+    int64_t matrices = sae_has_encoder(c->learner) ? 2 : 1;
+    return matrices * m * d + d + 2 * m;
+}
+
+static int64_t state_bytes(const struct dictionary_case *c)
+{
+    int64_t m = c->width, d = c->inputs;
+    return c->learner == LEARNER_FISTA ? 4 * (m * m + 2 * m * d) : 16 * parameters_of(c);
+}
+
+static int64_t evaluation_bytes(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    int64_t m = c->width, n = c->features, d = c->inputs, most = m > n ? m : n, seeds = config->seeds;
+    int64_t batch = dictionary_batch(config, c),
+            rows = batch < config->pursuit_samples ? batch : config->pursuit_samples;
+    int64_t each = m * n * 8 + (int64_t)(c->l0 + 1) * batch * 8 + 60 * m + 32 * n;
+    int64_t pairs = m <= 2048 ? seeds * (seeds - 1) / 2 * m * m * 8 : 0;
+    int64_t codes = dictionary_correlates(c) ? 8 * (2 * m * n + n * n) + 4 * rows * n : 0;
+    int64_t compared = rows * (4 * m + 8 * d + 3072) + 4 * m * d + codes + ASSUMED_THREADS * 4 * (64 * (2 * most + d));
+    int64_t matching = 16 * m * most;
+    if (c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU || c->learner == LEARNER_FISTA)
+        each += m * batch * 8;
+    return seeds * each + pairs + matching + (config->pursuit_samples > 0 ? compared : 0);
+}
+
+static int64_t case_bytes(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    struct planted_shape data = dictionary_data(config, c);
+    struct sae_shape shape = dictionary_shape(config, c);
+    int batch = dictionary_batch(config, c), threads = config->threads > 0 ? (int)config->threads : ASSUMED_THREADS;
+    return planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) + 4 * (int64_t)batch * c->inputs +
+           config->seeds * state_bytes(c) + step_bytes(&shape, batch, threads) + evaluation_bytes(config, c);
+}
+
+enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err)
+{
+    const struct dictionary_config *c = config;
+    struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
+    if (!cases)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the list of cases");
+    int count = dictionary_cases(c, cases);
+    double work = 0, samples = 0;
+    int64_t most = 0, parameters = 0, checkpoint = 0;
+    for (int i = 0; i < count && i < DICTIONARY_CASES; i++) {
+        int64_t bytes = case_bytes(c, &cases[i]), own = c->seeds * parameters_of(&cases[i]);
+        int64_t saved = c->seeds * state_bytes(&cases[i]);
+        work += dictionary_work(c, &cases[i]);
+        samples += (double)dictionary_samples(c, &cases[i]) + (double)c->test_samples;
+        most = bytes > most ? bytes : most;
+        parameters = own > parameters ? own : parameters;
+        checkpoint = saved > checkpoint ? saved : checkpoint;
+    }
+    *out = (struct method_estimate){.parameters = parameters,
+                                    .flops_per_sample = samples > 0 ? work / samples : 0,
+                                    .memory_bytes = most + (int64_t)(8 << 20),
+                                    .checkpoint_bytes = checkpoint + (int64_t)count * 512 + 65536,
+                                    .samples = (int64_t)samples,
+                                    .gflops = GFLOPS};
+    free(cases);
+    return STATUS_OK;
+}

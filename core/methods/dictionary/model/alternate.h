@@ -1,0 +1,29 @@
+/* The learner FISTA: dictionary learning that alternates between codes and dictionary (online dictionary learning,
+ * Mairal et al. 2010).
+ *
+ * Each update computes the codes a of a batch with the current rows (core/coding/plain.h), adds a'a and a'x to sums
+ * that forget old batches, and then minimises the squared error of these sums by one pass of block coordinate descent
+ * over the rows, each of which is scaled to norm 1. A row that no code has used becomes the residual of a sample that
+ * the dictionary reconstructs badly. The bias stays 0. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_ALTERNATE_H
+#define MOTIF_CORE_METHODS_DICTIONARY_MODEL_ALTERNATE_H
+
+#include "core/methods/dictionary/model/step.h"
+
+struct alternate {
+    float *gram, *target; /* [width][width] and [width][inputs]: the sums of a'a and a'x */
+    int64_t updates;
+};
+
+/* The caller calls alternate_close(), after an error too. */
+enum status alternate_create(const struct sae_shape *shape, struct alternate *out, struct error *err);
+void alternate_close(struct alternate *a);
+
+/* Computes the codes, reconstructions and errors of a batch, as step_run() does for the other learners. Returns false
+ * if the pool was stopped. */
+bool alternate_encode(struct step *step, struct sae *sae, const float *x, int count, struct step_outcome *out);
+/* Computes the codes of a batch and then updates the dictionary. Returns false if the pool was stopped. */
+bool alternate_update(struct alternate *a, struct step *step, struct sae *sae, const float *x, int count,
+                      struct step_outcome *out);
+
+#endif

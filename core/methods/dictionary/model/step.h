@@ -1,0 +1,86 @@
+/* One batch of a sparse autoencoder: codes, reconstructions and losses, and in training the gradients.
+ *
+ * Codes are sparse, so only the product h = (x - bias) encoder' is dense: 2 d m operations for a sample of d inputs and
+ * m latents. With k active latents a sample, the reconstruction, the gradient of the codes and the gradients of both
+ * matrices take 2 k d operations each.
+ *
+ * Work is cut into chunks of rows and of latents by shapes alone, and sums are taken in a fixed order, so results have
+ * the same bits for any number of threads. One thread at a time may use a step. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_STEP_H
+#define MOTIF_CORE_METHODS_DICTIONARY_MODEL_STEP_H
+
+#include "core/base/thread_pool.h"
+#include "core/kernels/kernels.h"
+#include "core/methods/dictionary/model/sae.h"
+
+/* A sparse table: row r has the entries index[i], value[i] for start[r] <= i < start[r] + count[r], by ascending index
+ * (MATCHING_PURSUIT: in the order of the picks, where an index may repeat). */
+struct entries {
+    int *start, *count;
+    int32_t *index;
+    float *value;
+    float *slope; /* gradient of the loss for h at each entry; JUMPRELU: also that of the threshold, in `edge` */
+    float *edge;
+    int total, room;
+};
+
+struct step {
+    struct thread_pool *pool;
+    const struct kernels *kernels;
+    struct sae *sae; /* the autoencoder of the current batch */
+    int room, count; /* most samples, samples of the current batch */
+    const float *x;  /* [count][inputs], borrowed */
+    float *centred;  /* [room][inputs] x - bias */
+    float *h;        /* [room][width] */
+    float *pull;     /* [SAE_LEVELS + 1][room][inputs] residuals, then gradients of the loss for xhat, of each level and
+                      * of the auxiliary loss */
+    float *xhat;     /* [room][inputs] reconstruction by all latents */
+    struct entries codes;   /* active latents; JUMPRELU: also those whose h is near the threshold, with value 0 */
+    struct entries revived; /* dead latents of the auxiliary loss */
+    struct entries columns; /* codes by latent: row j lists samples */
+    struct entries revived_columns;
+    int *level_count; /* [room][SAE_LEVELS] entries of a row in each level */
+    float *cut;       /* [room] an activation above it is kept */
+    int *ties;        /* [room] number of activations equal to the cut that are kept */
+    bool *dead;       /* [width] */
+    int dead_count;
+    double *loss;        /* [room] squared error of each sample, over all levels */
+    double *error;       /* [room] squared error of the whole reconstruction */
+    double *aux;         /* [room] auxiliary loss of each sample, without its weight */
+    float *smallest;     /* [room] smallest value in the row's code; infinity without one */
+    uint32_t *bins;      /* counts of activations, for the selection of BATCHTOPK */
+    float *norms;        /* [width] L1: norms of the decoder's rows */
+    float *gram, *picks; /* MATCHING_PURSUIT: products of rows; residuals and their gradients before each pick */
+    double warm;         /* share of the sparsity term that applies, 1 after step_create() */
+    float *scratch;      /* [workers][scratch_reals] */
+    size_t scratch_reals;
+    void *memory;
+};
+
+/* Memory for `room` samples of any autoencoder of this shape. */
+int64_t step_bytes(const struct sae_shape *shape, int room, int threads);
+enum status step_create(const struct sae_shape *shape, struct thread_pool *pool, const struct kernels *kernels,
+                        int room, struct step **step, struct error *err);
+void step_destroy(struct step *step); /* NULL is fine */
+
+/* What a batch gave. */
+struct step_outcome {
+    double loss;                /* everything that training minimises */
+    double error, aux, penalty; /* its parts: reconstruction (all levels), auxiliary loss, sparsity; weighted */
+    double l0;
+};
+
+/* Computes codes, `xhat` and the losses of a batch of count samples x: [count][inputs]. The autoencoder's shape must
+ * equal that of step_create(), except for its values. Not for FISTA. train: also writes the gradients of the
+ * autoencoder's arrays and marks them as ready. Returns false if the pool was stopped. */
+bool step_run(struct step *step, struct sae *sae, const float *x, int count, bool train, struct step_outcome *out);
+/* After a training batch and its update: moves the state of the autoencoder (unfired, cut, tuner). rate: of the tuner
+ * (sae_tune_rate()). */
+void step_finish(struct step *step, const struct step_outcome *outcome, double rate);
+
+/* Factor of the sparsity term, with warm-up and tuning; 0 for learners without one. */
+double step_sparsity(const struct step *step);
+/* The number of active latents of a sample: entries of `codes` with a value that is not 0. */
+int step_active(const struct step *step, int row);
+
+#endif

@@ -1,0 +1,53 @@
+/* Presets of the dictionary method. */
+#include "core/methods/dictionary/config.h"
+
+/* A small SynthSAEBench. */
+static const struct config_setting planted_quick[] = {{"features", "1024"}, {"inputs", "96"}, {"width", "256"},
+                                                      {"l0", "20"},         {"seeds", "2"},   {NULL, NULL}};
+
+static const struct config_setting planted_table[] = {
+    {"features", "1024"}, {"inputs", "96"},
+    {"width", "256"},     {"learners", "l1,topk,batchtopk,jumprelu,matryoshka,matching-pursuit"},
+    {"l0s", "20,25"},     {"seeds", "3"},
+    {NULL, NULL}};
+
+/* The toy model of arXiv 2505.20254: as many latents as features, three of which are active. */
+static const struct config_setting seeds[] = {
+    {"source", "iid"},     {"features", "32"},
+    {"inputs", "16"},      {"active", "3"},
+    {"width", "32"},       {"l0", "3"},
+    {"seeds", "5"},        {"learners", "l1,topk,batchtopk,jumprelu,matryoshka,matching-pursuit,fista"},
+    {"distinct", "50000"}, {"aux_latents", "8"},
+    {NULL, NULL}};
+
+/* arXiv 2603.28744: few samples, as many latents as features. */
+static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
+                                                             {"sizes", "50,100,500,1000"},
+                                                             {"inputs", "0"},
+                                                             {"active", "10"},
+                                                             {"width", "0"},
+                                                             {"l0", "10"},
+                                                             {"seeds", "2"},
+                                                             {"learners", "l1,topk,jumprelu,fista"},
+                                                             {"distinct", "5000"},
+                                                             {"batch", "64"},
+                                                             {"total_samples", "1000000"},
+                                                             {"pursuit_samples", "2000"},
+                                                             {NULL, NULL}};
+
+/* arXiv 2505.10465: loss against dimensions for several laws of frequency. */
+static const struct config_setting scaling[] = {
+    {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
+    {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
+
+const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
+    {"planted-quick", "256 latents for 1,024 planted features in 96 dimensions: a minute or two on two cores.",
+     planted_quick},
+    {"planted-table", "Six learners at l0 20 and 25 with three seeds each: a small SynthSAEBench.", planted_table},
+    {"seeds", "Agreement of five seeds beside the true recovery, for all learners, in a toy model of 32 features.",
+     seeds},
+    {"learning-or-encoding",
+     "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
+     learning_or_encoding},
+    {"scaling", "Loss against the number of dimensions for four exponents of the features' rates.", scaling},
+};

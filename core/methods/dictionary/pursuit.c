@@ -1,0 +1,297 @@
+/* Compares the codes of seed 0 with those of classical decoders on the same dictionary (core/coding/plain.h): the
+ * supports, which of them are right, and the correlation of the codes with the true ones.
+ *
+ * Decoders work in the units of the data, on rows of norm 1. For a sample, orthogonal matching pursuit and iterative
+ * hard thresholding find as many latents as the encoder has active ones, and FISTA's largest entries are as many. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/coding/bounds.h"
+#include "core/coding/plain.h"
+#include "core/methods/dictionary/run_int.h"
+#include "core/metrics/latents/pairs.h"
+#include "core/nn/select_kth.h"
+
+enum decoders { DECODED_FISTA, DECODED_OMP, DECODED_IHT, DECODED };
+
+struct comparison {
+    int width, inputs, features, rows;
+    float *unit, *signal;      /* [width][inputs], [rows][inputs] samples less the dictionary's bias, unscaled */
+    float *true_signal;        /* [rows][inputs] samples less the true bias */
+    float *code, *true_code;   /* [rows][width], [rows][features] of FISTA */
+    int32_t *support[DECODED]; /* [rows][PLAIN_MOST_KEPT] */
+    int *found[DECODED];       /* [rows] */
+    float *scratch;            /* [workers][scratch_reals] */
+    size_t scratch_reals;
+    struct plain learned, truth;
+    double penalty;
+    int iterations;
+    bool correlates;
+    const struct comparison_codes *codes; /* of the current batch */
+    int count;
+    /* Sums. */
+    double samples, overlap[DECODED], right[DECODED + 1], guaranteed, coherence;
+    double *both, *either; /* [width] samples in which encoder and OMP, or one of them, use the latent */
+    bool *mark;            /* [width] */
+    struct pair_moments encoder, fista, perfect;
+};
+
+/* ---- creation ------------------------------------------------------------------------------------------------ */
+
+void comparison_destroy(struct comparison *c)
+{
+    if (!c)
+        return;
+    free(c->unit);
+    free(c->signal);
+    free(c->true_signal);
+    free(c->code);
+    free(c->true_code);
+    for (int i = 0; i < DECODED; i++) {
+        free(c->support[i]);
+        free(c->found[i]);
+    }
+    free(c->scratch);
+    free(c->both);
+    free(c->either);
+    free(c->mark);
+    pair_moments_close(&c->encoder);
+    pair_moments_close(&c->fista);
+    pair_moments_close(&c->perfect);
+    free(c);
+}
+
+static bool allocate(struct comparison *c, int threads)
+{
+    size_t m = (size_t)c->width, d = (size_t)c->inputs, rows = (size_t)c->rows, n = (size_t)c->features;
+    size_t wide = m > n ? m : n;
+    struct plain widest = {(int)wide, c->inputs, NULL, 0, NULL};
+    size_t fista = plain_fista_scratch(&widest), pursuit = plain_pursuit_scratch(&widest) + m;
+    c->scratch_reals = fista > pursuit ? fista : pursuit;
+    c->unit = malloc(m * d * sizeof *c->unit);
+    c->signal = malloc(rows * d * sizeof *c->signal);
+    c->true_signal = malloc(rows * d * sizeof *c->true_signal);
+    c->code = malloc(rows * m * sizeof *c->code);
+    c->true_code = malloc((c->correlates ? rows * n : 1) * sizeof *c->true_code);
+    c->scratch = malloc((size_t)threads * c->scratch_reals * sizeof *c->scratch);
+    c->both = calloc(m, sizeof *c->both);
+    c->either = calloc(m, sizeof *c->either);
+    c->mark = calloc(m, sizeof *c->mark);
+    bool full = c->unit && c->signal && c->true_signal && c->code && c->true_code && c->scratch && c->both &&
+                c->either && c->mark;
+    for (int i = 0; i < DECODED; i++) {
+        c->support[i] = malloc(rows * PLAIN_MOST_KEPT * sizeof *c->support[i]);
+        c->found[i] = calloc(rows, sizeof *c->found[i]);
+        full = full && c->support[i] && c->found[i];
+    }
+    return full;
+}
+
+/* Copies the rows with norm 1, and measures their coherence. A row of zeros stays zero. */
+static void unit_rows(struct comparison *c, const struct method_run *run)
+{
+    const struct kernels *kernels = run->sweep.env.kernels;
+    size_t d = (size_t)c->inputs;
+    memcpy(c->unit, run->sae[0]->decoder->value, (size_t)c->width * d * sizeof *c->unit);
+    for (int j = 0; j < c->width; j++) {
+        float *row = c->unit + (size_t)j * d;
+        double norm = sqrt(kernels->sum_squares(d, row));
+        kernels->scale(d, norm > 0 ? (float)(1 / norm) : 0, row);
+        for (int i = 0; i < j; i++)
+            c->coherence = fmax(c->coherence, fabs((double)kernels->dot(d, row, c->unit + (size_t)i * d)));
+    }
+}
+
+enum status comparison_create(const struct method_run *run, struct comparison **out, struct error *err)
+{
+    const struct dictionary_case *now = run_case(run);
+    struct comparison *c = calloc(1, sizeof *c);
+    *out = c;
+    if (!c)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+    c->width = now->width;
+    c->inputs = now->inputs;
+    c->features = now->features;
+    c->rows = dictionary_batch(&run->config, now);
+    if (c->rows > run->config.pursuit_samples)
+        c->rows = (int)run->config.pursuit_samples;
+    c->correlates = dictionary_correlates(now);
+    c->penalty = run->config.penalty;
+    c->iterations = (int)run->config.iterations;
+    if (!allocate(c, thread_pool_threads(run->sweep.env.pool)))
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the codes of %d samples", c->rows);
+    unit_rows(c, run);
+    c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->sweep.env.kernels};
+    c->learned.lipschitz = plain_lipschitz(&c->learned, c->scratch);
+    c->truth = (struct plain){c->features, c->inputs, run->data.directions, 0, run->sweep.env.kernels};
+    c->truth.lipschitz = plain_lipschitz(&c->truth, c->scratch);
+    if (!c->correlates)
+        return STATUS_OK;
+    enum status status = pair_moments_create(c->width, c->features, &c->encoder, err);
+    if (!status)
+        status = pair_moments_create(c->width, c->features, &c->fista, err);
+    return status ? status : pair_moments_create(c->features, c->features, &c->perfect, err);
+}
+
+/* ---- codes --------------------------------------------------------------------------------------------------- */
+
+/* The `keep` largest entries of a code, or all above 0. */
+static int largest(const float *code, int width, int keep, int32_t *support, float *scratch)
+{
+    int positive = 0, found = 0;
+    for (int j = 0; j < width; j++)
+        if (code[j] > 0)
+            scratch[positive++] = code[j];
+    float cut = positive > keep ? select_kth(scratch, (size_t)positive, (size_t)(positive - keep + 1)) : 0;
+    for (int j = 0; j < width && found < keep; j++)
+        if (code[j] > 0 && code[j] >= cut)
+            support[found++] = j;
+    return found;
+}
+
+static void decode_task(void *context, int chunk, int worker)
+{
+    struct comparison *c = context;
+    int first = chunk * PLAIN_ROWS, left = c->count - first, rows = left < PLAIN_ROWS ? left : PLAIN_ROWS;
+    size_t d = (size_t)c->inputs, m = (size_t)c->width, n = (size_t)c->features;
+    float *scratch = c->scratch + (size_t)worker * c->scratch_reals;
+    plain_fista(&c->learned, c->signal + (size_t)first * d, rows, c->penalty, c->iterations,
+                c->code + (size_t)first * m, scratch);
+    if (c->correlates)
+        plain_fista(&c->truth, c->true_signal + (size_t)first * d, rows, c->penalty, c->iterations,
+                    c->true_code + (size_t)first * n, scratch);
+    for (int r = first; r < first + rows; r++) {
+        int keep = c->codes->count[r] < PLAIN_MOST_KEPT ? c->codes->count[r] : PLAIN_MOST_KEPT;
+        size_t at = (size_t)r * PLAIN_MOST_KEPT;
+        const float *x = c->signal + (size_t)r * d;
+        for (int i = 0; i < DECODED; i++)
+            c->found[i][r] = 0;
+        if (keep == 0)
+            continue;
+        c->found[DECODED_FISTA][r] =
+            largest(c->code + (size_t)r * m, c->width, keep, c->support[DECODED_FISTA] + at, scratch);
+        c->found[DECODED_OMP][r] = plain_omp(&c->learned, x, keep, c->support[DECODED_OMP] + at, scratch);
+        c->found[DECODED_IHT][r] =
+            plain_iht(&c->learned, x, keep, c->iterations, c->support[DECODED_IHT] + at, scratch);
+    }
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------------------- */
+
+/* Share of a support whose own features are active in the sample. */
+static double right_share(const struct recovery *recovery, const int32_t *support, int count, const int32_t *feature,
+                          int features)
+{
+    int right = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < features; k++)
+            if (feature[k] == recovery->own[support[i]]) {
+                right++;
+                break;
+            }
+    return count > 0 ? (double)right / count : 0;
+}
+
+static void add_row(struct comparison *c, const struct method_run *run, const struct recovery *recovery, int r)
+{
+    const int32_t *own = c->codes->index + c->codes->start[r], *feature = run->truth.index + run->truth.start[r];
+    int active = c->codes->count[r], features = run->truth.count[r];
+    if (active == 0)
+        return;
+    for (int i = 0; i < active; i++)
+        c->mark[own[i]] = true;
+    for (int i = 0; i < DECODED; i++) {
+        const int32_t *support = c->support[i] + (size_t)r * PLAIN_MOST_KEPT;
+        int found = c->found[i][r], common = 0;
+        for (int k = 0; k < found; k++) {
+            common += c->mark[support[k]];
+            if (i == DECODED_OMP) {
+                c->both[support[k]] += c->mark[support[k]];
+                c->either[support[k]] += !c->mark[support[k]];
+            }
+        }
+        c->overlap[i] += (double)common / (active + found - common);
+        c->right[i] += right_share(recovery, support, found, feature, features);
+    }
+    for (int i = 0; i < active; i++) {
+        c->either[own[i]]++;
+        c->mark[own[i]] = false;
+    }
+    c->right[DECODED] += right_share(recovery, own, active, feature, features);
+    c->guaranteed += active < bound_pursuit(c->coherence);
+    c->samples++;
+}
+
+/* Adds a code of FISTA to its moments. index, value: scratch. */
+static void add_dense(struct pair_moments *moments, const float *code, int width, const struct planted_codes *truth,
+                      int r, int32_t *index, float *value)
+{
+    int count = 0;
+    for (int j = 0; j < width; j++)
+        if (code[j] > 0) {
+            index[count] = j;
+            value[count++] = code[j];
+        }
+    pair_moments_add(moments, index, value, count, truth->index + truth->start[r], truth->value + truth->start[r],
+                     truth->count[r]);
+}
+
+static void add_moments(struct comparison *c, const struct method_run *run, int r)
+{
+    const struct planted_codes *truth = &run->truth;
+    float *value = c->scratch;
+    int32_t *index = (int32_t *)(void *)(value + (c->width > c->features ? c->width : c->features));
+    pair_moments_add(&c->encoder, c->codes->index + c->codes->start[r], c->codes->value + c->codes->start[r],
+                     c->codes->count[r], truth->index + truth->start[r], truth->value + truth->start[r],
+                     truth->count[r]);
+    add_dense(&c->fista, c->code + (size_t)r * (size_t)c->width, c->width, truth, r, index, value);
+    add_dense(&c->perfect, c->true_code + (size_t)r * (size_t)c->features, c->features, truth, r, index, value);
+}
+
+enum status comparison_add(struct comparison *c, struct method_run *run, const struct recovery *recovery,
+                           const struct comparison_codes *codes, int count, struct error *err)
+{
+    const float *bias = run->sae[0]->bias->value;
+    int d = c->inputs;
+    for (int r = 0; r < count; r++)
+        for (int k = 0; k < d; k++) {
+            double x = (double)run->x[(ptrdiff_t)r * d + k];
+            c->signal[(ptrdiff_t)r * d + k] = (float)((x - (double)bias[k]) / run->scale);
+            c->true_signal[(ptrdiff_t)r * d + k] = (float)(x / run->scale - (double)run->data.bias[k]);
+        }
+    c->codes = codes;
+    c->count = count;
+    if (!thread_pool_run(run->sweep.env.pool, decode_task, c, (count + PLAIN_ROWS - 1) / PLAIN_ROWS))
+        return thread_pool_check(run->sweep.env.pool, err);
+    for (int r = 0; r < count; r++) {
+        add_row(c, run, recovery, r);
+        if (c->correlates)
+            add_moments(c, run, r);
+    }
+    return STATUS_OK;
+}
+
+enum status comparison_finish(struct comparison *c, struct outcome *o, double *agrees, struct error *err)
+{
+    enum status status = STATUS_OK;
+    double n = c ? c->samples : 0;
+    o->code_encoder = o->code_learned = o->code_true = NAN;
+    o->overlap_fista = n > 0 ? c->overlap[DECODED_FISTA] / n : NAN;
+    o->overlap_omp = n > 0 ? c->overlap[DECODED_OMP] / n : NAN;
+    o->overlap_iht = n > 0 ? c->overlap[DECODED_IHT] / n : NAN;
+    o->right_fista = n > 0 ? c->right[DECODED_FISTA] / n : NAN;
+    o->right_omp = n > 0 ? c->right[DECODED_OMP] / n : NAN;
+    o->right_iht = n > 0 ? c->right[DECODED_IHT] / n : NAN;
+    o->right_encoder = n > 0 ? c->right[DECODED] / n : NAN;
+    o->coherence = c ? c->coherence : NAN;
+    o->guaranteed = n > 0 ? c->guaranteed / n : NAN;
+    for (int j = 0; c && j < c->width; j++)
+        agrees[j] = c->either[j] > 0 ? c->both[j] / c->either[j] : NAN;
+    if (!c || !c->correlates)
+        return STATUS_OK;
+    status = pair_moments_mcc(&c->encoder, &o->code_encoder, err);
+    if (!status)
+        status = pair_moments_mcc(&c->fista, &o->code_learned, err);
+    return status ? status : pair_moments_mcc(&c->perfect, &o->code_true, err);
+}

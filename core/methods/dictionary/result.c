@@ -1,0 +1,131 @@
+/* Writes the result of a dictionary run: at the top the figures of the last case, every case in `curve`, and for a
+ * single case the latents that are worth an interpretation. */
+#include <math.h>
+
+#include "core/methods/dictionary/run.h"
+#include "core/methods/dictionary/run_int.h"
+
+enum { LISTED = 4096 };
+
+static void write_outcome(const struct sink *out, const struct outcome *o)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"loss", o->loss},
+               {"l0", o->l0},
+               {"explained", o->explained},
+               {"shrinkage", o->shrinkage},
+               {"dead", o->dead},
+               {"mcc", o->mcc},
+               {"mcc_sd", o->mcc_sd},
+               {"uniqueness", o->uniqueness},
+               {"precision", o->precision},
+               {"recall", o->recall},
+               {"f1", o->f1},
+               {"f1_sd", o->f1_sd},
+               {"accuracy", o->accuracy},
+               {"absorption_full", o->absorption_full},
+               {"absorption_fraction", o->absorption_fraction},
+               {"pair_mcc", o->pair_absolute},
+               {"pair_mcc_signed", o->pair_signed},
+               {"pair_mcc_codes", o->pair_codes},
+               {"recurring", o->recurring},
+               {"code_mcc", o->code_encoder},
+               {"code_mcc_fista", o->code_learned},
+               {"code_mcc_true_dictionary", o->code_true},
+               {"overlap_fista", o->overlap_fista},
+               {"overlap_omp", o->overlap_omp},
+               {"overlap_iht", o->overlap_iht},
+               {"right", o->right_encoder},
+               {"right_fista", o->right_fista},
+               {"right_omp", o->right_omp},
+               {"right_iht", o->right_iht},
+               {"coherence", o->coherence},
+               {"guaranteed", o->guaranteed},
+               {"worth", o->worth},
+               {"train_loss", o->train_loss}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        sink_number(out, all[i].name, all[i].value);
+    sink_integer(out, "updates", (int64_t)o->updates);
+    sink_integer(out, "trained_samples", (int64_t)o->samples);
+    sink_begin_list(out, "found");
+    for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
+        sink_number(out, NULL, o->found[tenth]);
+    sink_end_list(out);
+}
+
+static void write_case(const struct sink *out, const struct method_run *run, int i)
+{
+    const struct dictionary_case *c = &run->cases[i];
+    sink_begin_object(out, NULL);
+    sink_text(out, "learner", dictionary_learners[c->learner]);
+    sink_integer(out, "features", c->features);
+    sink_integer(out, "inputs", c->inputs);
+    sink_integer(out, "width", c->width);
+    sink_number(out, "target_l0", c->l0);
+    if (run->config.source == SOURCE_PLANTED)
+        sink_number(out, "zipf", c->zipf);
+    write_outcome(out, &run->outcomes[i]);
+    sink_end_object(out);
+}
+
+/* The latents of seed 0 that are worth an interpretation. */
+static void write_latents(const struct sink *out, const struct method_run *run)
+{
+    int listed = 0;
+    sink_begin_list(out, "worth_latents");
+    for (int j = 0; j < run->cases[0].width && listed < LISTED; j++) {
+        const double *row = run->latents + (ptrdiff_t)j * LATENT_COLUMNS;
+        if (!(row[LATENT_WORTH] > 0))
+            continue;
+        sink_begin_object(out, NULL);
+        sink_integer(out, "latent", j);
+        sink_number(out, "rate", row[LATENT_RATE]);
+        sink_integer(out, "feature", (int64_t)row[LATENT_FEATURE]);
+        sink_number(out, "cosine", row[LATENT_COSINE]);
+        sink_number(out, "precision", row[LATENT_PRECISION]);
+        sink_number(out, "recall", row[LATENT_RECALL]);
+        sink_number(out, "partner", row[LATENT_PARTNER]);
+        sink_number(out, "agrees", row[LATENT_AGREES]);
+        sink_end_object(out);
+        listed++;
+    }
+    sink_end_list(out);
+}
+
+/* Correlation over the cases between the agreement of seeds and the true recovery. */
+static double predicts(const struct method_run *run)
+{
+    double n = run->sweep.count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (int i = 0; i < run->sweep.count; i++) {
+        double a = run->outcomes[i].pair_absolute, b = run->outcomes[i].mcc;
+        x += a / n;
+        y += b / n;
+        xx += a * a / n;
+        yy += b * b / n;
+        xy += a * b / n;
+    }
+    double spread = (xx - x * x) * (yy - y * y);
+    return n > 2 && spread > 0 ? (xy - x * y) / sqrt(spread) : NAN;
+}
+
+enum status dictionary_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    if (run->sweep.phase != CASE_SWEEP_DONE)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+    sink_text(out, "learner", dictionary_learners[run_case(run)->learner]);
+    write_outcome(out, &run->outcomes[run->sweep.at]);
+    sink_integer(out, "seed", run->config.seed);
+    sink_integer(out, "test_seed", run->sweep.evaluation_seed);
+    sink_integer(out, "samples", run->sweep.evaluation_samples);
+    if (run->latents)
+        write_latents(out, run);
+    if (!run->sweep.alone)
+        sink_number(out, "pair_mcc_predicts_mcc", predicts(run));
+    sink_begin_list(out, "curve");
+    for (int i = 0; i < run->sweep.count && !run->sweep.alone; i++)
+        write_case(out, run, i);
+    sink_end_list(out);
+    return STATUS_OK;
+}

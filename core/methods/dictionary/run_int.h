@@ -1,0 +1,124 @@
+/* A dictionary run in progress: private to core/methods/dictionary.
+ *
+ * run.c is the case sweep's table, work.c opens a case and trains it, samples.c draws and encodes samples, evaluate.c
+ * measures them, pursuit.c compares codes
+ * with classical decoders, result.c, judge.c and plots.c report. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
+#define MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
+
+#include "core/base/arena.h"
+#include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/model/alternate.h"
+#include "core/methods/dictionary/model/step.h"
+#include "core/methods/shared/case_sweep.h"
+#include "core/metrics/latents/recovery.h"
+#include "core/nn/adam.h"
+
+/* The figures of one case. Means over its seeds where not said otherwise. Doubles only, because a checkpoint stores
+ * them as a table. NaN: not measured. */
+struct outcome {
+    double loss;                           /* mean squared error of a sample, in the units of the data */
+    double l0, explained, shrinkage, dead; /* dead: share of latents that never fired */
+    double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
+    double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
+    double pair_absolute, pair_signed, pair_codes; /* agreement of seeds: cosines, correlations of codes */
+    double recurring; /* latents of seed 0 with a partner of cosine RECURS in every other seed */
+    /* Of seed 0, over the pursuit samples: */
+    double code_encoder, code_learned, code_true;   /* MCC of codes with the true ones: of the encoder, and of FISTA on
+                                                     * the   learned and on the true dictionary */
+    double overlap_fista, overlap_omp, overlap_iht; /* mean Jaccard index of supports with the encoder's */
+    double right_encoder, right_fista, right_omp, right_iht; /* share of a support whose own features are active */
+    double coherence, guaranteed; /* share of samples whose support a bound on coherence guarantees */
+    double worth;                 /* latents that recur and agree with pursuit */
+    double train_loss, updates, samples;
+};
+enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
+#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
+
+/* Cosine from which a latent of another seed is the same latent, and share of samples in which encoder and orthogonal
+ * matching pursuit must agree about a latent. */
+#define RECURS 0.7
+#define AGREES 0.5
+
+/* What is known about a latent of seed 0. */
+enum {
+    LATENT_RATE,    /* share of samples in which it is active */
+    LATENT_FEATURE, /* its own true feature */
+    LATENT_COSINE,  /* cosine with it */
+    LATENT_PRECISION,
+    LATENT_RECALL,
+    LATENT_PARTNER, /* smallest cosine with its partner in another seed; NaN with one seed */
+    LATENT_AGREES,  /* Jaccard index of the pursuit samples in which encoder and OMP use it; NaN: neither does */
+    LATENT_WORTH,   /* 1: worth an interpretation */
+    LATENT_COLUMNS
+};
+
+struct evaluation; /* evaluate.c: the sums over the test samples seen so far */
+
+struct method_run {
+    struct case_sweep sweep;
+    struct dictionary_config config;
+    struct dictionary_case *cases;
+    struct outcome *outcomes;
+
+    /* The open case. */
+    int seeds;
+    struct planted data;
+    struct planted_codes truth;
+    float *x; /* [batch][inputs] */
+    double scale;
+    struct sae *sae[DICTIONARY_SEEDS];
+    struct adam *adam[DICTIONARY_SEEDS];
+    struct alternate alternate[DICTIONARY_SEEDS];
+    struct step *step;
+    struct evaluation *evaluation;
+    struct arena arena;
+    struct exec exec;
+
+    /* Stored in checkpoints. */
+    int64_t updates, samples;
+    int64_t position; /* test samples measured; 0 unless the case is being evaluated */
+    double *latents;  /* [width][LATENT_COLUMNS] of the only case; NULL with several cases */
+};
+
+static inline const struct dictionary_case *run_case(const struct method_run *run)
+{
+    return &run->cases[run->sweep.at];
+}
+
+/* work.c */
+enum status run_open(struct method_run *run, struct error *err);
+void run_close(struct method_run *run);
+bool run_trained(const struct method_run *run);
+enum status run_learn(struct method_run *run, struct error *err);
+
+/* samples.c. Draws `count` samples of a stream to run->x, scaled, and their codes to run->truth. */
+enum { STREAM_TRAINING, STREAM_TEST, STREAM_SCALE, STREAM_OTHER };
+enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
+                     struct error *err);
+/* Codes of run->x by one seed's dictionary. */
+enum status run_encode(struct method_run *run, int seed, int count, struct step_outcome *out, struct error *err);
+
+/* evaluate.c */
+enum status run_evaluate_piece(struct method_run *run, bool *done, struct error *err);
+void run_evaluate_close(struct method_run *run);
+
+/* pursuit.c: comparison of the codes of seed 0 with classical decoders. */
+struct comparison;
+enum status comparison_create(const struct method_run *run, struct comparison **out, struct error *err);
+void comparison_destroy(struct comparison *c); /* NULL is fine */
+/* The codes of seed 0 for the first `count` rows of run->x, of which duplicates were merged. */
+struct comparison_codes {
+    const int *start, *count;
+    const int32_t *index;
+    const float *value;
+};
+enum status comparison_add(struct comparison *c, struct method_run *run, const struct recovery *recovery,
+                           const struct comparison_codes *codes, int count, struct error *err);
+/* Writes the figures to *out, and LATENT_AGREES of each latent to agrees[width]. c NULL: all figures are NaN. */
+enum status comparison_finish(struct comparison *c, struct outcome *out, double *agrees, struct error *err);
+
+/* plots.c */
+enum status run_pictures(struct method_run *run, struct error *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* Opens a case of a dictionary run (data, dictionaries, optimisers), and trains it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/dictionary/run_int.h"
+
+enum { METRIC_UPDATES = 50, SCALE_SAMPLES = 4096 };
+
+void run_close(struct method_run *run)
+{
+    run_evaluate_close(run);
+    for (int s = 0; s < DICTIONARY_SEEDS; s++) {
+        adam_destroy(run->adam[s]);
+        sae_destroy(run->sae[s]);
+        alternate_close(&run->alternate[s]);
+        run->adam[s] = NULL;
+        run->sae[s] = NULL;
+    }
+    step_destroy(run->step);
+    planted_codes_close(&run->truth);
+    planted_close(&run->data);
+    free(run->x);
+    run->step = NULL;
+    run->x = NULL;
+    run->sweep.opened = -1;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------- */
+
+/* Sets the scale that gives samples a mean norm of sqrt(inputs), measured on SCALE_SAMPLES of them. */
+static enum status measure_scale(struct method_run *run, int room, struct error *err)
+{
+    int d = run->data.shape.inputs;
+    double sum = 0;
+    run->scale = 1;
+    for (int64_t at = 0; run->config.scale == SCALE_AVERAGE && at < SCALE_SAMPLES; at += room) {
+        int count = (int)(SCALE_SAMPLES - at < room ? SCALE_SAMPLES - at : room);
+        enum status status = run_draw(run, STREAM_SCALE, at, 0, count, err);
+        if (status)
+            return status;
+        for (int r = 0; r < count; r++)
+            sum += sqrt(run->sweep.env.kernels->sum_squares((size_t)d, run->x + (ptrdiff_t)r * d));
+    }
+    if (sum > 0)
+        run->scale = sqrt(d) * SCALE_SAMPLES / sum;
+    return STATUS_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static enum status open_data(struct method_run *run, int room, struct error *err)
+{
+    struct planted_shape data = dictionary_data(&run->config, run_case(run));
+    struct thread_pool *pool = run->sweep.env.pool;
+    enum status status = planted_create(&data, run->sweep.env.kernels, pool, &run->data, err);
+    if (!status)
+        status = planted_codes_create(&data, room, thread_pool_threads(pool), &run->truth, err);
+    if (status)
+        return status;
+    run->x = malloc((size_t)room * (size_t)data.inputs * sizeof *run->x);
+    if (!run->x)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples", room);
+    return measure_scale(run, room, err);
+}
+
+static enum status open_seed(struct method_run *run, const struct sae_shape *shape, int s, struct error *err)
+{
+    struct adam_config adam = ADAM_DEFAULT;
+    char name[16];
+    adam.clip_norm = 1;
+    snprintf(name, sizeof name, "%d.", s);
+    enum status status = sae_create(shape, name, true, &run->sae[s], err);
+    if (status)
+        return status;
+    sae_init(run->sae[s], (uint64_t)run->config.seed * DICTIONARY_SEEDS + (uint64_t)s);
+    if (shape->learner == LEARNER_FISTA)
+        return alternate_create(shape, &run->alternate[s], err);
+    return adam_create(run->sae[s]->params, &adam, &run->adam[s], err);
+}
+
+enum status run_open(struct method_run *run, struct error *err)
+{
+    const struct dictionary_case *c = run_case(run);
+    struct sae_shape shape = dictionary_shape(&run->config, c);
+    int room = dictionary_batch(&run->config, c);
+    run_close(run);
+    enum status status = open_data(run, room, err);
+    shape.penalty *= run->scale; /* the configuration's penalty is for samples as they are */
+    for (int s = 0; !status && s < run->seeds; s++)
+        status = open_seed(run, &shape, s, err);
+    if (!status)
+        status = step_create(&shape, run->sweep.env.pool, run->sweep.env.kernels, room, &run->step, err);
+    run->sweep.opened = (int)run->sweep.at;
+    return status;
+}
+
+/* ---- training ------------------------------------------------------------------------------------------------ */
+
+bool run_trained(const struct method_run *run)
+{
+    return run->samples >= dictionary_samples(&run->config, run_case(run));
+}
+
+/* Constant, and then falling to 0 in the last share `decay` of the samples. */
+static double learning_rate(const struct method_run *run, double part)
+{
+    double decay = run->config.decay;
+    return run->config.learning_rate * (decay > 0 && part > 1 - decay ? (1 - part) / decay : 1);
+}
+
+static enum status update_seed(struct method_run *run, int s, int count, double part, struct step_outcome *out,
+                               struct error *err)
+{
+    struct sae *sae = run->sae[s];
+    bool jump = sae->shape.learner == LEARNER_JUMPRELU;
+    if (sae->shape.learner == LEARNER_FISTA)
+        return alternate_update(&run->alternate[s], run->step, sae, run->x, count, out)
+                   ? STATUS_OK
+                   : thread_pool_check(run->sweep.env.pool, err);
+    /* L1 reaches its full sparsity, and tuning begins, after a third of the training. */
+    run->step->warm = jump ? 1 : fmin(1, 3 * part);
+    params_begin_step(sae->params);
+    if (!step_run(run->step, sae, run->x, count, true, out))
+        return thread_pool_check(run->sweep.env.pool, err);
+    if (!isfinite(out->loss))
+        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
+                         (long long)run->updates, (long long)run->sweep.at);
+    if (sae->shape.unit_rows)
+        sae_project_gradient(sae);
+    enum status status = adam_step(run->adam[s], &run->exec, learning_rate(run, part), NULL, err);
+    if (status)
+        return status;
+    if (sae->shape.unit_rows)
+        sae_unit_rows(sae);
+    step_finish(run->step, out, jump || part >= 1.0 / 3 ? dictionary_tune_rate(&run->config) : 0);
+    return STATUS_OK;
+}
+
+enum status run_learn(struct method_run *run, struct error *err)
+{
+    const struct dictionary_case *c = run_case(run);
+    int64_t all = dictionary_samples(&run->config, c), left = all - run->samples;
+    int batch = dictionary_batch(&run->config, c), count = (int)(left < batch ? left : batch);
+    struct step_outcome out = {0};
+    double loss = 0;
+    enum status status = run_draw(run, STREAM_TRAINING, run->samples, run->config.distinct, count, err);
+    for (int s = 0; !status && s < run->seeds; s++) {
+        status = update_seed(run, s, count, (double)run->samples / (double)all, &out, err);
+        loss += out.error / (run->scale * run->scale) / run->seeds;
+    }
+    if (status)
+        return status;
+    run->updates++;
+    run->sweep.work++;
+    run->samples += count;
+    run->sweep.seen += count;
+    run->sweep.loss_sum += loss;
+    run->outcomes[run->sweep.at].train_loss = loss;
+    if (run->updates % METRIC_UPDATES == 0) {
+        case_sweep_metric(run, "loss", run->sweep.loss_sum / METRIC_UPDATES);
+        case_sweep_metric(run, "active", out.l0);
+        run->sweep.loss_sum = 0;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,97 @@
+/* Data whose true hidden features are known: a sample is a sum of few feature directions.
+ *
+ *     x = bias + sum over active features i of value_i * direction_i,        x: [inputs]
+ *
+ * PLANTED_TREES is the generator of SynthSAEBench (version 2, with child scaling). Feature i, counted from 1, has the
+ * rate
+ *     p_i = least + (most - least) (r_i - r_N) / (r_1 - r_N),        r_i = i^-zipf.
+ * The first features form trees, breadth first: `roots` roots, then PLANTED_CHILDREN children of each feature, down to
+ * level PLANTED_DEPTH. A child can be active only with its parent, and its value is multiplied by the parent's value
+ * over the parent's mean. Of several active siblings one, drawn uniformly, remains. To make up for both, a child fires
+ * with the probability p_c / p_parent * (1 + sum of the other siblings' p / p_parent), at most 1. Firing is a threshold
+ * of correlated normal numbers, A e + sqrt(D) eta, with e of PLANTED_RANK dimensions. The value of an active feature is
+ * max(0, mean_i + deviation_i * normal). Directions are unit vectors that a few steps of Adam make nearly orthogonal.
+ *
+ * PLANTED_EXACTLY has exactly `active` features in each sample, drawn uniformly, with values |normal|, random
+ * directions and no bias.
+ *
+ * Sample `index` of `stream` is a function of (seed, stream, index) alone. A planted is immutable once created: any
+ * number of threads may draw from one. */
+#ifndef MOTIF_CORE_PLANTED_PLANTED_H
+#define MOTIF_CORE_PLANTED_PLANTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/base/thread_pool.h"
+#include "core/kernels/kernels.h"
+
+enum { PLANTED_CHILDREN = 4, PLANTED_DEPTH = 3, PLANTED_RANK = 25, PLANTED_MOST_ACTIVE = 1024, PLANTED_ROUNDS = 100 };
+#define PLANTED_RATE_MOST 0.4
+#define PLANTED_RATE_LEAST 5e-4
+
+enum planted_kind { PLANTED_TREES, PLANTED_EXACTLY };
+
+struct planted_shape {
+    enum planted_kind kind;
+    int features, inputs; /* N and d */
+    uint64_t seed;
+    int roots;   /* TREES: number of trees; 0: no hierarchy */
+    double zipf; /* TREES: exponent of the rates */
+    int rounds;  /* TREES: steps of Adam that make the directions nearly orthogonal (PLANTED_ROUNDS) */
+    int active;  /* EXACTLY: active features of a sample, at most PLANTED_MOST_ACTIVE */
+};
+
+struct planted {
+    struct planted_shape shape;
+    float *directions; /* [features][inputs] unit rows */
+    float *bias;       /* [inputs] */
+    /* TREES only, each [features]: */
+    double *rate;            /* p_i */
+    int *parent;             /* index of the parent, -1 for roots and features outside the trees */
+    float *mean, *deviation; /* of an active feature's value before max(0, .) */
+    float *bound;            /* the feature fires if eta exceeds bound - loading . e */
+    float *loading;          /* [features][PLANTED_RANK] A / sqrt(D) */
+    const struct kernels *kernels;
+};
+
+/* Creates the generator. Errors: STATUS_INVALID for a shape that is out of range, STATUS_NO_MEMORY, STATUS_CANCELLED
+ * when `pool` was stopped. planted_close() frees it and accepts a zeroed struct. */
+enum status planted_create(const struct planted_shape *shape, const struct kernels *kernels, struct thread_pool *pool,
+                           struct planted *out, struct error *err);
+void planted_close(struct planted *planted);
+/* Memory of a generator, and floating-point operations of its creation, for estimates. */
+int64_t planted_bytes(const struct planted_shape *shape);
+double planted_work(const struct planted_shape *shape);
+/* Number of features in the trees, at most `features`. */
+int planted_tree_features(const struct planted_shape *shape);
+
+/* The true codes of samples: those of row r are index[start[r]], ..., ascending, with value[...]. */
+struct planted_codes {
+    int *start, *count; /* [room] */
+    int32_t *index;     /* [room][width] */
+    float *value;       /* [room][width] */
+    int width;          /* entries per row: the smaller of `features` and PLANTED_MOST_ACTIVE */
+    float *scratch;     /* for planted_draw() on `threads` threads */
+};
+/* Allocates codes of `room` samples. The caller calls planted_codes_close(), after an error too. */
+enum status planted_codes_create(const struct planted_shape *shape, int room, int threads, struct planted_codes *out,
+                                 struct error *err);
+void planted_codes_close(struct planted_codes *codes);
+
+/* Which samples to draw. `distinct` > 0: sample i is sample i mod distinct, so that training repeats them. */
+struct planted_samples {
+    uint32_t stream;
+    int64_t first, distinct;
+    int count;
+};
+/* Memory of the codes of `room` samples. */
+int64_t planted_codes_bytes(const struct planted_shape *shape, int room, int threads);
+/* Draws samples to x: [count][inputs], and their codes. Returns false if the pool was stopped. A row has room for
+ * PLANTED_MOST_ACTIVE active features. With the rates above, the probability of more is below 1e-300; they would be
+ * left out of both x and the code. */
+bool planted_draw(const struct planted *planted, struct thread_pool *pool, const struct planted_samples *samples,
+                  float *x, struct planted_codes *codes);
+
+#endif

@@ -1,0 +1,20 @@
+/* Private to core/planted: numbers of random streams, and sizes of blocks of work. */
+#ifndef MOTIF_CORE_PLANTED_PLANTED_INT_H
+#define MOTIF_CORE_PLANTED_PLANTED_INT_H
+
+enum {
+    /* streams of the generator itself */
+    PLANTED_STREAM_DIRECTIONS = 0x5000,
+    PLANTED_STREAM_BIAS,
+    PLANTED_STREAM_LOADING,
+    PLANTED_STREAM_DEVIATION,
+    /* Streams of samples: stream s of a caller uses PLANTED_SAMPLE_STREAMS streams from PLANTED_SAMPLES on. */
+    PLANTED_SAMPLES = 0x5100,
+    PLANTED_SAMPLE_STREAMS = 4
+};
+/* Streams of a sample, relative to its first. */
+enum { SAMPLE_COMMON, SAMPLE_FIRING, SAMPLE_VALUE, SAMPLE_WINNER };
+
+enum { PLANTED_BLOCK = 64 }; /* rows of a chunk of work */
+
+#endif
