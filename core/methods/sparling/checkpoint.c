@@ -64,22 +64,26 @@ static enum status add_evaluation(struct evaluation *e, struct snapshot *snapsho
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
         status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "evaluation.edit_sum", &e->edit_sum, err);
-    if (!status)
-        status =
-            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.windows", 2, shape, e->errors.windows,
-                              err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
-    if (!status)
-        status =
-            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.rows_done", 2, table, e->row, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_f64(snapshot, "evaluation.edit_sum", &e->edit_sum, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.windows", 2, shape, e->errors.windows, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
+    if (status != STATUS_OK)
+        return status;
+    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.rows_done", 2, table, e->row, err);
 }
 
 /* Entries that only some configurations have. */
@@ -93,46 +97,67 @@ static enum status add_extras(struct method_run *run, struct snapshot *snapshot,
     const uint64_t motif_counts[1] = {MOTIF_COUNTS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
     status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.motif_counts", 1, motif_counts,
                           &e->motif_counts, err);
-    if (!status)
-        status =
-            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.channels", 2, channels, e->channels, err);
-    if (!status && run->domain.domain->digest)
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.channels", 2, channels, e->channels, err);
+    if (status != STATUS_OK)
+        return status;
+    if (run->domain.domain->digest)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, run->trained_on, err);
-    if (!status && e->topk)
+    if (status != STATUS_OK)
+        return status;
+    if (e->topk)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.topk", 3, topk, e->topk, err);
-    if (!status && run->config.chance_shuffles > 0)
+    if (status != STATUS_OK)
+        return status;
+    if (run->config.chance_shuffles > 0)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.chance", 1, numbers, &e->chance, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = evidence_declare(run, snapshot, err);
+    return status ? status : extents_declare(run, snapshot, err);
 }
 
 enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     enum status status = params_snapshot(run->network->params, snapshot, err);
-    if (!status)
-        status = adam_snapshot(run->adam, snapshot, err);
-    if (!status)
-        status = sparse_snapshot(run->network->sparse, snapshot, err);
-    if (!status)
-        status = annealer_snapshot(&run->annealer, snapshot, err);
-    if (!status)
-        status = add_progress(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = adam_snapshot(run->adam, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = sparse_snapshot(run->network->sparse, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = annealer_snapshot(&run->annealer, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = add_progress(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
     const uint64_t channels[1] = {(uint64_t)run->config.channels_motif};
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.worthless", 1, channels,
-                              run->reinitialisation.worthless, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.rests", 1, channels,
-                              run->reinitialisation.rests, err);
-    if (!status)
-        status = add_evaluation(&run->evaluation, snapshot, err);
-    if (!status)
-        status = add_extras(run, snapshot, err);
-    return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.worthless", 1, channels,
+                          run->reinitialisation.worthless, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.rests", 1, channels,
+                          run->reinitialisation.rests, err);
+    if (status != STATUS_OK)
+        return status;
+    status = presence_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = add_evaluation(&run->evaluation, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    return add_extras(run, snapshot, err);
 }
 
 static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
 {
-    return run_declare(owner, snapshot, err);
+    struct method_run *run = owner;
+    enum status status = run_declare(run, snapshot, err);
+    return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
 enum status sparling_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
@@ -163,8 +188,7 @@ static bool sound_evaluation(const struct method_run *run)
         if (!sound_row(&e->row[i]))
             return false;
     int64_t samples = evaluation_part_samples(run, e->part);
-    /* In PART_CHANCE the shuffles begin after the last sample, so the position may equal the number of samples. */
-    return e->position >= 0 && (e->position < samples || (e->part == PART_CHANCE && e->position == samples));
+    return e->position >= 0 && (e->position < samples || (evaluation_collects(e->part) && e->position == samples));
 }
 
 static bool sound_counts(const double *counts, int64_t count)
@@ -200,6 +224,9 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
     bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 &&
                  run->stage_updates >= 0 && run->samples >= 0 && (double)run->samples <= CONFIG_INT_MAX &&
                  run->annealer.density > 0 && run->annealer.density <= 1;
+    const struct presence_phase *presence = &run->presence;
+    sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
+            presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run);
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
@@ -218,9 +245,14 @@ enum status run_loaded(struct method_run *run, struct error *err)
         status = check_loaded(run, err);
     run->evaluation.loaded = -1;
     analysis_clear(run);
-    if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST)
+    if (!status)
+        presence_densities(run);
+    if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST && run->evaluation.part != PART_EVIDENCE &&
+        run->evaluation.part < PART_EXTENTS)
         run->evaluation.position = 0;
-    return status;
+    if (!status)
+        status = extents_loaded(run, err);
+    return status ? status : evidence_loaded(run, err);
 }
 
 enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)

@@ -95,8 +95,28 @@ bool sparling_reinitialises(const struct sparling_config *config)
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
-/* Stops at the first stage above SPARLING_STAGES. sparling_check() refuses such a schedule, so only an unchecked
- * configuration has one. */
+int sparling_presence_names(const struct sparling_config *config)
+{
+    struct domain_shape shape = domain_shape(config);
+    bool labels = config->objective == OBJECTIVE_LABELS && !shape.positions;
+    if (!labels || config->presence_weight <= 0 || config->sparsity == SPARSITY_IDENTITY)
+        return 0;
+    return shape.tokens < config->channels_motif ? shape.tokens : (int)config->channels_motif;
+}
+
+bool sparling_presence_alone(const struct sparling_config *config)
+{
+    return config->presence_samples > 0 && sparling_presence_names(config) > 0;
+}
+
+bool sparling_uneven(const struct sparling_config *config)
+{
+    return config->density_by_name && config->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(config) &&
+           config->objective == OBJECTIVE_LABELS && !domain_shape(config).positions;
+}
+
+/* Returns the number of stages and sets *density to that of the last stage. Counts no further than SPARLING_STAGES + 1,
+ * because sparling_check() refuses longer schedules. */
 static int follow_schedule(const struct sparling_config *config, double *density)
 {
     int stages = 1;

@@ -67,6 +67,11 @@ struct sparling_config {
     double reinitialise_below;
     int64_t reinitialise_samples;
 
+    /* Presence objective, and densities of channels that follow their names. */
+    double presence_weight;
+    int64_t presence_samples, presence_validations;
+    bool density_by_name;
+
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;
     int head_norm, positions, embed_order, attend, motif_scale;
@@ -123,6 +128,8 @@ enum {
     P("splicing", splicing, "Planted motifs of six proteins that make splice sites, with networks for two CPU cores.") \
     P("splicing-paper", splicing_paper,                                                                                \
       "The paper's networks, windows of 15,000 bases and schedule on planted motifs: months on a CPU.")                \
+    P("digitcircle-presence", presence,                                                                                \
+      "The images of digitcircle-quick, where a presence objective finds the digits before the head learns to read.")  \
     P("dataset", own, "Your own images, sequences or recordings (PUT /v1/datasets), with a network for two CPU cores.")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };
@@ -141,7 +148,7 @@ void sparling_check(const void *config, const struct method_faults *faults);
 /* Parameters, multiply-adds, memory and likely samples of a run. Always STATUS_OK. */
 enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err);
 
-/* Trainable parameters of g, of the batch norm before the sparse layer, and of h. */
+/* Trainable parameters of g, of the batch norm before the sparse layer with the presence objective, and of h. */
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
@@ -173,6 +180,14 @@ bool sparling_thresholds(const struct sparling_config *config);
  * preset that sets these fields works with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
 bool sparling_reinitialises(const struct sparling_config *config);
+/* The presence objective predicts which names occur in a label; channel k stands for name k. sparling_presence_names()
+ * returns the number of names that have a channel, or 0 if the configuration has no such objective or not the
+ * transformer's head, which it needs. sparling_presence_alone() returns whether a first phase trains with this
+ * objective alone; false without it. */
+int sparling_presence_names(const struct sparling_config *config);
+bool sparling_presence_alone(const struct sparling_config *config);
+/* Whether the densities of channels follow the frequencies of their names (density_by_name). */
+bool sparling_uneven(const struct sparling_config *config);
 /* The lowest density of the schedule: the last density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
 /* Number of densities in the schedule, the first and the last included; SPARLING_STAGES + 1 stands for more. */

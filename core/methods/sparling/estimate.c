@@ -20,7 +20,8 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
 {
-    return c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0;
+    int64_t presence = 2 * (int64_t)sparling_presence_names(c); /* a gain and a bias for each name */
+    return presence + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0);
 }
 
 /* Weights and norms of the dilated head. */
@@ -93,7 +94,7 @@ static double padded(double channels)
 }
 
 /* Floats that one input keeps between forward and backward, and the gradients of the backward pass. A residual unit
- * keeps four maps. The gradient of a map reuses the buffer of the one before, so three gradient maps are enough. */
+ * keeps four maps. Gradients reuse buffers, so three gradient maps are enough. */
 static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -120,6 +121,8 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     /* A stage that the plateau rule ends takes plateau_validations validations. */
     double validations = sparling_stages(c) * fmax(1, (double)c->plateau_validations);
     double likely = (validations * (double)c->validation_every + (double)c->curriculum) / SPARLING_ANNEALING;
+    if (sparling_presence_alone(c))
+        likely += (double)c->presence_samples;
 
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);

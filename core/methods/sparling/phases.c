@@ -26,12 +26,15 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->accuracy = NAN;
     r->reinitialisation = (struct reinitialisation){0};
     r->reinitialise_due = 0;
+    r->evaluation.evidence.sums.validations = 0;
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
-    enum status status = network_create(c, true, &r->network, err);
+    enum status status = network_create(c, true, r->env.pool, &r->network, err);
     if (!status)
         gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
+    if (!status)
+        presence_begin(r);
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }
 
@@ -51,6 +54,7 @@ static enum status train(struct method_run *run, enum method_request *request, s
         run->phase = PHASE_VALIDATE;
         run->validation_position = run->validation_correct = run->validation_counted = 0;
         run->validation_loss = 0;
+        presence_clear(run);
         motif_errors_clear(&run->evaluation.errors);
         evaluation_clear_classes(run);
     } else if (run->checkpoint_due) {
@@ -58,6 +62,24 @@ static enum status train(struct method_run *run, enum method_request *request, s
         *request = METHOD_CHECKPOINT;
     }
     return STATUS_OK;
+}
+
+/* Decides at the end of a validation whether the first phase or the stage has ended. No stage ends in the first phase,
+ * because the head is not trained yet. */
+static enum status decide(struct method_run *run, double loss, bool *ended, struct error *err)
+{
+    bool alone = run->presence.alone;
+    *ended = false;
+    enum status status = presence_validated(run, err);
+    if (status)
+        return status;
+    run->reinitialise_due =
+        !alone && sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
+    status =
+        alone ? STATUS_OK : annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, ended, err);
+    if (!status)
+        run_metric(run, "target_accuracy", run->annealer.target);
+    return status;
 }
 
 static enum status validate(struct method_run *run, enum method_request *request, struct error *err)
@@ -72,10 +94,11 @@ static enum status validate(struct method_run *run, enum method_request *request
                         : (double)run->validation_correct / (double)run->config.validation_samples;
     run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
     run->phase = PHASE_TRAIN;
+    evidence_validated(run, loss);
     run_metric(run, "accuracy", run->accuracy);
     run_metric(run, "validation_loss", loss);
     run_metric(run, "density", run->annealer.density);
-    if (run->direct) { /* this objective anneals nothing */
+    if (run->direct) { /* the objective single-motifs has no annealing */
         *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
         run->checkpoint_due = 0;
         return STATUS_OK;
@@ -90,15 +113,15 @@ static enum status validate(struct method_run *run, enum method_request *request
         run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
     }
     double mean, largest;
-    network_coherence(run->network, &mean, &largest);
-    run_metric(run, "coherence", mean);
-    run_metric(run, "coherence_max", largest);
-    run->reinitialise_due =
-        sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
-    status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
+    network_coherence(run->network, run->env.pool, &mean, &largest);
+    status = thread_pool_check(run->env.pool, err);
     if (status)
         return status;
-    run_metric(run, "target_accuracy", run->annealer.target);
+    run_metric(run, "coherence", mean);
+    run_metric(run, "coherence_max", largest);
+    status = decide(run, loss, &ended, err);
+    if (status)
+        return status;
     if (ended)
         *request = METHOD_STAGE_END;
     else if (run->checkpoint_due)
@@ -107,7 +130,8 @@ static enum status validate(struct method_run *run, enum method_request *request
     return STATUS_OK;
 }
 
-/* Between two updates: starts the next stage once the last one is saved, or ends training. */
+/* Called between two updates. If a stage has ended, its checkpoint is saved by now: starts the next stage. Ends
+ * training after the last one. */
 static enum status settle(struct method_run *run, struct error *err)
 {
     bool last = annealer_last(&run->annealer, &run->rule);

@@ -8,8 +8,8 @@ static const struct config_setting paper[] = {{NULL, NULL}};
  * few thousand samples, but one digit among several only after tens of thousands, or never. Batch norm has no gain,
  * because a gain could shrink a channel that has found nothing yet to zero. Motif values are scaled to strength 1 for
  * the head; otherwise they are much larger than the position encoding, and the head never learns the order of the
- * digits. Before the last density, stages end by time (plateau rule), because the head learns the order only on sparse
- * maps, so the accuracy target would wait for it. */
+ * digits. Before the last density, stages end by the plateau rule. The accuracy target would be reached late or never,
+ * because the head learns the order of the digits only on sparse maps. */
 #define RECIPE                                                                                                         \
     {"width", "16"}, {"channels", "64"}, {"heads", "4"}, {"head_norm", "pre"}, {"positions", "grid"},                  \
         {"embed_order", "pool-then-embed"}, {"attend", "active"}, {"motif_scale", "rms"}, {"batch_norm", "plain"},     \
@@ -20,8 +20,9 @@ static const struct config_setting paper[] = {{NULL, NULL}};
         "validation_samples", "500"                                                                                    \
     }
 
-/* Thresholds of the next two presets interpolate between neighbouring values. A batch of 8 has four motifs of a
- * channel, and the k-th value, rounded up to five, would let a quarter too many pass. */
+/* Thresholds of the next two presets interpolate between neighbouring values. At the last density a batch of 8 has
+ * about four motifs of a channel. A threshold at the k-th value would let five pass, a quarter too many, because k is
+ * rounded up. */
 
 /* The paper's domain with a network that two CPU cores can train. */
 static const struct config_setting digitcircle[] = {RECIPE,
@@ -68,6 +69,35 @@ static const struct config_setting quick[] = {RECIPE,
                                               {"stage_samples", "500"},
                                               {NULL, NULL}};
 
+/* The same images with the presence objective: it finds the digits, and the head then reads them at the last density.
+ * The order of digits shows on maps of the last density only, and long labels teach it, so nothing is annealed and
+ * there is no curriculum. */
+static const struct config_setting presence[] = {RECIPE,
+                                                 {"quantile", "interpolated"},
+                                                 {"image_size", "64"},
+                                                 {"classes", "5"},
+                                                 {"min_symbols", "2"},
+                                                 {"max_symbols", "4"},
+                                                 {"min_radius", "12"},
+                                                 {"motifs", "5"},
+                                                 {"layers", "2"},
+                                                 {"feed_forward", "128"},
+                                                 {"presence_weight", "1"},
+                                                 {"presence_samples", "12000"},
+                                                 {"presence_validations", "2"},
+                                                 {"density_start", "1.466e-4"},
+                                                 {"density_final", "1.465e-4"},
+                                                 {"plateau_density", "1.5e-4"},
+                                                 {"target_start", "0.98"},
+                                                 {"target_max", "0.98"},
+                                                 {"validation_every", "1500"},
+                                                 {"total_samples", "60000"},
+                                                 {"checkpoint_every", "9000"},
+                                                 {"test_samples", "2000"},
+                                                 {"motif_samples", "2000"},
+                                                 {"stage_samples", "500"},
+                                                 {NULL, NULL}};
+
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Pooling windows of 4
  * pixels are small enough to tell superscripts from subscripts. The windows of g, 13 pixels, are as high as a digit:
  * with 17 pixels, a motif may be beside a small character and still see all of it. */
@@ -112,7 +142,7 @@ static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
  * long as a word: with longer windows, a motif may be beside its word and still see all of it. At the last density a
- * batch has two expected motifs of a channel, and the k-th value would let half as many again pass. */
+ * batch has about two motifs of a channel. A threshold at the k-th value would let three pass. */
 static const struct config_setting audio[] = {RECIPE,
                                               {"domain", "audio"},
                                               {"audio_scale", "units"},
@@ -225,9 +255,12 @@ static const struct config_setting own[] = {RECIPE,
                                             {"plateau_validations", "2"},
                                             {"target_start", "0.98"},
                                             {"target_max", "0.98"},
-                                            {"curriculum", "20000"},
+                                            {"presence_weight", "1"},
+                                            {"presence_samples", "60000"},
+                                            {"presence_validations", "6"},
+                                            {"density_by_name", "true"},
                                             {"validation_every", "2000"},
-                                            {"total_samples", "100000"},
+                                            {"total_samples", "140000"},
                                             {"checkpoint_every", "10000"},
                                             {"test_samples", "2000"},
                                             {"motif_samples", "1000"},

@@ -8,8 +8,11 @@
 #include "core/methods/sparling/run_int.h"
 
 const struct method_metric sparling_metrics[SPARLING_METRICS] = {
-    {"loss", "nat", "Cross-entropy of a target token on training batches, mean of ten updates."},
+    {"loss", "nat",
+     "Cross-entropy of a target token on training batches, in the first phase the presence loss; mean of ten updates."},
     {"validation_loss", "nat", "Cross-entropy of a target token on the validation set."},
+    {"presence_loss", "nat", "Loss of the presence objective on the validation set, summed over the names."},
+    {"presence_unread", "", "Names that the motif model does not read yet, in the first phase."},
     {"accuracy", "", "Share of validation samples whose whole label is read correctly."},
     {"target_accuracy", "", "Validation accuracy above which the stage ends."},
     {"density", "", "Target share of active elements in the motif map."},

@@ -27,8 +27,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
 }
 
 /* Writes by how much the edit error rises when activations have only 16, 8, 4 or 2 values, and an upper limit of the
- * information in a map. For this limit an activation has the fewest bits that raise the edit error by less than 0.1 %,
- * or four bits if none do. */
+ * information in a map. The limit assumes that an activation has b bits: the smallest b, from 4 down, at which 2^b
+ * values and all larger numbers of values raise the edit error by less than 0.1 %, or 4 if there is none. */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};
@@ -67,8 +67,10 @@ static void write_stages(const struct method_run *run, const struct sink *out)
 }
 
 /* Rows are the true symbols and "none", columns are the channels and "none". */
-static void write_confusion(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
+static void write_confusion(const struct method_run *run, const struct sink *out)
 {
+    const struct open_domain *domain = &run->domain;
+    const struct motif_errors *errors = &run->evaluation.errors;
     sink_begin_object(out, "confusion");
     sink_begin_list(out, "symbols");
     for (int i = 0; i < errors->symbols; i++)
@@ -78,6 +80,17 @@ static void write_confusion(const struct open_domain *domain, const struct motif
     sink_begin_list(out, "channels");
     for (int i = 0; i < errors->channels; i++)
         sink_integer(out, NULL, i);
+    sink_text(out, NULL, "none");
+    sink_end_list(out);
+    sink_begin_list(out, "names"); /* what each channel stands for; null: no name */
+    for (int i = 0; i < errors->channels; i++) {
+        char name[CHANNEL_NAME_TEXT];
+        channel_name_text(&run->evaluation.evidence.channels[i], domain, name, sizeof name);
+        if (name[0])
+            sink_text(out, NULL, name);
+        else
+            sink_null(out, NULL);
+    }
     sink_text(out, NULL, "none");
     sink_end_list(out);
     sink_begin_list(out, "counts");
@@ -108,14 +121,15 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
 }
 
 /* Mutual coherence of each convolution of g, taken as a dictionary (core/nn/coherence.h). */
-static enum status write_coherence(const struct network *network, const struct sink *out, struct error *err)
+static enum status write_coherence(const struct network *network, struct thread_pool *pool, const struct sink *out,
+                                   struct error *err)
 {
     struct method_convolution all[COHERENCE_LAYERS];
     size_t count = network_convolutions(network, all, COHERENCE_LAYERS);
     sink_begin_list(out, "coherence");
     for (size_t i = 0; i < count && i < COHERENCE_LAYERS; i++) {
         double length = (double)all[i].inputs * all[i].height * all[i].width,
-               coherence = convolution_coherence(&all[i]);
+               coherence = convolution_coherence(&all[i], pool);
         if (isnan(coherence))
             return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the coherence of %s", all[i].name);
         sink_begin_object(out, NULL);
@@ -191,16 +205,18 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
         return status;
     sink_number(out, "minimal_density", minimal_density);
     motif_counts_result(run, out);
+    evidence_result(run, out);
+    extents_result(run, out);
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     status = theorem_result(run, out, err);
-    if (!status)
-        status = write_coherence(run->network, out, err);
+    if (status != STATUS_OK)
+        return status;
+    status = write_coherence(run->network, run->env.pool, out, err);
     if (status)
         return status;
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);
-    write_confusion(&run->domain, &e->errors, out);
-    publish_findings(&run->findings, out);
+    write_confusion(run, out);
     return study_result(run, out, err);
 }

@@ -9,8 +9,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* Short, so that a pause takes effect at once, but long compared with the overhead of a step. A step takes longer only
- * if a single update or piece does. */
+/* Time of a step. It is so short that a pause takes effect at once, and long compared with the overhead of a step. A
+ * step takes longer only if a single update or piece does. */
 static const double STEP_SECONDS = 0.15;
 
 enum { PIECE_SAMPLES = 16, ARENA_BLOCK = 16 << 20 };
@@ -86,6 +86,12 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
     }
     if (!complete)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+    enum status status = evidence_open(run, err);
+    if (status)
+        return status;
+    status = extents_open(run, err);
+    if (status != STATUS_OK)
+        return status;
     return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
 }
 
@@ -93,18 +99,26 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
 static enum status open_run(struct method_run *run, struct error *err)
 {
     enum status status = check_ranks(run, err);
-    if (!status)
-        status = open_data(run, err);
-    if (!status)
-        status = run_begin(run, err);
-    if (!status)
-        status =
-            batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
-    if (!status)
-        status = allocate_tables(run, err);
-    if (!status && study_of_many(run))
-        status = study_open(run, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = open_data(run, err);
+    if (status != STATUS_OK)
+        return status;
+    status = presence_open(run, err);
+    if (status != STATUS_OK)
+        return status;
+    status = run_begin(run, err);
+    if (status != STATUS_OK)
+        return status;
+    status = batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
+    if (status != STATUS_OK)
+        return status;
+    status = allocate_tables(run, err);
+    if (status != STATUS_OK)
+        return status;
+    if (study_of_many(run))
+        return study_open(run, err);
+    return STATUS_OK;
 }
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
@@ -139,11 +153,14 @@ void sparling_destroy(struct method_run *run)
     analysis_clear(run);
     motif_errors_close(&run->evaluation.errors);
     chance_drop(&run->evaluation);
+    evidence_close(&run->evaluation.evidence);
+    extents_close(&run->evaluation.extents);
     free(run->evaluation.topk);
     free(run->evaluation.channels);
     distribution_close(&run->study.distribution);
     free(run->study.motifs);
     batch_source_destroy(run->source);
+    presence_close(run);
     domain_close(&run->domain);
     adam_destroy(run->adam);
     network_destroy(run->network);

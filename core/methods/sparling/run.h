@@ -2,10 +2,11 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_RUN_H
 #define MOTIF_CORE_METHODS_SPARLING_RUN_H
 
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 
 /* The time series of a run, in report.c. The work distribution refers to them by number. */
-enum { SPARLING_METRICS = 16 };
+enum { SPARLING_METRICS = 18 };
 extern const struct method_metric sparling_metrics[SPARLING_METRICS];
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
@@ -16,6 +17,10 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
 enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
+/* Defined in evaluation/verdict/judge.c: the table of the method's findings, and judge() (method.h). */
+enum { SPARLING_FINDINGS = 19 };
+extern const struct finding_code sparling_findings[SPARLING_FINDINGS];
+enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err);
 void sparling_destroy(struct method_run *run);
 

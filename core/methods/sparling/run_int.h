@@ -16,7 +16,9 @@
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/model/network.h"
+#include "core/methods/sparling/evaluation/extents.h"
 #include "core/methods/sparling/evaluation/study.h"
+#include "core/methods/sparling/evaluation/verdict/evidence.h"
 #include "core/metrics/binning.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/shuffled.h"
@@ -39,13 +41,24 @@ struct evaluation_row {
     double motif_samples, test_samples;
     double proof;      /* the error E_m of the theorem (motif_errors.h) */
     double single;     /* single-motif error; NaN: not requested */
-    double perturbed;  /* share of perturbed samples whose label follows; NaN: not requested */
+    double perturbed;  /* share of edited maps whose answer changes as the edit; NaN: not requested */
     double binning[4]; /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
 };
 enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
-enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PART_PERTURB, PART_CHANCE, PARTS };
+enum evaluation_part {
+    PART_MOTIFS,
+    PART_TEST,
+    PART_SINGLE,
+    PART_BINNING,
+    PART_PERTURB,
+    PART_EVIDENCE,
+    PART_CHANCE,
+    PART_EXTENTS,
+    PART_BOXES,
+    PARTS
+};
 
 /* Counts of an analysis in progress; not saved (analyses.c). */
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
@@ -67,9 +80,9 @@ struct chance_row {
     double mean[3], low[3], high[3]; /* fpe, fne, ce */
 };
 struct chance {
-    struct chance_row all, without; /* without the domain's trivial symbols */
+    struct chance_row all, without; /* all: of all symbols; without: without the domain's trivial symbols */
     double fpe, fne, ce;            /* errors of the model on the same samples, trivial symbols left out */
-    double perfect[3];              /* fpe, fne, ce of the true motifs; above 0 only because boxes overlap */
+    double perfect[3];              /* fpe, fne, ce that the true motifs would get; above 0 only where boxes overlap */
     double samples;                 /* 0: nothing was shuffled */
 };
 enum { CHANCE_NUMBERS = 25 };
@@ -79,24 +92,25 @@ struct chance_samples; /* chance.c */
 /* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. Only
  * doubles, because checkpoints save them as tables. */
 struct motif_counts {
-    double samples, dense; /* number of all samples; number of those with too many motifs to analyse */
-    double motifs, tokens; /* number of maximal motifs; number of tokens in the labels */
+    /* samples: number of all samples; dense: number of samples with too many motifs to analyse */
+    double samples, dense;
+    double motifs, tokens; /* numbers of maximal motifs and of tokens in the labels */
     double as_many;        /* samples with as many motifs as tokens */
-    /* samples with overlapping footprints; motifs whose footprint overlaps the footprint of another */
+    /* met: number of samples with overlapping footprints; meeting: number of motifs whose footprint overlaps another */
     double met, meeting;
-    /* for each motif, the largest share of its footprint that another footprint covers; summed over motifs */
+    /* sum over motifs of the largest share of the motif's footprint that another footprint covers */
     double overlap;
 };
 enum { MOTIF_COUNTS_NUMBERS = 8 };
 _Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
                "a motif_counts is a row of doubles");
 struct motif_counts_channel {
-    double motifs, inputs; /* maximal motifs; samples with at least one */
+    double motifs, inputs; /* numbers of maximal motifs and of samples with at least one */
 };
 
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* from high to low density; the last row is the run's own model */
-    int64_t rows, at;                          /* number of rows; the one in progress */
+    int64_t rows, at;                          /* rows: number of rows; at: the row in progress */
     int64_t part, position;                    /* the part of this row that is in progress, and its next sample */
     int64_t seed;                              /* seed of the test set */
     double edit_sum;
@@ -109,6 +123,8 @@ struct evaluation {
     struct topk *topk;                     /* [tokens - 1], with a label at every position */
     struct motif_counts motif_counts;      /* sums over the samples of the run's own model */
     struct motif_counts_channel *channels; /* [motif channels] */
+    struct evidence evidence;              /* for the verdict */
+    struct extents extents;
     struct chance chance;
     struct chance_samples *collected; /* not saved: after loading, the current part of the evaluation begins again */
 };
@@ -119,6 +135,36 @@ struct reinitialisation {
     double count;                             /* number of channels reinitialised so far */
     double worthless[REINITIALISED_CHANNELS]; /* 1: the channel did not lower the loss at the last check */
     double rests[REINITIALISED_CHANNELS];     /* sample count from which the channel may be reinitialised again */
+};
+
+/* The presence objective (presence.c). The numbers from `alone` on are saved in checkpoints. */
+struct presence_phase {
+    int names;             /* names with a channel; 0: the run has no presence objective */
+    bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
+    real *weight;          /* [names] weight of the samples whose label contains the name */
+    double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
+                            * labels, and times PRESENCE_FACTOR */
+    int64_t alone;         /* 1: the first phase, in which the presence objective trains alone */
+    int64_t flat;          /* validations of the first phase since the last better loss */
+    int64_t ended_updates; /* number of updates at the end of the first phase */
+    int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
+    double best;           /* lowest presence loss of a validation; infinite before the first */
+    /* [PRESENCE_COLUMNS][names] what validations have measured for each name */
+    double *names_table;
+    real *scale; /* [names] weights of names in the first phase, for the update in progress */
+};
+
+/* Columns of presence_phase.names_table. */
+enum presence_column {
+    PRESENCE_LOSS,   /* sum of the losses over the samples of the validation in progress */
+    PRESENCE_WITH,   /* number of these samples whose label contains the name */
+    PRESENCE_LEVEL,  /* loss of the last validation, divided by that of the best constant answer; 1 before the first */
+    PRESENCE_BEST,   /* lowest level so far */
+    PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
+    PRESENCE_FACTOR, /* factor on the density of the channel, which makes it active in as many samples as have the name
+                      */
+    PRESENCE_STILL,  /* number of validations since the level fell, or since the channel got new weights */
+    PRESENCE_COLUMNS
 };
 
 struct method_run {
@@ -144,6 +190,7 @@ struct method_run {
     int64_t stage_updates; /* number of updates in this stage */
     struct annealer annealer;
     struct reinitialisation reinitialisation;
+    struct presence_phase presence;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum of the losses of the counted tokens */
@@ -152,7 +199,7 @@ struct method_run {
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;
-    struct artifact_findings findings; /* not saved */
+    struct artifact_findings findings;
 
     /* Not saved: the following members only measure speed. */
     double busy_seconds;
@@ -208,6 +255,36 @@ enum status run_update(struct method_run *run, struct error *err);
 /* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
+/* Defined in presence.c. */
+/* presence_open() allocates the tables of the objective, and reads the frequencies of names if the configuration needs
+ * them; presence_close() frees the tables. STATUS_NO_MEMORY. */
+enum status presence_open(struct method_run *run, struct error *err);
+void presence_close(struct method_run *run);
+/* Sets the state before the first update, and the densities of the channels of run->network. */
+void presence_begin(struct method_run *run);
+/* The presence loss of a batch. scores: those of network_motifs_extras(). NULL after a failure. */
+struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores);
+/* Adds the losses and active channels of a piece of a validation to those of its names. The batch is that of the last
+ * presence_loss(). motifs: its motif map. */
+void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
+                    const struct tensor *motifs);
+/* Sets the densities of the channels of run->network. */
+void presence_densities(struct method_run *run);
+/* Forgets the losses added so far. */
+void presence_clear(struct method_run *run);
+/* After a validation: publishes its presence loss. In the first phase, gives a name that g does not read new weights,
+ * and ends the phase if the loss no longer falls. STATUS_NO_MEMORY, and errors of the computation. */
+enum status presence_validated(struct method_run *run, struct error *err);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool presence_sound(const struct method_run *run);
+/* Declares the state as entries "presence.*", if the run has the objective. */
+enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in prototype.c. */
+/* Searches the training samples for weights with which the channel of `name` begins to predict the name, and sets them.
+ * STATUS_NO_MEMORY, and errors of the computation. */
+enum status prototype_search(struct method_run *run, int name, struct error *err);
+
 /* Defined in reinitialise.c. */
 /* Measures by how much each channel lowers the loss, and reinitialises the worst one if it does not. */
 enum status run_reinitialise(struct method_run *run, struct error *err);
@@ -224,6 +301,9 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
                              struct error *err);
 /* Samples of a part of the row in progress; 0: the part is skipped. */
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
+/* Whether a part first collects samples and does its work after the last one, when the position equals the number of
+ * samples. */
+bool evaluation_collects(int64_t part);
 /* Share of the evaluation that is done, 0..1. */
 double evaluation_fraction(const struct method_run *run);
 /* Density of a map with one active position for each symbol. STATUS_NO_MEMORY. */

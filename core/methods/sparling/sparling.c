@@ -23,17 +23,17 @@ static const struct method_chart charts[] = {
     {"Motif errors", {"fpe", "fne", "ce"}, {NULL}, "share", false, true},
 };
 
-static const struct method_panel panels[] = {{"motifs", "Motifs"}};
+static const struct method_panel panels[] = {{"motifs", "Motifs", NULL}};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs",
                                              NULL};
 
-static enum status resolve(void *config, const char *data, struct error *err)
+static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     const struct domain *domain = domain_of(config);
-    return domain->resolve ? domain->resolve(config, data, err) : STATUS_OK;
+    return domain->resolve ? domain->resolve(config, given, data, err) : STATUS_OK;
 }
 
 const struct method sparling_method = {
@@ -58,6 +58,8 @@ const struct method sparling_method = {
     .query_count = SPARLING_QUERIES,
     .schemas = sparling_schemas,
     .schema_count = SPARLING_SCHEMAS,
+    .findings = sparling_findings,
+    .finding_count = SPARLING_FINDINGS,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = sparling_check,
@@ -69,11 +71,13 @@ const struct method sparling_method = {
     .load = sparling_load,
     .warm_start = sparling_warm_start,
     .begin_evaluation = sparling_begin_evaluation,
+    .judge = sparling_judge,
     .result = sparling_result,
     .destroy = sparling_destroy,
     .open = sparling_open,
     .close = sparling_close,
     .model_bytes = sparling_model_bytes,
+    .warn = sparling_warn,
     .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };

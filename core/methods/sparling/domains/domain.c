@@ -141,9 +141,44 @@ static enum status pad(const struct domain_shape *shape, const struct method_inp
     return STATUS_OK;
 }
 
+/* Whether an array is a colour picture [3][rows][cols] for a model that reads one channel, or a grey one [rows][cols]
+ * for a model that reads three. */
+static bool other_colours(const struct domain_shape *s, const struct method_input *input)
+{
+    const int64_t *d = input->dim;
+    if (s->rows <= 1)
+        return false;
+    if (s->channels == 1)
+        return input->rank == 3 && d[0] == 3 && d[1] == s->rows && d[2] == s->cols;
+    return s->channels == 3 && input->rank == 2 && d[0] == s->rows && d[1] == s->cols;
+}
+
+/* Fills one plane with the grey values of three, or three planes with the values of one. */
+static enum status recolour(const struct domain_shape *shape, const struct method_input *input, double low, double high,
+                            const char *what, float *planes, struct error *err)
+{
+    static const double luma[] = {0.2126, 0.7152, 0.0722};
+    size_t size = domain_positions(shape), given = (shape->channels == 1 ? 3 : 1) * size;
+    for (size_t i = 0; i < given; i++) {
+        double value = (double)input->values[i];
+        if (!(value >= low && value <= high))
+            return outside(low, high, what, i, value, err);
+    }
+    for (size_t i = 0; i < size; i++) {
+        double grey = (double)input->values[i];
+        for (size_t k = 0; shape->channels == 1 && k < 3; k++)
+            grey = (k > 0 ? grey : 0) + luma[k] * (double)input->values[k * size + i];
+        for (int k = 0; k < shape->channels; k++)
+            planes[(size_t)k * size + i] = (float)grey;
+    }
+    return STATUS_OK;
+}
+
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err)
 {
+    if (other_colours(shape, input))
+        return recolour(shape, input, low, high, what, planes, err);
     size_t count = domain_inputs(shape), positions = domain_positions(shape), channels = (size_t)shape->channels;
     bool last = false;
     if (!shorter(shape, input) && !fits(shape, input, &last))

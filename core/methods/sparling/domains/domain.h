@@ -100,7 +100,8 @@ struct domain {
 
     void (*shape)(const struct sparling_config *config, struct domain_shape *shape);
     /* Fills in the fields that follow from a data set (method.h); may be NULL. */
-    enum status (*resolve)(struct sparling_config *config, const char *data, struct error *err);
+    enum status (*resolve)(struct sparling_config *config, const struct method_given *given, const char *data,
+                           struct error *err);
     /* Reports faults that concern several fields; may be NULL. */
     void (*check)(const struct sparling_config *config, const struct method_faults *faults);
 
@@ -129,14 +130,27 @@ struct domain {
      * mean / (rows * cols * motif channels). NaN: not enough memory. */
     double (*mean_symbols)(const struct domain_state *state);
 
+    /* How often each token occurs in the labels of training samples, curriculum aside. count: [tokens] mean number in a
+     * label. share: [tokens] share of the labels that contain the token. Returns the number of training samples. NULL:
+     * samples are generated, and all tokens are equally frequent. */
+    int64_t (*frequencies)(const struct domain_state *state, double *count, double *share);
+
     /* Names of a box's symbol and of a label's token. Valid as long as the state; NULL if out of range. */
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
+
+    /* The number of strands on which a motif can be if samples are sequences of bases, one-hot in four channels (A, C,
+     * G, T or U): 2 for DNA, 1 for RNA. NULL, or 0: samples are not sequences of bases. */
+    int (*strands)(const struct domain_state *state);
 
     /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
      * domains call domain_planes(). */
     enum status (*prepare)(const struct domain_state *state, const struct method_input *input, float *planes,
                            struct error *err);
+    /* Adds warnings about an array of a client, as `warn` of method.h does. NULL: there are none. */
+    void (*warn)(const struct domain_state *state, const struct method_input *input, const struct sink *out);
+    /* How prepare() scales the values of a client: plane = (value - zero) / unit. NULL: it leaves them unchanged. */
+    void (*scale)(const struct domain_state *state, float *zero, float *unit);
     /* The input as a picture: grey [picture_rows][cols], 0 background to 1 ink. NULL: the first plane unchanged. */
     void (*grey)(const struct domain_state *state, const float *planes, float *grey);
 };
@@ -175,7 +189,9 @@ void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
 
 /* Converts an array to planes and checks that all values are in [low, high]. The array may be [rows][cols] for one
  * channel, [rows][cols][channels] or [channels][rows][cols]. A sequence may omit its row, and with channels first it
- * may be shorter (zeros follow). `what` explains the range in the message: "ink is 1". STATUS_INVALID, pointer
+ * may be shorter (zeros follow). A colour picture [3][rows][cols] becomes grey for one channel, and a grey picture
+ * [rows][cols] becomes three equal channels. `what` explains the range in the message: "ink is 1". STATUS_INVALID,
+ * pointer
  * "/array". */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
@@ -183,8 +199,9 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
 /* Writes the names of the tokens one after another, cut to `room` bytes. */
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);
 
-/* Rows of a domain's part of the table. `member` is a member of the struct that carries the domain's name, LEVEL is
- * written without its prefix. Every row belongs to the group "data" and applies to its domain only. */
+/* Rows of a domain's part of the table. `member` is a member of the domain's own struct, for instance of struct
+ * latex_config. LEVEL is written without its prefix. Every row belongs to the group "data" and applies to its domain
+ * only. */
 /* clang-format off */
 #define DOMAIN_AT(domain, member)                                                                                      \
     offsetof(struct sparling_config, domain.member) /* NOLINT(bugprone-macro-parentheses): names */

@@ -100,11 +100,12 @@ static enum status find_folder(const char *dataset, const char *data, char folde
                   : STATUS_OK;
 }
 
-static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
+                           struct error *err)
 {
     char folder[DATASET_PATH];
     if (!dataset_name_good(config->audio.dataset))
-        return STATUS_OK; /* check() reports it */
+        return STATUS_OK; /* check() reports a name that is not possible */
     return find_folder(config->audio.dataset, data, folder, err);
 }
 

@@ -27,6 +27,7 @@ struct domain_state {
     int samples;                     /* number of samples of a recording, padding included */
     float zero, unit;                /* the network reads (value - zero) / unit */
     float low, high;                 /* values of white and black in pictures */
+    float least, most;               /* range of the training data's values */
     int64_t *part[PARTS_OF_SET],
         count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
@@ -107,20 +108,46 @@ static double mean_label(const struct collection *c)
     return fmax(tokens / (double)c->count, 0.1);
 }
 
-/* Sets the schedule of the preset digitcircle-quick: the density falls from about ten motifs for each token to one. */
-static void fit(struct sparling_config *config, double mean)
+static bool has(const struct method_given *given, const char *field)
 {
-    enum { STAGES = 8 };
+    return given && given->has(given->context, field);
+}
+
+/* Units of g for data of one row. A motif of a sequence or signal may be much longer than one of a picture, and a unit
+ * of one row takes little time. So a window has about a tenth of the positions, from 29 to 61. Recordings keep 21
+ * positions, the length of a word, because in a longer window a motif may be beside its word and still see all of it.
+ */
+static int units_of_line(int cols)
+{
+    int units = cols / 40;
+    return units < 7 ? 7 : units > 15 ? 15 : units;
+}
+
+/* Sets channels and schedule: the density falls to one motif for each token. Without a first phase of the presence
+ * objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase the
+ * channels mark the right motifs already, so the density starts at three times the last one and a few stages are
+ * enough. Fields that the client has given keep their values. */
+static void fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
+{
+    const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
     const struct dataset_config *c = &config->dataset;
     int first = c->positions ? 1 : 0; /* class 0 is not a motif */
-    config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+    if (!has(given, "motifs"))
+        config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+    bool presence = sparling_presence_alone(config);
     double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
-    one = fmin(one, 0.05);
-    config->density_factor = 0.75;
-    config->density_final = one;
-    config->density_start = fmin(1, one * 1.001 / pow(0.75, STAGES));
-    config->plateau_density = one * 1.03;
-    config->reinitialise_below = c->positions ? 0 : one * 1.5;
+    if (!has(given, "units") && presence && c->rows == 1)
+        config->units = sound ? 5 : units_of_line((int)c->cols);
+    if (!has(given, "density_final"))
+        config->density_final = fmin(one, 0.05);
+    if (!has(given, "density_factor"))
+        config->density_factor = presence ? 1 / sqrt(known) : 0.75;
+    if (!has(given, "density_start"))
+        config->density_start = fmin(1, config->density_final * 1.001 * (presence ? known : unknown));
+    if (!has(given, "plateau_density"))
+        config->plateau_density = fmin(1, sparling_last_density(config) * 1.03);
+    if (!has(given, "reinitialise_below"))
+        config->reinitialise_below = c->positions || presence ? 0 : config->density_final * 1.5;
 }
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
@@ -162,7 +189,7 @@ static void fit_samples(struct sparling_config *config, const struct collection 
     for (int64_t i = 0; i < c->count; i++)
         count[part_of(c, &config->dataset, i)]++;
     if (count[PART_TESTED] == 0 || count[PART_VALIDATE] == 0)
-        return; /* open_dataset() reports it */
+        return; /* open_dataset() reports the empty part */
     config->validation_samples = least(config->validation_samples, count[PART_VALIDATE]);
     config->test_samples = least(config->test_samples, count[PART_TESTED]);
     config->motif_samples = least(config->motif_samples, count[PART_TESTED]);
@@ -178,13 +205,16 @@ static enum status fits(const struct collection *c, struct error *err)
             "is a table, but SPARLING learns from images, sequences and recordings; use the kind factors for tables");
     if (c->target == TARGET_NONE)
         return error_set(err, STATUS_INVALID, at, "has no labels; SPARLING needs one for each sample");
-    if (c->vocabulary.count < 2 || c->vocabulary.count > 4096)
-        return error_set(err, STATUS_INVALID, at, "has a vocabulary of %d names; it must have 2 to 4096",
-                         c->vocabulary.count);
+    /* Labels at positions need two classes. Otherwise one name is enough: a label has it or does not have it. */
+    int least = c->target == TARGET_POSITIONS ? 2 : 1;
+    if (c->vocabulary.count < least || c->vocabulary.count > 4096)
+        return error_set(err, STATUS_INVALID, at, "has a vocabulary of %d names; it must have %d to 4096",
+                         c->vocabulary.count, least);
     return STATUS_OK;
 }
 
-static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
+                           struct error *err)
 {
     struct dataset_config *d = &config->dataset;
     struct collection c;
@@ -197,6 +227,8 @@ static enum status resolve(struct sparling_config *config, const char *data, str
         return status;
     status = fits(&c, err);
     bool sound = c.kind == COLLECTION_RECORDINGS;
+    /* If the configuration was filled in from other data, the values in it were not chosen by the client. */
+    bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
     d->channels = sound ? d->mels : c.channels;
     d->rows = c.rows;
@@ -206,7 +238,7 @@ static enum status resolve(struct sparling_config *config, const char *data, str
     d->longest = d->positions ? d->cols : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        fit(config, mean_label(&c));
+        fit(config, repeated ? NULL : given, mean_label(&c), sound);
         fit_samples(config, &c);
     }
     collection_close(&c);
@@ -278,22 +310,16 @@ static enum status split(struct domain_state *s, const struct dataset_config *d,
 
 static void measure(struct domain_state *s)
 {
-    const struct collection *c = &s->c;
-    int64_t count = c->start[c->count] * c->channels * c->rows;
-    double sum = 0, squares = 0;
-    float low = c->values[0], high = low;
-    for (int64_t i = 0; i < count; i++) {
-        double v = (double)c->values[i];
-        sum += v;
-        squares += v * v;
-        low = fminf(low, c->values[i]);
-        high = fmaxf(high, c->values[i]);
-    }
-    double mean = sum / (double)count, deviation = sqrt(fmax(squares / (double)count - mean * mean, 0));
+    struct collection_moments m = collection_measure(&s->c);
+    double mean = m.sum / (double)m.count, deviation = sqrt(fmax(m.squares / (double)m.count - mean * mean, 0));
+    float low = (float)m.min, high = (float)m.max;
     bool plain = low >= 0 && high <= 1;
+    s->least = low;
+    s->most = high;
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
     s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
-    /* In pictures, ink is the end of the range (black or white) that fewer pixels are near. */
+    /* Pictures show the background white. The background is the end of the range (lowest or highest value) that is
+     * nearer to the mean. */
     s->low = s->spectrum
                  ? SHOWN_FROM
                  : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
@@ -324,13 +350,13 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
 static enum status to_planes(const struct domain_state *s, int64_t sample, float *planes, struct error *err)
 {
     const struct collection *c = &s->c;
-    const float *values = collection_sample(c, sample);
-    int64_t length = collection_length(c, sample), lines = (int64_t)c->channels * c->rows, cols = s->shape.cols;
+    int64_t begin = collection_begin(c, sample), length = collection_length(c, sample),
+            lines = (int64_t)c->channels * c->rows, cols = s->shape.cols;
     if (s->spectrum)
-        return to_spectrogram(s, values, length, planes, err);
+        return to_spectrogram(s, c->values + begin, length, planes, err);
     for (int64_t line = 0; line < lines; line++) {
         for (int64_t i = 0; i < length; i++)
-            planes[line * cols + i] = (values[line * length + i] - s->zero) / s->unit;
+            planes[line * cols + i] = (collection_value(c, begin + line * length + i) - s->zero) / s->unit;
         for (int64_t i = length; i < cols; i++)
             planes[line * cols + i] = 0;
     }
@@ -409,6 +435,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = fits(&s->c, err);
     if (!status)
         status = agree(s, config, hash, err);
+    if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
+        status = error_set(err, STATUS_CORRUPT, "/config/dataset_name", "has recordings that are not stored as floats");
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {
         int hop = hop_of(d->mels), least = 2 * hop + 2; /* the window of the spectrum must fit */
         s->samples = (s->shape.cols - 1) * hop > least ? (s->shape.cols - 1) * hop : least;
@@ -463,6 +491,29 @@ static double mean_symbols(const struct domain_state *s)
     return s->mean;
 }
 
+static int64_t frequencies(const struct domain_state *s, double *count, double *share)
+{
+    const struct collection *c = &s->c;
+    int tokens = s->shape.tokens;
+    int64_t samples = s->count[PART_TRAIN];
+    for (int k = 0; k < tokens; k++)
+        count[k] = share[k] = 0;
+    for (int64_t i = 0; i < samples; i++) {
+        const int32_t *label;
+        int length = collection_labels(c, s->part[PART_TRAIN][i], &label);
+        for (int j = 0; j < length; j++) {
+            bool first = true;
+            for (int before = 0; before < j && first; before++)
+                first = label[before] != label[j];
+            if (label[j] < 0 || label[j] >= tokens)
+                continue;
+            count[label[j]] += 1 / (double)samples;
+            share[label[j]] += first / (double)samples;
+        }
+    }
+    return samples;
+}
+
 static const char *name(const struct domain_state *s, int number)
 {
     return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
@@ -480,6 +531,43 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
     return status;
 }
 
+/* Values outside the range of the data by more than its width are far from everything that the model has seen. A range
+ * that is much narrower than that of the data, such as 0 to 1 in place of 0 to 255, is as suspicious. */
+static void warn(const struct domain_state *s, const struct method_input *input, const struct sink *out)
+{
+    enum { NARROW = 64 };
+    size_t count = 1;
+    float low = input->values[0], high = low;
+    char text[240];
+    if (s->spectrum && input->rank != 1)
+        return; /* a spectrogram; the range of the data is that of recordings */
+    for (int d = 0; d < input->rank; d++)
+        count *= (size_t)input->dim[d];
+    for (size_t i = 0; i < count; i++) {
+        low = fminf(low, input->values[i]);
+        high = fmaxf(high, input->values[i]);
+    }
+    float range = s->most - s->least;
+    bool outside = low < s->least - range || high > s->most + range;
+    bool narrow = high > low && (high - low) * NARROW < range;
+    if (!outside && !narrow)
+        return;
+    snprintf(text, sizeof text, "the values are from %g to %g, but those of the training data are from %g to %g; %s",
+             (double)low, (double)high, (double)s->least, (double)s->most,
+             outside ? "the model has seen nothing like this, so its answer means little"
+                     : "if the input is not nearly uniform, it has another scale");
+    sink_begin_object(out, NULL);
+    sink_text(out, "code", outside ? "outside-range" : "narrow-range");
+    sink_text(out, "text", text);
+    sink_end_object(out);
+}
+
+static void scale(const struct domain_state *s, float *zero, float *unit)
+{
+    *zero = s->zero;
+    *unit = s->unit;
+}
+
 /* Shows the first channel of an image, or all channels of a sequence below each other. */
 static void grey(const struct domain_state *s, const float *planes, float *out)
 {
@@ -490,6 +578,11 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
             float share = (planes[line * cols + i] - s->low) / (s->high != s->low ? s->high - s->low : 1);
             out[r * cols + i] = fminf(1, fmaxf(0, share)) * (s->shape.rows > 1 || s->spectrum ? 1 : 0.5F);
         }
+}
+
+static int strands(const struct domain_state *state)
+{
+    return state->c.kind == COLLECTION_SEQUENCES ? 2 : 0;
 }
 
 const struct domain dataset_domain = {
@@ -504,8 +597,12 @@ const struct domain dataset_domain = {
     .close = close_dataset,
     .sample = sample,
     .mean_symbols = mean_symbols,
+    .frequencies = frequencies,
     .symbol = name,
     .token = name,
+    .strands = strands,
     .prepare = prepare,
+    .warn = warn,
+    .scale = scale,
     .grey = grey,
 };

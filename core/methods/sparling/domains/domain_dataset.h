@@ -2,11 +2,11 @@
  * are images, multichannel grids, sequences, or recordings as mel spectrograms. A label is a class, a sequence, a set
  * in ascending order, or a class at every position.
  *
- * The sizes are fields, so that a configuration has known sizes without its data. They are filled in when the job is
- * submitted, together with the hash that binds the job to the data. Samples are split into training, validation (seed
- * -1) and test (seed -2 and the examples) by a function of the split's seed and the number of the sample or the name of
- * its group. Training draws with replacement; validation and test go through their parts in a fixed shuffled order.
- * Values outside [0, 1] are standardised. */
+ * The sizes are fields, so that a configuration has known sizes without its data. The daemon fills them in when the job
+ * is submitted, together with the hash that binds the job to the data. Samples are split into training, validation
+ * (seed -1) and test (seed -2 and the examples) by a function of the split's seed and the number of the sample or the
+ * name of its group. Training draws with replacement; validation and test go through their parts in a fixed shuffled
+ * order. Values outside [0, 1] are standardised. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_DATASET_H
 

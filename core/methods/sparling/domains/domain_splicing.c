@@ -14,7 +14,7 @@ enum { EXAMPLE_SEED = -5 };
 struct domain_state {
     struct splicing_planted planted; /* with real genes: only the models and sizes */
     struct splicing_corpus *corpus;  /* corpus of real genes; NULL: planted sequences */
-    int64_t seed, *order[2];         /* order: of the training set for the run's seed, and for seed -1 */
+    int64_t seed, *order[2];         /* order: of the training set, [0] for training, [1] for validation */
     int64_t curriculum;
     int boxes;
 };
@@ -82,13 +82,14 @@ static void check(const struct sparling_config *config, const struct method_faul
                      (double)c->proteins);
 }
 
-static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+static enum status resolve(struct sparling_config *config, const struct method_given *given, const char *data,
+                           struct error *err)
 {
     const struct splicing_config *c = &config->splicing;
     char folder[DATASET_PATH];
     struct error cause = {0};
     if (!dataset_name_good(c->dataset) || !dataset_name_good(c->motifs))
-        return STATUS_OK; /* check() reports it */
+        return STATUS_OK; /* check() reports a name that is not possible */
     enum status status = planted(c) ? STATUS_OK : dataset_folder(data, c->dataset, folder, &cause);
     if (status)
         return error_set(err, status, "/config/splicing_dataset", "%s", cause.message);
@@ -109,8 +110,8 @@ static enum status open_models(struct domain_state *s, const struct splicing_con
     return status ? error_set(err, status, "/config/splicing_motifs", "%s", cause.message) : STATUS_OK;
 }
 
-/* Sets each protein's threshold so that it binds at the share `splicing_share` of the test set with the highest
- * affinity. */
+/* Sets each protein's threshold so that the protein binds at a share `splicing_share` of the positions in the test set.
+ */
 static enum status calibrate(struct domain_state *s, const struct splicing_config *c, struct error *err)
 {
     enum { MOST = 1000 }; /* windows at most */
@@ -295,8 +296,8 @@ static enum status sample(const struct domain_state *state, const struct domain_
     return status;
 }
 
-/* Mean over some examples, motifs by chance included. Scaled from the positions that can have boxes to the whole map.
- */
+/* Mean over some examples. It counts planted motifs and positions that bind by chance. The flanks have no boxes, so the
+ * mean is scaled up from the other positions to the whole map. */
 static double mean_symbols(const struct domain_state *state)
 {
     enum { SEQUENCES = 100 };
@@ -344,6 +345,13 @@ static void grey(const struct domain_state *state, const float *planes, float *o
             out[row * length + i] = 0.35F * planes[row * SPLICING_BASES / ROWS * length + i];
 }
 
+/* Splicing reads one strand: the RNA's. */
+static int strands(const struct domain_state *state)
+{
+    (void)state;
+    return 1;
+}
+
 const struct domain splicing_domain = {
     .name = "splicing",
     .meaning = "RNA with planted motifs or of real genes, labelled at every base as donor, acceptor or neither.",
@@ -359,6 +367,7 @@ const struct domain splicing_domain = {
     .mean_symbols = mean_symbols,
     .symbol = symbol,
     .token = class_name,
+    .strands = strands,
     .prepare = prepare,
     .grey = grey,
 };

@@ -2,9 +2,9 @@
  *
  * Sequences are either planted (core/data/splicing/splicing_planted.h), where labels and motifs are known, or windows
  * of real genes (core/data/splicing/splicing_corpus.h), where affinity models define the motifs: each protein binds at
- * the same share of the positions of the test set. For real genes, the run's seed shuffles the training set for
- * training and -1 shuffles it for validations, as in the paper; -2 and the examples are the test set in its own order.
- */
+ * the same share of the positions of the test set. For real genes, training and validation (seed -1) both read the
+ * training set, as in the paper, in two different shuffled orders. The test set (seed -2) and the examples are the
+ * windows of the test set in its own order. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_SPLICING_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_SPLICING_H
 

@@ -28,6 +28,8 @@ static enum status examples(struct method_run *run, struct error *err)
         status = domain_sample(domain, &request, input, &truths[i], err);
         if (!status)
             status = annotation_make(&run->exec, run->network, domain, input, &truths[i], &annotations[i], err);
+        annotations[i].names = run->evaluation.evidence.channels;
+        annotations[i].extents = run->evaluation.extents.channel;
     }
     if (!status)
         status = annotation_draw(annotations, EXAMPLES, columns, &picture, err);
@@ -46,11 +48,9 @@ void run_artifacts(struct method_run *run)
     static const struct {
         const char *name;
         enum status (*make)(struct method_run *run, struct error *err);
-    } artifacts[] = {{"motifs", examples},
-                     {"confusion", run_confusion},
-                     {"error-by-density", run_plot_densities},
-                     {"binning", run_plot_binning},
-                     {"study", study_artifacts}};
+    } artifacts[] = {{"motifs", examples},          {"channels", evidence_table},
+                     {"confusion", run_confusion},  {"error-by-density", run_plot_densities},
+                     {"binning", run_plot_binning}, {"study", study_artifacts}};
     if (!run->env.artifact || run->direct)
         return;
     for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {

@@ -1,6 +1,8 @@
-/* Motif errors of chance (core/metrics/shuffled.h) over the first examples of a sequence domain. For comparison: the
- * errors of the model, with and without the symbols that are trivial to find, and the errors of the true motifs. The
- * latter are above 0 where boxes overlap, because the earlier box takes motifs of the later one. */
+/* Measures the motif errors of chance: those that the model's motifs have after their positions are shuffled
+ * (core/metrics/shuffled.h). The samples are the first examples of a sequence domain. For comparison, the same samples
+ * give the errors of the model, with and without the symbols that are trivial to find, and the errors of the true
+ * motifs. The errors of the true motifs are above 0 where boxes overlap, because the earlier box takes motifs of the
+ * later one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +75,9 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
 {
     struct exec *e = &run->exec;
     enum status status = exec_status(e, err);
-    if (!status && !run->evaluation.collected)
+    if (status != STATUS_OK)
+        return status;
+    if (!run->evaluation.collected)
         status = begin(run, err);
     if (status)
         return status;

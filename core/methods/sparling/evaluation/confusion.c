@@ -1,8 +1,8 @@
 /* The confusion matrix as a table and as pictures (Fig. 7 and Appendix G of the paper).
  *
- * In a picture each row, that of false positives included, adds up to 1. A column is near the row of its largest share,
- * misses are the last column, and the left margin shows a row's share of all events. If several channels mark one
- * symbol most often, a second picture adds their columns up under a common name. */
+ * In a picture each row adds up to 1; the last row shows false positives, the last column misses. Columns are in the
+ * order of the rows in which they have their largest share. The left margin shows the share of all events that a row
+ * has. If several channels mark one symbol most often, a second picture adds their columns up under a common name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "core/methods/shared/publish.h"
 #include "core/methods/sparling/run_int.h"
 
+enum { LEGEND = CHANNEL_NAME_TEXT + 16 };
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
 
 struct confusion_column {
@@ -42,11 +43,16 @@ static enum status table(struct method_run *run, struct error *err)
     struct buf text;
     buf_init(&text, CONFUSION_BYTES);
     buf_text(&text, "true");
-    for (int j = 0; j < errors->channels; j++)
-        buf_format(&text, ",channel %d", j);
+    for (int j = 0; j < errors->channels; j++) {
+        char name[CHANNEL_NAME_TEXT], title[CHANNEL_NAME_TEXT + 24];
+        channel_name_text(&run->evaluation.evidence.channels[j], &run->domain, name, sizeof name);
+        snprintf(title, sizeof title, name[0] ? "channel %d (%s)" : "channel %d", j, name);
+        buf_text(&text, ",");
+        publish_quoted(&text, title);
+    }
     buf_text(&text, ",none\n");
     for (int i = 0; i <= errors->symbols; i++) {
-        buf_text(&text, symbol_name(run, i));
+        publish_quoted(&text, symbol_name(run, i));
         for (int j = 0; j <= errors->channels; j++)
             buf_format(&text, ",%lld", (long long)errors->boxes[i * (errors->channels + 1) + j]);
         buf_text(&text, "\n");
@@ -76,7 +82,8 @@ static void add_channel(struct confusion_column *column, const struct motif_erro
     snprintf(column->name + used, sizeof column->name - used, "%s#%d", used > 0 ? "/" : "", channel);
 }
 
-/* Assigns channels to columns: one each or, merged, one for all channels that mark the same symbol most often. */
+/* Assigns channels to columns. Without `merged`, each channel has a column of its own. With `merged`, all channels that
+ * mark the same symbol most often share a column. */
 static void fill_columns(struct confusion *c, const struct motif_errors *errors, bool merged, const int *symbol_of)
 {
     for (int j = 0; j < errors->channels; j++) {
@@ -122,10 +129,9 @@ static enum status arrange(const struct motif_errors *errors, bool merged, struc
     c->counts = calloc(cols * rows, sizeof *c->counts);
     c->sum = calloc(rows, sizeof *c->sum);
     int *symbol_of = calloc(cols, sizeof *symbol_of);
-    enum status status = STATUS_OK;
     if (!c->column || !c->counts || !c->sum || !symbol_of) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
-        goto out;
+        free(symbol_of);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
     }
     for (size_t i = 0; i < rows * cols; i++)
         c->sum[i / cols] += errors->boxes[i];
@@ -133,9 +139,8 @@ static enum status arrange(const struct motif_errors *errors, bool merged, struc
         c->all += c->sum[i];
     motif_errors_majority(errors, MOTIF_BOXES, symbol_of);
     fill_columns(c, errors, merged, symbol_of);
-out:
     free(symbol_of);
-    return status;
+    return STATUS_OK;
 }
 
 static void confusion_close(struct confusion *c)
@@ -162,7 +167,8 @@ static void draw_cell(struct picture *picture, int row, int col, int64_t count, 
                  1, picture_contrast(shade));
 }
 
-/* Writes the name of a merged column with one channel on a line, up to LABEL_ROWS lines. Returns the lines. */
+/* Writes the name of a merged column with one channel on a line, up to LABEL_ROWS lines. Returns the number of
+ * lines. */
 static int stacked(const char *name, char text[CONFUSION_NAME])
 {
     int lines = 1;
@@ -185,12 +191,22 @@ static const char *const feet[FOOT_LINES] = {"row none: false positives; column 
 struct sheet {
     struct picture *picture;
     int labels, left, right, top, feet; /* right, top: upper left corner of the first matrix cell */
+    int named;                          /* number of channels with a name, each on a line below the feet */
 };
+
+/* Writes "#3: ring or triangle". Returns false if the channel has no name. */
+static bool legend(const struct method_run *run, int channel, char out[LEGEND])
+{
+    char name[CHANNEL_NAME_TEXT];
+    channel_name_text(&run->evaluation.evidence.channels[channel], &run->domain, name, sizeof name);
+    snprintf(out, LEGEND, "#%d: %s", channel, name);
+    return name[0] != '\0';
+}
 
 static struct sheet lay_out(const struct method_run *run, const struct confusion *c, bool merged)
 {
     struct sheet sheet = {.left = 40, .feet = 1 + merged};
-    char text[CONFUSION_NAME];
+    char text[CONFUSION_NAME], names[LEGEND];
     for (int i = 0; i < c->rows; i++) {
         int wide = picture_text_width(symbol_name(run, i), 1) + 2 * EDGE;
         sheet.left = wide > sheet.left ? wide : sheet.left;
@@ -199,25 +215,33 @@ static struct sheet lay_out(const struct method_run *run, const struct confusion
         int lines = stacked(c->column[j].name, text);
         sheet.labels = lines > sheet.labels ? lines : sheet.labels;
     }
+    for (int j = 0; j < run->evaluation.errors.channels; j++)
+        sheet.named += legend(run, j, names);
     sheet.right = sheet.left + SHARES;
     sheet.top = EDGE + 2 * LINE + sheet.labels * LINE;
     return sheet;
 }
 
-static int width_of(const struct sheet *sheet, const struct confusion *c)
+static int width_of(const struct method_run *run, const struct sheet *sheet, const struct confusion *c)
 {
+    char text[LEGEND];
     int width = sheet->right + c->cols * CELL, heading = sheet->right + picture_text_width(headings[2], 1);
     width = heading > width ? heading : width;
     for (int i = 0; i < sheet->feet; i++) {
         int foot = EDGE + picture_text_width(feet[i], 1);
         width = foot > width ? foot : width;
     }
+    for (int j = 0; sheet->named > 0 && j < run->evaluation.errors.channels; j++) {
+        (void)legend(run, j, text);
+        int wide = EDGE + picture_text_width(text, 1);
+        width = wide > width ? wide : width;
+    }
     return width + EDGE;
 }
 
 static void draw_words(const struct method_run *run, const struct confusion *c, const struct sheet *sheet)
 {
-    char text[CONFUSION_NAME];
+    char text[CONFUSION_NAME], names[LEGEND];
     picture_text(sheet->picture, sheet->top - LINE, EDGE, headings[0], 1, black);
     picture_text(sheet->picture, sheet->top - LINE, sheet->left, headings[1], 1, black);
     picture_text(sheet->picture, EDGE, sheet->right, headings[2], 1, black);
@@ -235,13 +259,16 @@ static void draw_words(const struct method_run *run, const struct confusion *c, 
     for (int i = 0; i < sheet->feet; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two lines at most */
         picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + i * LINE, EDGE, feet[i], 1, black);
+    for (int j = 0, at = sheet->feet; j < run->evaluation.errors.channels; j++)
+        if (legend(run, j, names))
+            picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + at++ * LINE, EDGE, names, 1, black);
 }
 
 static enum status draw(struct method_run *run, const struct confusion *c, bool merged, struct error *err)
 {
     struct sheet sheet = lay_out(run, c, merged);
-    int height = sheet.top + c->rows * CELL + 2 * EDGE + sheet.feet * LINE;
-    enum status status = picture_create(height, width_of(&sheet, c), white, &sheet.picture, err);
+    int height = sheet.top + c->rows * CELL + 2 * EDGE + (sheet.feet + sheet.named) * LINE;
+    enum status status = picture_create(height, width_of(run, &sheet, c), white, &sheet.picture, err);
     if (status)
         return status;
     for (int i = 0; i < c->rows; i++)

@@ -114,6 +114,8 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     clear_counts(run);
     evaluation_clear_classes(run);
     e->chance = (struct chance){0};
+    evidence_clear(run);
+    extents_clear(run);
     if (stages && list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
@@ -144,7 +146,7 @@ static enum status load_stage(struct method_run *run, int64_t seq, struct error 
     size_t count = 0, at = 0;
     enum status status = STATUS_OK;
     if (!e->other)
-        status = network_create(&run->config, false, &e->other, err);
+        status = network_create(&run->config, false, run->env.pool, &e->other, err);
     if (!status)
         status = list->count(list->context, &count, err);
     for (; !status && at < count; at++) {
@@ -197,31 +199,41 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
         return run->direct ? 0 : 2 * run->config.binning_samples;
     case PART_PERTURB:
         return run->direct ? 0 : 4 * run->config.perturb_samples; /* maximum number of samples that are tried */
-    case PART_CHANCE: /* this part is measured only for the run's own model */
+    case PART_EVIDENCE: /* this part and those after it are measured only for the run's own model */
+        return run->evaluation.at == run->evaluation.rows - 1 ? evidence_samples(run) : 0;
+    case PART_CHANCE:
         return run->config.chance_shuffles > 0 && run->evaluation.at == run->evaluation.rows - 1
                    ? run->config.chance_samples
                    : 0;
+    case PART_EXTENTS:
+        return run->evaluation.at == run->evaluation.rows - 1 ? extents_samples(run) : 0;
+    case PART_BOXES:
+        return run->evaluation.at == run->evaluation.rows - 1 ? extents_truth_samples(run) : 0;
     case PARTS:
         break;
     }
     return 0;
 }
 
-/* The next piece. In the binning part, a piece ends where the calibration ends. */
+/* The request for the next piece of samples, from sample `first` of the part on. In the binning part, a piece ends
+ * where the calibration ends. */
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;
     bool calibrating = e->part == PART_BINNING && first < run->config.binning_samples;
+    bool true_boxes = e->part == PART_MOTIFS || e->part == PART_CHANCE || e->part == PART_BOXES;
     int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
     struct batch_request request = {
         .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
     /* Motif errors of the test set and calibrations use the examples of the domain. */
-    if (calibrating || ((e->part == PART_MOTIFS || e->part == PART_CHANCE) && e->seed == TEST_SEED))
+    if (calibrating || (true_boxes && e->seed == TEST_SEED))
         request.set = DOMAIN_EXAMPLE;
     if (e->part == PART_BINNING && !calibrating) {
         request.seed = BINNING_SEED;
         request.first -= run->config.binning_samples;
     }
+    if (e->part == PART_EVIDENCE || e->part == PART_EXTENTS)
+        request.seed = run->config.seed;
     request.seen = request.first;
     return request;
 }
@@ -266,13 +278,6 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     return status;
 }
 
-static enum status add_motifs(struct method_run *run, struct network *network, const struct batch *batch,
-                              struct error *err)
-{
-    return evaluation_count(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch,
-                            err);
-}
-
 static enum status add_predictions(struct method_run *run, struct network *network, const struct batch *batch,
                                    struct error *err)
 {
@@ -283,6 +288,8 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
         struct tensor *classes = network_classes(e, network, map);
         if (classes)
             evaluation_count_classes(run, batch, classes->data);
+        if (classes && own_row(run))
+            evidence_read(run, batch, NULL);
         return exec_status(e, err);
     }
     int count = batch->request.count, steps = sparling_decode_steps(&run->config);
@@ -297,6 +304,8 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
         evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
         evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
     }
+    if (!status && own_row(run))
+        evidence_read(run, batch, decoded);
     free(decoded);
     return status;
 }
@@ -307,8 +316,9 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     struct evaluation_row *row = &e->row[e->at];
     struct motif_report boxes, windows;
     enum status status = motif_errors_report(&e->errors, MOTIF_BOXES, &boxes, err);
-    if (!status)
-        status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
+    if (status != STATUS_OK)
+        return status;
+    status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
     if (status)
         return status;
     const struct domain_shape *shape = &run->domain.shape;
@@ -353,7 +363,9 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
         status = finish_motifs(run, err);
     else if (e->part == PART_TEST)
         status = finish_test(run);
-    else if (e->part != PART_CHANCE)
+    else if (e->part == PART_EVIDENCE)
+        evidence_finish(run);
+    else if (e->part < PART_EVIDENCE)
         analysis_finish(run);
     if (status)
         return status;
@@ -376,16 +388,30 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     return STATUS_OK;
 }
 
-static enum status with_batch(struct method_run *run, struct network *network, const struct batch *batch,
+bool evaluation_collects(int64_t part)
+{
+    return part == PART_CHANCE || part == PART_EXTENTS;
+}
+
+/* *enough: the part needs no more samples. */
+static enum status with_batch(struct method_run *run, struct network *network, const struct batch *batch, bool *enough,
                               struct error *err)
 {
     struct evaluation *e = &run->evaluation;
     exec_begin(&run->exec, false, (uint64_t)e->position);
     if (e->part == PART_BINNING)
         return analysis_binning(run, network, batch, e->position, err);
+    if (e->part == PART_EVIDENCE)
+        return evidence_add(run, batch, err);
+    if (e->part == PART_TEST)
+        return add_predictions(run, network, batch, err);
+    struct tensor *motifs = network_motifs(&run->exec, network, batch->images, batch->request.count, 1);
     if (e->part == PART_CHANCE)
-        return chance_add(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch, err);
-    return e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
+        return chance_add(run, motifs, batch, err);
+    if (e->part == PART_EXTENTS)
+        return extents_add(run, motifs, batch, enough, err);
+    return e->part == PART_BOXES ? extents_truth_add(run, motifs, batch, err)
+                                 : evaluation_count(run, motifs, batch, err);
 }
 
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err)
@@ -396,14 +422,15 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     enum status status = pick_network(run, &network, err);
     if (status)
         return status;
-    if (e->part == PART_CHANCE && e->position == evaluation_part_samples(run, e->part)) {
-        bool shuffled;
-        status = chance_shuffle(run, &shuffled, err);
-        return !status && shuffled ? finish_part(run, done, err) : status;
+    int64_t samples = evaluation_part_samples(run, e->part);
+    if (evaluation_collects(e->part) && e->position == samples) {
+        bool finished;
+        status = e->part == PART_CHANCE ? chance_shuffle(run, &finished, err) : extents_measure(run, &finished, err);
+        return !status && finished ? finish_part(run, done, err) : status;
     }
     struct batch_request now = request_at(run, e->position);
     int64_t after = e->position + now.count;
-    bool last = after >= evaluation_part_samples(run, e->part);
+    bool last = after >= samples, enough = false;
     if (e->part == PART_SINGLE) {
         status = analysis_single(run, network, e->position, now.count, err);
     } else if (e->part == PART_PERTURB) {
@@ -414,15 +441,15 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
         const struct batch *batch;
         status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
         if (!status)
-            status = with_batch(run, network, batch, err);
+            status = with_batch(run, network, batch, &enough, err);
     }
     if (status)
         return status;
-    e->position = after;
-    return last && e->part != PART_CHANCE ? finish_part(run, done, err) : STATUS_OK;
+    e->position = enough ? samples : after;
+    return last && !evaluation_collects(e->part) ? finish_part(run, done, err) : STATUS_OK;
 }
 
-/* Samples of the row in progress before a part. */
+/* Number of samples in the parts before `part` of the row in progress. */
 static double samples_before(const struct method_run *run, int64_t part)
 {
     double sum = 0;
@@ -434,14 +461,15 @@ static double samples_before(const struct method_run *run, int64_t part)
 double evaluation_fraction(const struct method_run *run)
 {
     const struct evaluation *e = &run->evaluation;
-    double total = 0, finished = 0, more = samples_before(run, PART_CHANCE) - samples_before(run, PART_SINGLE);
+    double total = 0, finished = 0, more = samples_before(run, PART_EVIDENCE) - samples_before(run, PART_SINGLE);
     for (int64_t i = 0; i < e->rows; i++) {
         double row = (run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
+        row += i == e->rows - 1 ? (double)evidence_samples(run) : 0;
         total += row;
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows && e->part == PART_CHANCE) /* this part takes hardly any time */
+    if (e->at < e->rows && e->part >= PART_CHANCE) /* the last parts take little time */
         finished = total;
     else if (e->at < e->rows)
         finished += (double)e->position + samples_before(run, e->part);

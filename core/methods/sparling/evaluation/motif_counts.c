@@ -25,7 +25,7 @@ static int tokens_of(const struct domain_shape *shape, const struct domain_truth
     return tokens;
 }
 
-/* Share of the footprint of a (side: its width) that the footprint of b covers. */
+/* Share of the footprint of motif `a` that the footprint of motif `b` covers. side: width of a footprint. */
 static double shared(int side, bool line, const struct motif *a, const struct motif *b)
 {
     int rows = line ? 0 : abs(a->row - b->row), cols = abs(a->col - b->col);
@@ -35,7 +35,7 @@ static double shared(int side, bool line, const struct motif *a, const struct mo
     return line ? wide : wide * (double)(side - rows) / side;
 }
 
-/* Counts, for each motif, the largest share of its footprint that another motif's covers. */
+/* Adds up, over the motifs, the largest share of a motif's footprint that the footprint of one other motif covers. */
 static void count_overlaps(struct method_run *run, const struct motif *motifs, int count)
 {
     struct motif_counts *c = &run->evaluation.motif_counts;

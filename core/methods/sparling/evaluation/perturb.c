@@ -13,7 +13,8 @@
 
 enum { ATTEMPTS = 100, PERTURB_STREAM = 0x70657274 };
 
-/* The channel that marks the symbol most often; -1 if its channels mark too few occurrences. symbol_of: [channels]. */
+/* The channel that marks the symbol most often; -1 if the channels of the symbol mark too few of its occurrences.
+ * symbol_of: [channels]. */
 static int channel_of(const struct motif_errors *errors, const int *symbol_of, int symbol)
 {
     const int64_t *row = errors->boxes + (ptrdiff_t)symbol * (errors->channels + 1);
@@ -30,7 +31,7 @@ static int channel_of(const struct motif_errors *errors, const int *symbol_of, i
 }
 
 struct change {
-    int from, to, channel; /* symbols; the channel of `to` */
+    int from, to, channel; /* from, to: symbols; channel: the channel of `to` */
     struct domain_truth after;
 };
 
@@ -107,8 +108,9 @@ static enum status try_sample(struct method_run *run, struct network *network, c
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to move motifs");
     tensor_to_planes(motifs, planes);
     status = perturb_move(run, symbol_of, change.from, change.channel, planes, err);
-    if (!status)
-        status = read_map(run, network, tensor_from_planes(e, planes, &motifs->map, false), &decoded, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_map(run, network, tensor_from_planes(e, planes, &motifs->map, false), &decoded, err);
     if (status)
         return status;
     a->tried++;

@@ -83,9 +83,10 @@ static enum status share(struct method_run *run, struct snapshot *snapshot, stru
     const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS},
                    found[3] = {(uint64_t)run->config.seeds, STUDY_SAMPLES, STUDY_EACH};
     enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "study.rows", 2, rows, s->row, err);
-    if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "study.motifs", 3, found, s->motifs, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "study.motifs", 3, found, s->motifs, err);
+    return status ? status : publish_snapshot(&run->findings, snapshot, err);
 }
 
 /* Prepares the network and the optimiser of a seed for loading. */

@@ -1,9 +1,9 @@
-/* The Motif Identifiability Theorem (section 3, Appendix D of the paper) with the numbers of this run: the constant k,
- * and the bound k * epsilon on the motif error that the end-to-end error epsilon gives.
+/* Applies the Motif Identifiability Theorem (section 3, Appendix D of the paper) to this run. It says: if the
+ * end-to-end error is epsilon, the motif error is at most k * epsilon. This file computes the constant k and the bound.
  *
- * The samples of the motif errors give the number of motifs and how often two are closer than the theorem allows. alpha
- * is computed for motifs on a line, as in the authors' code: with n motifs at most, the line has 2n - 1 places and
- * motifs are at least two places apart (core/metrics/importance.h). */
+ * The number of motifs, and how often two motifs are closer than the theorem allows, come from the samples of the motif
+ * errors. alpha is computed for motifs on a line, as in the authors' code: with n motifs at most, the line has 2n - 1
+ * places and motifs are at least two places apart (core/metrics/importance.h). */
 #include <math.h>
 
 #include "core/methods/sparling/run_int.h"

@@ -44,19 +44,19 @@ static struct filter_bank bank_of(const struct method_convolution *c)
     return (struct filter_bank){c->filters, c->inputs, c->height, c->width};
 }
 
-double convolution_coherence(const struct method_convolution *c)
+double convolution_coherence(const struct method_convolution *c, struct thread_pool *pool)
 {
     struct filter_bank bank = bank_of(c);
-    return filter_coherence(&bank, c->weights);
+    return filter_coherence(&bank, c->weights, pool);
 }
 
-void network_coherence(const struct network *n, double *mean, double *largest)
+void network_coherence(const struct network *n, struct thread_pool *pool, double *mean, double *largest)
 {
     struct method_convolution all[COHERENCE_LAYERS];
     size_t count = network_convolutions(n, all, COHERENCE_LAYERS);
     *mean = *largest = 0;
     for (size_t i = 1; i + 1 < count; i++) {
-        double mu = convolution_coherence(&all[i]);
+        double mu = convolution_coherence(&all[i], pool);
         *mean += mu / (double)(count - 2);
         *largest = mu > *largest ? mu : *largest;
     }

@@ -31,7 +31,8 @@ static void constant(struct writing *w, const char *name, const char *part, int 
     free(copy);
 }
 
-/* One number for each channel; `otherwise` for every channel if the array is NULL. */
+/* Adds a constant with one number for each channel: those of the array or, if the array is NULL, `otherwise` for every
+ * channel. */
 static void per_channel(struct writing *w, const char *name, const char *part, int channels,
                         const struct weight *values, double otherwise)
 {

@@ -1,7 +1,7 @@
 /* Builds the networks g and h from layers and runs them (network.h).
  *
- * A parameter keeps its name and its order of creation, because checkpoints store parameters by name and the initial
- * weights are drawn in that order. */
+ * A change must keep the names of the parameters and the order in which they are created, because checkpoints store
+ * parameters by name and the initial weights are drawn in that order. */
 #include "core/methods/sparling/model/network.h"
 
 #include <math.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 
 static const double POSITION_DEVIATION = 0.25; /* initial deviation of the learned positions */
+static const double PRESENCE_BIAS = -2;        /* initial logit of a name whose channel has score 0 */
+enum { PRESENCE_SHARPNESS = 1 };               /* the sharpness of op_log_mean_exp(), per unit of the normalised map */
 
 static void build_g(struct network *n)
 {
@@ -31,6 +33,17 @@ static void build_g(struct network *n)
         batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
     if (c->sparsity == SPARSITY_NOISE)
         batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
+}
+
+/* The weights of the presence objective: the logit of a name is gain * score + bias. A score is a mean over positions,
+ * so names that are rare in labels begin as improbable. */
+static void build_presence(struct network *n)
+{
+    int names = sparling_presence_names(&n->config);
+    if (names == 0)
+        return;
+    n->presence_gain = params_add(n->params, "presence.gain", 1, &names, init_constant(1));
+    n->presence_bias = params_add(n->params, "presence.bias", 1, &names, init_constant(PRESENCE_BIAS));
 }
 
 static void build_positions(struct network *n)
@@ -93,15 +106,16 @@ static enum sparse_mode sparse_mode(const struct sparling_config *c)
     return SPARSE_NONE;
 }
 
-static enum status build_sparse(struct network *n, struct error *err)
+/* trained: false leaves out the memory in which training collects values for the thresholds. */
+static enum status build_sparse(struct network *n, bool trained, struct error *err)
 {
     const struct sparling_config *c = &n->config;
     struct sparse_config sparse = {
         .mode = sparse_mode(c),
         .channels = (int)c->channels_motif,
         .momentum = c->momentum,
-        .accumulate = sparling_collects(c) ? c->accumulate_motifs : 0,
-        .elements = sparling_collects(c) ? c->accumulate_elements : 0,
+        .accumulate = trained && sparling_collects(c) ? c->accumulate_motifs : 0,
+        .elements = trained && sparling_collects(c) ? c->accumulate_elements : 0,
         .interpolate = c->quantile == QUANTILE_INTERPOLATED,
     };
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
@@ -132,7 +146,22 @@ static enum status make_tables(struct network *n, struct error *err)
     return STATUS_OK;
 }
 
-enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
+/* Builds the layers. Their arrays have shapes and no memory. */
+static enum status build(struct network *n, bool trained, struct error *err)
+{
+    enum status status = params_create(&n->params, err);
+    if (status)
+        return status;
+    build_g(n);
+    status = build_sparse(n, trained, err);
+    if (status)
+        return status;
+    build_presence(n);
+    build_h(n);
+    return STATUS_OK;
+}
+
+static enum status declare(const struct sparling_config *config, bool trained, struct network **network,
                            struct error *err)
 {
     struct network *n = calloc(1, sizeof *n);
@@ -142,26 +171,46 @@ enum status network_create(const struct sparling_config *config, bool trained, s
     n->shape = domain_shape(config);
     n->map = sparling_geometry(config);
     n->longest = sparling_decode_steps(config) + 1;
-    enum status status = params_create(&n->params, err);
+    enum status status = build(n, trained, err);
+    if (status) {
+        network_destroy(n);
+        return status;
+    }
+    *network = n;
+    return STATUS_OK;
+}
+
+enum status network_fit(const struct sparling_config *config, const struct snapshot_reader *from, struct error *err)
+{
+    struct network *n = NULL;
+    enum status status = declare(config, false, &n, err);
+    if (!status)
+        status = params_fit(n->params, from, err);
+    network_destroy(n);
+    return status;
+}
+
+enum status network_create(const struct sparling_config *config, bool trained, struct thread_pool *pool,
+                           struct network **network, struct error *err)
+{
+    struct network *n = NULL;
+    enum status status = declare(config, trained, &n, err);
     if (status)
-        goto fail;
-    build_g(n);
-    status = build_sparse(n, err);
-    if (status)
-        goto fail;
-    build_h(n);
+        return status;
     status = params_seal(n->params, trained, err);
     if (!status)
         status = make_tables(n, err);
-    if (status)
-        goto fail;
-    params_init(n->params, (uint64_t)config->seed);
+    if (!status) {
+        params_init(n->params, (uint64_t)config->seed, pool);
+        status = thread_pool_check(pool, err);
+    }
+    if (status) {
+        network_destroy(n);
+        return status;
+    }
     params_freeze(n->params, "g.", config->freeze == FREEZE_MOTIFS);
     *network = n;
     return STATUS_OK;
-fail:
-    network_destroy(n);
-    return status;
 }
 
 void network_destroy(struct network *n)
@@ -174,15 +223,15 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-/* Deviation of the noise with which an element carries as much information (in nats) as an activation of this
- * density. */
+/* Deviation of the noise at which an element of variance 1 carries as much information as a bit that is 1 with
+ * probability `density`: log(1 + 1 / deviation^2) / 2 nats equal the entropy of that bit. */
 static double noise_deviation(double density)
 {
     double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
     return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
 }
 
-/* KL sparsity: activations in (0, 1), of which the part above one half is passed on. */
+/* The layer of KL sparsity: computes activations p = sigmoid(z) and passes p - 1/2 on where it is positive. */
 static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
 {
     real half[4096];
@@ -221,9 +270,9 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
-/* Computes the input of the bottleneck: g, then the batch norm. */
-static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
-                                 const struct domain_shape *s)
+/* Computes g without its last layer. */
+static struct tensor *features(struct exec *e, struct network *n, const real *inputs, int count,
+                               const struct domain_shape *s)
 {
     int halo = n->map.kernel_h / 2;
     struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
@@ -231,6 +280,19 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
         exec_done_from(e, n->unit[i].norm1.gain);
         x = residual_unit_forward(e, &n->unit[i], x);
     }
+    return x;
+}
+
+struct tensor *network_features(struct exec *e, struct network *n, const real *inputs, int count)
+{
+    return features(e, n, inputs, count, &n->shape);
+}
+
+/* Computes the input of the bottleneck: g, then the batch norm. */
+static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
+                                 const struct domain_shape *s)
+{
+    struct tensor *x = features(e, n, inputs, count, s);
     exec_done_from(e, n->last.w);
     x = conv_layer_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
@@ -238,16 +300,37 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
     return x;
 }
 
-struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const real *inputs, int count, double density,
-                                      struct tensor **penalty)
+struct tensor *network_motifs_extras(struct exec *e, struct network *n, const real *inputs, int count, double density,
+                                     struct network_extras *extras)
 {
     struct tensor *x = normalised(e, n, inputs, count, &n->shape);
-    if (penalty)
-        *penalty = NULL;
-    x = bottleneck(e, n, x, density, penalty);
-    if (penalty && *penalty)
-        *penalty = op_scale(e, *penalty, n->config.sparsity_penalty);
+    if (!extras)
+        return bottleneck(e, n, x, density, NULL);
+    *extras = (struct network_extras){0};
+    if (n->presence_gain)
+        extras->scores = op_log_mean_exp(e, x, PRESENCE_SHARPNESS);
+    x = bottleneck(e, n, x, density, &extras->penalty);
+    if (extras->penalty)
+        extras->penalty = op_scale(e, extras->penalty, n->config.sparsity_penalty);
     return x;
+}
+
+struct tensor *network_presence(struct exec *e, struct network *n, struct tensor *scores, const bool *occurs,
+                                const real *weight, const real *scale)
+{
+    struct presence presence = {.names = n->presence_gain->dim[0],
+                                .gain = n->presence_gain,
+                                .bias = n->presence_bias,
+                                .occurs = occurs,
+                                .weight = weight,
+                                .scale = scale};
+    return op_presence(e, scores, &presence);
+}
+
+void network_follow_scale(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    if (n->config.motif_scale == MOTIF_SCALE_RMS && motifs)
+        (void)rms_scale_forward(e, &n->scale, op_max_pool_rows(e, motifs, n->map.max_pool_h, n->map.max_pool_w));
 }
 
 struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
@@ -260,7 +343,7 @@ struct tensor *network_scores(struct exec *e, struct network *n, const real *inp
 
 struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)
 {
-    return network_motifs_penalty(e, n, inputs, count, density, NULL);
+    return network_motifs_extras(e, n, inputs, count, density, NULL);
 }
 
 static struct tensor *add_positions(struct exec *e, struct network *n, struct tensor *x)

@@ -26,6 +26,8 @@ struct network {
     struct residual_unit unit[NETWORK_UNITS];
     struct batch_norm norm; /* batch norm before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
+    /* [names] what turns a channel's score into the logit of its name, with the presence objective */
+    struct weight *presence_gain, *presence_bias;
     struct batch_norm noise; /* batch norm over all channels together, with sparsity noise */
 
     struct rms_scale scale; /* makes the rms of the pooled motif map 1, with motif_scale rms */
@@ -48,17 +50,32 @@ struct network {
 
 /* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
  * configuration is copied. STATUS_NO_MEMORY. */
-enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
-                           struct error *err);
+enum status network_create(const struct sparling_config *config, bool trained, struct thread_pool *pool,
+                           struct network **network, struct error *err);
+/* STATUS_CORRUPT unless the weights of a checkpoint have the shapes of this configuration. Allocates no weights. */
+enum status network_fit(const struct sparling_config *config, const struct snapshot_reader *from, struct error *err);
 void network_destroy(struct network *network);
 
 /* Computes the motif map of `count` inputs, [count][channels][rows][cols] as the domain draws them; they must stay
  * valid until the backward pass. In training, the thresholds first move towards `density`. Like every function here
  * that returns a tensor, it returns NULL after a failure (exec_status() says which), and the tensor is step memory. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
-/* The same as network_motifs(). *penalty: the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL. */
-struct tensor *network_motifs_penalty(struct exec *e, struct network *network, const real *inputs, int count,
-                                      double density, struct tensor **penalty);
+/* The same as network_motifs(), and what the loss needs besides the map. */
+struct network_extras {
+    struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
+    struct tensor
+        *scores; /* with the presence objective: [count][motif channels] the pooled map before the bottleneck */
+};
+struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
+                                     double density, struct network_extras *extras);
+/* The features that g's last layer reads: a map of `width` channels. */
+struct tensor *network_features(struct exec *e, struct network *network, const real *inputs, int count);
+/* The presence loss (op_presence()) of the scores of network_motifs_extras(). occurs: [count][names]; weight, scale:
+ * [names]; scale may be NULL. */
+struct tensor *network_presence(struct exec *e, struct network *network, struct tensor *scores, const bool *occurs,
+                                const real *weight, const real *scale);
+/* Updates the running scale of the head's input in training (motif_scale rms), without the rest of the head. */
+void network_follow_scale(struct exec *e, struct network *network, struct tensor *motifs);
 /* Scores of the motif map before the ReLU, with the thresholds subtracted if there are any. Thresholds do not move.
  * shape: sizes of the inputs, which may differ from the domain's. */
 struct tensor *network_scores(struct exec *e, struct network *network, const real *inputs, int count,

@@ -35,16 +35,16 @@ int annotation_same(int reach)
 void annotation_mark(struct read_motif *motifs, int count)
 {
     for (int i = 0; i < count; i++) {
-        bool hidden = false, company = false;
+        bool hidden = false, neighbour = false;
         for (int j = 0; j < count && !hidden; j++) {
             if (j == i || !near(&motifs[i].at, &motifs[j].at))
                 continue;
             float mine = motifs[i].at.value, other = motifs[j].at.value;
             hidden = other > mine || (other == mine && j < i);
-            company = true;
+            neighbour = true;
         }
         motifs[i].maximal = !hidden;
-        motifs[i].starred = !hidden && company;
+        motifs[i].starred = !hidden && neighbour;
     }
 }
 
@@ -147,6 +147,12 @@ void annotation_close(struct annotation *annotation)
     annotation->count = annotation->site_count = 0;
 }
 
+bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box)
+{
+    const struct channel_extent *extent = annotation->extents ? &annotation->extents[motif->channel] : NULL;
+    return channel_extent_box(extent, motif->row, motif->col, annotation->rows, annotation->cols, box);
+}
+
 /* ---- pictures ---------------------------------------------------------------------------------- */
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
@@ -188,18 +194,40 @@ struct tile {
     int row, col, scale, high;
 };
 
-/* Draws a channel's number on a plate of its colour. The lower left corner is at (row, col), unless the plate would
- * leave the picture. */
-static void mark_channel(struct picture *picture, int row, int col, int channel, int scale)
+enum { PLATE_TEXT = 14 }; /* most characters of a channel's name on a plate */
+
+/* Draws a channel's name, or else its number, on a plate of its colour. The lower left corner is at (row, col), unless
+ * the plate would leave the picture. */
+static void mark_channel(struct picture *picture, int row, int col, const struct annotation *annotation, int channel,
+                         int scale)
 {
     struct colour colour = picture_palette(channel);
-    char name[12];
-    snprintf(name, sizeof name, "%d", channel);
+    char name[PLATE_TEXT + 1] = "";
+    if (annotation->names)
+        channel_name_text(&annotation->names[channel], annotation->domain, name, sizeof name);
+    if (!name[0])
+        snprintf(name, sizeof name, "%d", channel);
     int width = picture_text_width(name, scale) + 2 * scale, height = (PICTURE_GLYPH_ROWS + 2) * scale;
     row = row - height > 0 ? row - height : 0;
     col = col + width < picture->cols ? col : picture->cols - width;
     picture_fill(picture, row, col, height, width, colour);
     picture_text(picture, row + scale, col + scale, name, scale, picture_contrast(colour));
+}
+
+/* Outlines the extent of a motif; in a picture of a sequence, underlines it at the height `y` of the channel. */
+static void mark_extent(struct picture *picture, const struct tile *tile, const struct annotation *annotation,
+                        const struct motif *motif, int y)
+{
+    struct box box;
+    int scale = tile->scale;
+    struct colour colour = picture_palette(motif->channel);
+    if (!annotation_extent(annotation, motif, &box))
+        return;
+    if (annotation->rows == 1)
+        picture_fill(picture, y, tile->col + box.col0 * scale, 2, (box.col1 - box.col0) * scale, colour);
+    else
+        picture_outline(picture, tile->row + box.row0 * scale, tile->col + box.col0 * scale,
+                        (box.row1 - box.row0) * scale, (box.col1 - box.col0) * scale, scale < 4 ? 1 : 2, colour);
 }
 
 static void mark_motif(struct picture *picture, const struct tile *tile, const struct annotation *annotation,
@@ -210,10 +238,11 @@ static void mark_motif(struct picture *picture, const struct tile *tile, const s
     struct colour colour = picture_palette(motif->channel);
     if (tile->high > 1)
         y = tile->row + (2 * motif->channel + 1) * tile->high * scale / (2 * annotation->channels);
+    mark_extent(picture, tile, annotation, motif, y);
     picture_disc(picture, y, x, scale + 1, colour);
     if (starred)
         picture_cross(picture, y, x, 2 * scale, colour);
-    mark_channel(picture, y - scale, x + scale + 1, motif->channel, scale < 5 ? 1 : 2);
+    mark_channel(picture, y - scale, x + scale + 1, annotation, motif->channel, scale < 5 ? 1 : 2);
 }
 
 static void draw_tile(struct picture *picture, const struct tile *tile, const struct annotation *annotation,

@@ -4,6 +4,8 @@
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_ANNOTATION_H
 
 #include "core/draw/picture.h"
+#include "core/methods/sparling/model/channel_extents.h"
+#include "core/methods/sparling/model/channel_names.h"
 #include "core/methods/sparling/model/decode.h"
 #include "core/metrics/motif_errors.h"
 
@@ -20,12 +22,14 @@ struct read_motif {
 };
 
 struct annotation {
-    const struct open_domain *domain; /* borrowed */
-    int rows, cols, channels;         /* sizes of the motif map */
-    const float *input;               /* borrowed */
-    const struct domain_truth *truth; /* borrowed; NULL when unknown */
-    struct read_motif *motifs;        /* in scan order: channel, row, column */
-    int count, total;                 /* number of motifs in the list; number of motifs in the map */
+    const struct open_domain *domain;     /* borrowed */
+    const struct channel_name *names;     /* [channels] borrowed; NULL: the channels have no names */
+    const struct channel_extent *extents; /* [channels] borrowed; NULL: the extents are unknown */
+    int rows, cols, channels;             /* sizes of the motif map */
+    const float *input;                   /* borrowed */
+    const struct domain_truth *truth;     /* borrowed; NULL when unknown */
+    struct read_motif *motifs;            /* in scan order: channel, row, column */
+    int count, total;                     /* count: number of motifs in the list; total: in the map */
     /* tokens of the label that the model reads; none with a label at every position */
     struct decoded decoded;
     struct read_site {
@@ -52,11 +56,14 @@ int annotation_same(int reach);
 /* Sets `maximal` and `starred` of all motifs. */
 void annotation_mark(struct read_motif *motifs, int count);
 void annotation_close(struct annotation *annotation);
+/* The part of the map that a motif covers. false: unknown. */
+bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box);
 
-/* Draws one tile for each input, `columns` in a row: ink in grey, true boxes outlined, maximal motifs in the colour of
- * their channel, starred ones with a cross, and the label below. With a label at every position, ticks under the tile
- * are the true labels and discs below them the labels that were read. In a picture of a sequence with several rows, the
- * motifs of each channel have their own height. The caller destroys *out. STATUS_NO_MEMORY. */
+/* Draws one tile for each input, `columns` in a row: ink in grey, true boxes outlined in green, maximal motifs and
+ * their extents in the colour of their channel, starred ones with a cross, and the label below. With a label at every
+ * position, ticks under the tile are the true labels and discs below them the labels that were read. In a picture of a
+ * sequence with several rows, the motifs of each channel have their own height. The caller destroys *out.
+ * STATUS_NO_MEMORY. */
 enum status annotation_draw(const struct annotation *annotations, int count, int columns, struct picture **out,
                             struct error *err);
 

@@ -36,15 +36,16 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     return STATUS_OK;
 }
 
-static enum status compare_one(const struct method_model *model, const struct method_model *with, int64_t seed,
-                               struct agreement *c, struct error *err)
+static enum status compare_one(const struct method_question *question, int64_t seed, struct agreement *c,
+                               struct error *err)
 {
+    const struct method_model *model = question->model, *with = question->with;
     const struct domain_shape *s = &model->domain.shape;
     const struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
-    struct inquiry one, two = {.planes = malloc(domain_inputs(s) * sizeof(float))};
+    struct inquiry one, two = {.question = question, .planes = malloc(domain_inputs(s) * sizeof(float))};
     struct motif *motifs = NULL, *others = NULL;
     int count = 0, other_count = 0;
-    enum status status = inquiry_begin(model, &input, &one, err);
+    enum status status = inquiry_begin(question, &input, &one, err);
     if (!status && !two.planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     if (!status) {
@@ -119,7 +120,7 @@ enum status sparling_compare(const struct method_question *question, const struc
                                           (int)with->network->config.channels_motif, &c, err);
     for (int64_t i = 0; !status && i < asked->samples; i++)
         if (!(status = method_question_stopped(question, err)))
-            status = compare_one(model, with, i, &c, err);
+            status = compare_one(question, i, &c, err);
     if (!status)
         status = write_comparison(&c, asked->samples, out, err);
     agreement_close(&c);

@@ -77,29 +77,39 @@ static void move(const struct method_edit *edit, const struct map *before, const
         }
 }
 
+/* Applies the edits to `map`. A motif that an edit moves keeps its value in `before`, a copy of `map`. The function
+ * also writes the motifs that edits made into `made`, which is zero at the start. */
+static enum status apply(const struct method_input *input, const struct map *map, const struct map *before,
+                         const struct map *made, struct error *err)
+{
+    for (size_t i = 0; i < input->edit_count; i++) {
+        enum status status = check(before, &input->edits[i], i, err);
+        if (status)
+            return status;
+        move(&input->edits[i], before, map, made);
+    }
+    size_t count = (size_t)map->rows * (size_t)map->cols * (size_t)map->channels;
+    for (size_t i = 0; i < count; i++)
+        map->planes[i] = fmaxf(map->planes[i], made->planes[i]);
+    return STATUS_OK;
+}
+
 enum status intervention_apply(const struct annotation *annotation, const struct method_input *input, float *planes,
                                struct error *err)
 {
     struct map map = {annotation->rows, annotation->cols, annotation->channels, planes}, before = map, made = map;
     size_t count = (size_t)map.rows * (size_t)map.cols * (size_t)map.channels;
-    enum status status = STATUS_OK;
+    enum status status;
     if (input->keep_maximal)
         keep_maximal(annotation, &map);
     before.planes = malloc(count * sizeof(float));
     made.planes = calloc(count, sizeof(float));
-    if (!before.planes || !made.planes) {
+    if (before.planes && made.planes) {
+        memcpy(before.planes, planes, count * sizeof(float));
+        status = apply(input, &map, &before, &made, err);
+    } else {
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an intervention");
-        goto done;
     }
-    memcpy(before.planes, planes, count * sizeof(float));
-    for (size_t i = 0; !status && i < input->edit_count; i++) {
-        status = check(&before, &input->edits[i], i, err);
-        if (!status)
-            move(&input->edits[i], &before, &map, &made);
-    }
-    for (size_t i = 0; !status && i < count; i++)
-        planes[i] = fmaxf(planes[i], made.planes[i]);
-done:
     free(before.planes);
     free(made.planes);
     return status;

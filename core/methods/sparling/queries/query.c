@@ -15,6 +15,9 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
                           const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
     struct snapshot *snapshot = NULL;
+    enum status status = network_fit(config, from, err);
+    if (status)
+        return status;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
@@ -25,9 +28,9 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     }
     pthread_mutex_init(&m->workspaces->lock, NULL);
-    enum status status = domain_open(config, data, &m->domain, err);
+    status = domain_open(config, data, &m->domain, err);
     if (!status)
-        status = network_create(config, false, &m->network, err);
+        status = network_create(config, false, NULL, &m->network, err);
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
@@ -36,6 +39,12 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     if (!status)
         status = params_check(m->network->params, err);
+    if (!status)
+        status =
+            channel_names_read(from, m->domain.shape.tokens, (int)m->network->config.channels_motif, &m->names, err);
+    if (!status)
+        status = channel_extents_read(from, (int)m->network->config.channels_motif, m->network->map.reach / 2,
+                                      &m->extents, err);
     snapshot_destroy(snapshot);
     if (status) {
         sparling_close(m);
@@ -61,6 +70,8 @@ void sparling_close(struct method_model *model)
     free(model->workspaces);
     network_destroy(model->network);
     domain_close(&model->domain);
+    free(model->names);
+    free(model->extents);
     free(model);
 }
 
@@ -98,6 +109,13 @@ static enum status take_input(const struct method_model *model, const struct met
     return domain_sample(domain, &request, planes, truth, err);
 }
 
+void sparling_warn(const struct method_model *model, const struct method_input *input, const struct sink *out)
+{
+    const struct domain *domain = model->domain.domain;
+    if (input->kind == METHOD_INPUT_ARRAY && domain->warn)
+        domain->warn(model->domain.state, input, out);
+}
+
 /* Takes an idle workspace, or creates one. */
 static enum status take_workspace(const struct method_model *model, struct workspace *out, struct error *err)
 {
@@ -118,6 +136,8 @@ static void give_workspace(const struct method_model *model, struct workspace *s
     enum { KEPT = 64 << 20 };
     struct workspaces *all = model->workspaces;
     arena_reset(&space->arena);
+    if (space->pool)
+        thread_pool_stop_when(space->pool, NULL, NULL);
     pthread_mutex_lock(&all->lock);
     bool kept = space->pool && all->count < WORKSPACES && space->arena.held_bytes <= KEPT;
     if (kept)
@@ -133,6 +153,8 @@ enum status inquiry_ready(const struct method_model *model, struct inquiry *inqu
     enum status status = take_workspace(model, &inquiry->space, err);
     if (status)
         return status;
+    if (inquiry->question)
+        thread_pool_stop_when(inquiry->space.pool, inquiry->question->stop, inquiry->question->stop_context);
     exec_init(&inquiry->exec, model->kernels, inquiry->space.pool, &inquiry->space.arena, 0);
     inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
     return STATUS_OK;
@@ -148,11 +170,12 @@ enum status inquiry_map(const struct method_model *model, struct inquiry *inquir
     return exec_status(&inquiry->exec, err);
 }
 
-enum status inquiry_begin(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
-                          struct error *err)
+enum status inquiry_begin(const struct method_question *question, const struct method_input *input,
+                          struct inquiry *inquiry, struct error *err)
 {
+    const struct method_model *model = question->model;
     const struct open_domain *domain = &model->domain;
-    *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
+    *inquiry = (struct inquiry){.question = question, .planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
     enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
     if (!inquiry->planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
@@ -161,15 +184,19 @@ enum status inquiry_begin(const struct method_model *model, const struct method_
     return status ? status : inquiry_map(model, inquiry, err);
 }
 
-static enum status inquire(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
-                           struct error *err)
+static enum status inquire(const struct method_question *question, struct inquiry *inquiry, struct error *err)
 {
-    enum status status = inquiry_begin(model, input, inquiry, err);
+    const struct method_model *model = question->model;
+    const struct method_input *input = question->input;
+    enum status status = inquiry_begin(question, input, inquiry, err);
     if (status)
         return status;
     const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
-    return annotation_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
-                             &inquiry->annotation, err);
+    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
+                               &inquiry->annotation, err);
+    inquiry->annotation.names = model->names;
+    inquiry->annotation.extents = model->extents;
+    return status;
 }
 
 /* Edits the motif map and annotates the result. */
@@ -186,8 +213,11 @@ static enum status intervene(const struct method_model *model, const struct meth
     if (status)
         return status;
     struct tensor *changed = tensor_from_planes(&inquiry->exec, planes, map, false);
-    return annotation_of_map(&inquiry->exec, model->network, &model->domain, changed, inquiry->planes,
-                             inquiry->annotation.truth, &inquiry->after, err);
+    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, changed, inquiry->planes,
+                               inquiry->annotation.truth, &inquiry->after, err);
+    inquiry->after.names = model->names;
+    inquiry->after.extents = model->extents;
+    return status;
 }
 
 void inquiry_close(struct inquiry *inquiry)
@@ -213,6 +243,7 @@ static void write_shape(const struct annotation *annotation, const struct sink *
 
 static void write_motifs(const struct annotation *annotation, const struct sink *out)
 {
+    char name[CHANNEL_NAME_TEXT];
     sink_integer(out, "motif_count", annotation->total);
     sink_begin_list(out, "motifs");
     for (int i = 0; i < annotation->count; i++) {
@@ -223,8 +254,16 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
         sink_integer(out, NULL, motif->at.col);
         sink_end_list(out);
         sink_integer(out, "channel", motif->at.channel);
+        channel_name_text(annotation->names ? &annotation->names[motif->at.channel] : NULL, annotation->domain, name,
+                          sizeof name);
+        if (name[0])
+            sink_text(out, "name", name);
+        else
+            sink_null(out, "name");
         sink_number(out, "value", (double)motif->at.value);
         sink_boolean(out, "maximal", motif->maximal);
+        struct box extent;
+        channel_extent_write(annotation_extent(annotation, &motif->at, &extent) ? &extent : NULL, out);
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -323,7 +362,8 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     sink_number(out, "probability", product);
 }
 
-/* Writes the input of a sample, row-major, with channels last if there are several. */
+/* Writes the input of a sample as the network reads it, row-major, with channels last if there are several. A client
+ * that sends the same input again sends zero + unit * value. */
 static void write_input(const struct annotation *annotation, const struct sink *out)
 {
     const struct domain_shape *shape = &annotation->domain->shape;
@@ -339,6 +379,11 @@ static void write_input(const struct annotation *annotation, const struct sink *
     for (size_t i = 0; i < positions * channels; i++)
         sink_number(out, NULL, (double)annotation->input[i % channels * positions + i / channels]);
     sink_end_list(out);
+    float zero = 0, unit = 1;
+    if (annotation->domain->domain->scale)
+        annotation->domain->domain->scale(annotation->domain->state, &zero, &unit);
+    sink_number(out, "zero", (double)zero);
+    sink_number(out, "unit", (double)unit);
     sink_end_object(out);
 }
 
@@ -360,7 +405,7 @@ static bool is_sample(const struct method_question *question)
 enum status sparling_motifs(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question->model, question->input, &inquiry, err);
+    enum status status = inquire(question, &inquiry, err);
     if (!status) {
         write_shape(&inquiry.annotation, out);
         write_motifs(&inquiry.annotation, out);
@@ -377,7 +422,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question->model, question->input, &inquiry, err);
+    enum status status = inquire(question, &inquiry, err);
     if (!status) {
         write_prediction(&inquiry.annotation, out);
         write_tokens(&inquiry.annotation, out);
@@ -387,11 +432,33 @@ enum status sparling_predict(const struct method_question *question, const struc
     return status;
 }
 
+/* The query "predict" as numbers: the index of each predicted name, and -1 after the last one. */
+enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                   int64_t dim[4], struct error *err)
+{
+    const struct domain_shape *shape = &question->model->domain.shape;
+    struct inquiry inquiry;
+    if (shape->positions)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "a model with a class at every position answers this query as JSON only");
+    enum status status = inquire(question, &inquiry, err);
+    const struct decoded *decoded = &inquiry.annotation.decoded;
+    for (int i = 0; !status && i < shape->longest; i++) {
+        int name = i < decoded->length ? (int)decoded->tokens[i] - TOKEN_FIRST : -1;
+        float value = name < 0 ? -1 : (float)name; /* START is no name */
+        buf_append(values, &value, sizeof value);
+    }
+    *rank = 1;
+    dim[0] = shape->longest;
+    inquiry_close(&inquiry);
+    return status;
+}
+
 /* The query "interventions": motifs and label before and after the changes of the input. */
 enum status sparling_interventions(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question->model, question->input, &inquiry, err);
+    enum status status = inquire(question, &inquiry, err);
     if (!status)
         status = intervene(question->model, question->input, &inquiry, err);
     if (!status) {
@@ -424,7 +491,7 @@ enum status sparling_motif_map(const struct method_question *question, struct bu
 {
     const struct method_model *model = question->model;
     struct inquiry inquiry;
-    enum status status = inquiry_begin(model, question->input, &inquiry, err);
+    enum status status = inquiry_begin(question, question->input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
     /* Room for the planes and for one row of the answer. */
@@ -447,7 +514,7 @@ enum status sparling_motif_map(const struct method_question *question, struct bu
 enum status sparling_draw_motifs(const struct method_question *question, struct picture **out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question->model, question->input, &inquiry, err);
+    enum status status = inquire(question, &inquiry, err);
     if (!status)
         status = annotation_draw(&inquiry.annotation, 1, 1, out, err);
     inquiry_close(&inquiry);

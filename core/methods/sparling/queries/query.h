@@ -8,11 +8,12 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
                           const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void sparling_close(struct method_model *model);
 uint64_t sparling_model_bytes(const struct method_model *model);
+void sparling_warn(const struct method_model *model, const struct method_input *input, const struct sink *out);
 enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err);
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 12 };
+enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 14 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -34,9 +35,13 @@ enum status sparling_draw_motifs(const struct method_question *question, struct 
 enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                                struct error *err);
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                   int64_t dim[4], struct error *err);
 enum status sparling_interventions(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_compare(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_draw_channels(const struct method_question *question, struct picture **out, struct error *err);
+enum status sparling_channels_meme(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_channels_jaspar(const struct method_question *question, struct buf *out, struct error *err);
 
 #endif

@@ -8,7 +8,8 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/annotation.h"
 
-/* Arenas and pools that are reused between queries, because a new arena takes as long as a small network. */
+/* Arenas and pools that queries reuse, because the creation of an arena takes as long as an evaluation of a small
+ * network. */
 enum { WORKSPACES = 2 };
 struct workspace {
     struct arena arena;
@@ -24,12 +25,15 @@ struct method_model {
     const struct kernels *kernels;
     struct network *network;
     struct open_domain domain;
+    struct channel_name *names;     /* [channels]; NULL: the checkpoint has none */
+    struct channel_extent *extents; /* [channels]; NULL: the checkpoint has none */
     struct workspaces *workspaces;
 };
 
 /* A query in progress: an input, its motif map and its annotation, and the annotation after an intervention. */
 struct inquiry {
-    const struct method_model *model; /* owner of the workspace; NULL: no workspace taken yet */
+    const struct method_question *question; /* the request, whose stop() can end the query; NULL: nothing ends it */
+    const struct method_model *model;       /* owner of the workspace; NULL: no workspace taken yet */
     struct workspace space;
     struct exec exec;
     float *planes;
@@ -38,11 +42,11 @@ struct inquiry {
     struct annotation annotation, after;
 };
 
-/* Reads the input and computes its motif map. The caller calls inquiry_close() also after a failure. STATUS_INVALID
- * with a pointer into the input, STATUS_NO_MEMORY. */
-enum status inquiry_begin(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
-                          struct error *err);
-/* Takes a workspace and prepares an exec. */
+/* Reads the input and computes its motif map in the question's model. The caller calls inquiry_close() also after a
+ * failure. Fails with STATUS_NO_MEMORY, or with STATUS_INVALID and the JSON pointer of the wrong part of the input. */
+enum status inquiry_begin(const struct method_question *question, const struct method_input *input,
+                          struct inquiry *inquiry, struct error *err);
+/* Takes a workspace and prepares an exec, which the inquiry's question stops. */
 enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err);
 /* Calls inquiry_ready() and computes the motif map of inquiry->planes. */
 enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err);

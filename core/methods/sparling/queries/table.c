@@ -16,7 +16,7 @@
      false,                                                                                                            \
      channel_sets,                                                                                                     \
      "",                                                                                                               \
-     "Where the inputs come from; examples are those that other queries select by their seed.",                        \
+     "The set of the inputs: test, validation, training, or examples, which a query selects with a sample's seed.",    \
      GROUP_EVALUATION,                                                                                                 \
      LEVEL_BASIC,                                                                                                      \
      NULL},                                                                                                            \
@@ -64,6 +64,14 @@ static const struct config_table channels_table = CONFIG_TABLE(channels_fields, 
 static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
 static const struct config_table compare_table = CONFIG_TABLE(compare_fields, struct compare_parameters);
 
+static const struct method_text channel_texts[] = {
+    {"text/x-meme",
+     "The channels of a model of DNA or RNA as position matrices in MEME's minimal format. JSON has the same matrices.",
+     sparling_channels_meme},
+    {"text/x-jaspar", "The same matrices as counts in JASPAR's format.", sparling_channels_jaspar},
+};
+enum { CHANNEL_TEXTS = sizeof channel_texts / sizeof channel_texts[0] };
+
 const struct method_query sparling_queries[SPARLING_QUERIES] = {
     {.name = "motifs",
      .meaning = "Where the motif model marks something in an input, and what is really there",
@@ -78,7 +86,8 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
      .schema = "LabelAnswer",
-     .answer = sparling_predict},
+     .answer = sparling_predict,
+     .array = sparling_predict_array},
     {.name = "interventions",
      .meaning = "The label before and after motifs are deleted, moved, or given another channel or value",
      .verb = METHOD_POST,
@@ -99,7 +108,9 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .parameters = &channels_table,
      .schema = "ChannelList",
      .answer = sparling_channels,
-     .draw = sparling_draw_channels},
+     .draw = sparling_draw_channels,
+     .texts = channel_texts,
+     .text_count = CHANNEL_TEXTS},
     {.name = "channels",
      .item = "channel",
      .meaning = "The use of one channel, a histogram of its activations, and the inputs that excite it most",
@@ -108,18 +119,23 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .parameters = &channel_table,
      .schema = "ChannelShow",
      .answer = sparling_channels,
-     .draw = sparling_draw_channels},
+     .draw = sparling_draw_channels,
+     .texts = channel_texts,
+     .text_count = CHANNEL_TEXTS},
 };
 
 #define CHANNEL_USE                                                                                                    \
-    "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "        \
-    "symbols [ChannelSymbol]?"
+    "channel integer, name text?, strength number?, names [ChannelName], extent [integer]?, active integer, inputs "   \
+    "integer, motifs "                                                                                                 \
+    "integer?, mean number, max number, symbol text?, "                                                                \
+    "symbols [ChannelSymbol]?, matrix ChannelMatrix?"
 #define CHANNEL_HEAD                                                                                                   \
     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, "             \
     "elements integer, "
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
-    {"Motif", "position [integer], channel integer, value number, maximal flag", NULL, false},
+    {"Motif", "position [integer], channel integer, name text?, value number, maximal flag, extent [integer]?", NULL,
+     false},
     {"MotifAnswer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
     {"LabelAnswer", "*truth [object]?", NULL, false},
     {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
@@ -130,7 +146,11 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
      "agreement number, least_agreement number",
      NULL, false},
+    {"ChannelName", "name text, strength number", NULL, false},
     {"ChannelSymbol", "symbol text?, count integer", NULL, false},
+    {"ChannelMatrix",
+     "consensus text, sites integer, evalue number?, bits number, information [number], counts [[number]]", NULL,
+     false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},
     {"ChannelShow", CHANNEL_HEAD CHANNEL_USE ", histogram ChannelHistogram, top [ChannelTop]", NULL, false},

@@ -14,7 +14,7 @@ const char *const channel_sets[] = {"examples", "test", "validation", "training"
 
 /* ---- counting -------------------------------------------------------------------------------------- */
 
-/* Joins bins in pairs until the value, which is finite, fits. */
+/* Doubles the range of the histogram, joining bins in pairs, until the value fits. The value must be finite. */
 static void widen(struct top_activations_channel *c, double value)
 {
     if (c->range <= 0)
@@ -93,17 +93,35 @@ static enum status count_sample(struct top_activations *s, const struct motif *f
     return STATUS_OK;
 }
 
-static void count_maximal(struct top_activations *s, const struct read_motif *motifs, int count,
-                          const struct domain_truth *truth)
+static enum status add_site(struct top_activations *s, const struct motif *at, int64_t sample, struct error *err)
 {
-    for (int i = 0; i < count; i++) {
+    if (s->sites == s->room) {
+        size_t room = s->room > 0 ? 2 * s->room : 256;
+        struct top_activations_site *grown = realloc(s->site, room * sizeof *grown);
+        if (!grown)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the sites of motifs");
+        s->site = grown;
+        s->room = room;
+    }
+    s->site[s->sites++] = (struct top_activations_site){sample, at->channel, at->col};
+    return STATUS_OK;
+}
+
+static enum status count_maximal(struct top_activations *s, const struct read_motif *motifs, int count,
+                                 const struct domain_truth *truth, int64_t sample, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count; i++) {
         const struct motif *at = &motifs[i].at;
         if (!motifs[i].maximal)
             continue;
         int symbol = s->truth ? symbol_at(truth, at) : -1;
         s->channel[at->channel].motifs++;
         s->channel[at->channel].symbol[symbol >= 0 ? symbol : s->symbols]++;
+        if (s->strands > 0)
+            status = add_site(s, at, sample, err);
     }
+    return status;
 }
 
 static enum status add_map(struct top_activations *s, struct arena *arena, const float *planes,
@@ -125,8 +143,7 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];
     annotation_mark(motifs, all);
-    count_maximal(s, motifs, all, truth);
-    return STATUS_OK;
+    return count_maximal(s, motifs, all, truth, sample, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------------- */
@@ -188,6 +205,7 @@ enum status top_activations_take(const struct method_question *question, struct 
     const struct method_model *model = question->model;
     const struct channels_parameters *asked = question->parameters;
     const struct domain_shape *shape = &model->domain.shape;
+    const struct domain *domain = model->domain.domain;
     struct inquiry inquiry = {.planes = malloc(TOP_ACTIVATIONS_BATCH * domain_inputs(shape) * sizeof(float))};
     *out = (struct top_activations){.model = model,
                                     .asked = *asked,
@@ -196,6 +214,7 @@ enum status top_activations_take(const struct method_question *question, struct 
                                     .symbols = shape->symbols,
                                     .half = model->network->map.reach / 2,
                                     .truth = shape->boxes > 0,
+                                    .strands = domain->strands ? domain->strands(model->domain.state) : 0,
                                     .sparse = true};
     enum status status = make_room(out, err);
     if (!status && question->item >= out->channels)
@@ -224,7 +243,9 @@ void top_activations_close(struct top_activations *statistics)
         free(statistics->channel[i].symbol);
     }
     free(statistics->channel);
+    free(statistics->site);
     statistics->channel = NULL;
+    statistics->site = NULL;
 }
 
 int top_activations_symbol(const struct top_activations *statistics, const struct top_activations_channel *channel,
@@ -238,137 +259,4 @@ int top_activations_symbol(const struct top_activations *statistics, const struc
             *count = channel->symbol[i];
         }
     return best;
-}
-
-/* ---- answers --------------------------------------------------------------------------------------- */
-
-static const char *symbol_name(const struct top_activations *s, int symbol)
-{
-    const struct open_domain *domain = &s->model->domain;
-    return symbol >= 0 ? domain->domain->symbol(domain->state, symbol) : NULL;
-}
-
-static void write_text(const struct sink *out, const char *key, const char *text)
-{
-    if (text)
-        sink_text(out, key, text);
-    else
-        sink_null(out, key);
-}
-
-static void write_histogram(const struct top_activations_channel *c, const struct sink *out)
-{
-    sink_begin_object(out, "histogram");
-    sink_begin_list(out, "edges");
-    for (int i = 0; i <= TOP_ACTIVATIONS_BINS; i++)
-        sink_number(out, NULL, c->range * i / TOP_ACTIVATIONS_BINS);
-    sink_end_list(out);
-    sink_begin_list(out, "counts");
-    for (int i = 0; i < TOP_ACTIVATIONS_BINS; i++)
-        sink_integer(out, NULL, c->bin[i]);
-    sink_end_list(out);
-    sink_end_object(out);
-}
-
-/* Writes the symbols under a channel's motifs in the domain's order, and last, without a name, the motifs in no box. */
-static void write_symbols(const struct top_activations *s, const struct top_activations_channel *c,
-                          const struct sink *out)
-{
-    if (!s->truth || !s->sparse) {
-        sink_null(out, "symbols");
-        return;
-    }
-    sink_begin_list(out, "symbols");
-    for (int i = 0; i <= s->symbols; i++) {
-        if (c->symbol[i] == 0)
-            continue;
-        sink_begin_object(out, NULL);
-        write_text(out, "symbol", symbol_name(s, i < s->symbols ? i : -1));
-        sink_integer(out, "count", c->symbol[i]);
-        sink_end_object(out);
-    }
-    sink_end_list(out);
-}
-
-static void write_use(const struct top_activations *s, int channel, const struct sink *out)
-{
-    const struct top_activations_channel *c = &s->channel[channel];
-    int64_t most;
-    sink_integer(out, "channel", channel);
-    sink_integer(out, "active", c->active);
-    sink_integer(out, "inputs", c->inputs);
-    if (s->sparse)
-        sink_integer(out, "motifs", c->motifs);
-    else
-        sink_null(out, "motifs");
-    sink_number(out, "mean", c->active > 0 ? c->sum / (double)c->active : 0);
-    sink_number(out, "max", (double)c->most);
-    write_text(out, "symbol", symbol_name(s, top_activations_symbol(s, c, &most)));
-    write_symbols(s, c, out);
-}
-
-static void write_top(const struct top_activations *s, const struct top_activations_top *top, const struct sink *out)
-{
-    const struct domain_shape *shape = &s->model->domain.shape;
-    const struct motif *at = &top->at;
-    int rows = shape->rows > 1 ? s->half : 0;
-    const int window[4] = {at->row - rows > 0 ? at->row - rows : 0,
-                           at->row + rows < shape->rows ? at->row + rows + 1 : shape->rows,
-                           at->col - s->half > 0 ? at->col - s->half : 0,
-                           at->col + s->half < shape->cols ? at->col + s->half + 1 : shape->cols};
-    sink_begin_object(out, NULL);
-    sink_integer(out, "sample", top->sample);
-    sink_begin_list(out, "position");
-    sink_integer(out, NULL, at->row);
-    sink_integer(out, NULL, at->col);
-    sink_end_list(out);
-    sink_number(out, "value", (double)at->value);
-    write_text(out, "symbol", symbol_name(s, top->symbol));
-    sink_begin_list(out, "window");
-    for (int i = 0; i < 4; i++)
-        sink_integer(out, NULL, window[i]);
-    sink_end_list(out);
-    sink_end_object(out);
-}
-
-static void write_all(const struct top_activations *s, const struct sink *out)
-{
-    int64_t unused = 0;
-    sink_begin_list(out, "channels");
-    for (int i = 0; i < s->channels; i++) {
-        unused += s->channel[i].active == 0;
-        sink_begin_object(out, NULL);
-        write_use(s, i, out);
-        sink_end_object(out);
-    }
-    sink_end_list(out);
-    sink_integer(out, "unused", unused);
-}
-
-/* The queries "channels" and "channels/{channel}". */
-enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err)
-{
-    struct top_activations s;
-    enum status status = top_activations_take(question, &s, err);
-    if (!status) {
-        sink_text(out, "set", channel_sets[s.asked.set]);
-        sink_integer(out, "first", s.asked.first);
-        sink_integer(out, "samples", s.asked.samples);
-        sink_integer(out, "footprint", 2 * s.half + 1);
-        sink_integer(out, "elements",
-                     s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* elements of one channel */
-    }
-    if (!status && question->item < 0)
-        write_all(&s, out);
-    if (!status && question->item >= 0) {
-        const struct top_activations_channel *c = &s.channel[question->item];
-        write_use(&s, (int)question->item, out);
-        write_histogram(c, out);
-        sink_begin_list(out, "top");
-        for (int i = 0; i < c->count; i++)
-            write_top(&s, &c->top[i], out);
-        sink_end_list(out);
-    }
-    top_activations_close(&s);
-    return status;
 }

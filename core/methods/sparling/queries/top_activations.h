@@ -13,9 +13,16 @@ struct top_activations_top {
     int symbol;      /* symbol of the true box around it; -1: no box, or unknown */
 };
 
+/* A maximal motif of a sequence of bases. */
+struct top_activations_site {
+    int64_t sample;
+    int channel, col;
+};
+
 struct top_activations_channel {
-    int64_t active, inputs, motifs; /* active elements; samples with at least one; maximal motifs (annotation.h) */
-    double sum;                     /* sum of all active values */
+    /* numbers of active elements, of samples with at least one, and of maximal motifs (annotation.h) */
+    int64_t active, inputs, motifs;
+    double sum; /* sum of the values of all active elements */
     float most;
     double range; /* a power of two; the bins divide [0, range) evenly */
     int64_t bin[TOP_ACTIVATIONS_BINS];
@@ -35,6 +42,9 @@ struct top_activations {
     bool truth;  /* whether true boxes are known */
     bool sparse; /* every sample had at most ANNOTATION_MOTIFS motifs; otherwise the maximal motifs are not counted */
     struct top_activations_channel *channel; /* [channels] */
+    int strands;                             /* domain.h; 0: samples are not sequences of bases, and `site` is empty */
+    struct top_activations_site *site;       /* [sites] in the order of the samples */
+    size_t sites, room;
 };
 
 /* Computes the statistics for the queries "channels". The caller calls top_activations_close() also after a failure.

@@ -181,6 +181,18 @@ static void draw_histogram(struct picture *picture, const struct top_activations
     picture_text(picture, row - 14, col, text, 1, faint);
 }
 
+/* "3: ring or triangle", or "channel 3" where the channel has no name. Cut to `room` bytes. */
+static void title(const struct top_activations *s, int channel, char *out, size_t room)
+{
+    char name[CHANNEL_NAME_TEXT] = "";
+    if (s->model->names)
+        channel_name_text(&s->model->names[channel], &s->model->domain, name, sizeof name);
+    if (name[0])
+        snprintf(out, room, "%d: %s", channel, name);
+    else
+        snprintf(out, room, "channel %d", channel);
+}
+
 static enum status draw_one(const struct top_activations *s, struct cut *cut, struct picture **out, struct error *err)
 {
     enum { HEAD = GAP + 2 * LINE, TEXT_MOST = 52 };
@@ -189,17 +201,20 @@ static enum status draw_one(const struct top_activations *s, struct cut *cut, st
     columns = columns < 1 ? 1 : columns;
     int rows = (c->count + columns - 1) / columns, width = GAP + columns * across,
         bar = (width - 2 * GAP) / TOP_ACTIVATIONS_BINS;
-    char text[160], about[96];
+    char text[CHANNEL_NAME_TEXT + 160], about[96], name[CHANNEL_NAME_TEXT + 24];
     bar = bar < 4 ? 4 : bar > BAR ? BAR : bar;
     width = width < 2 * GAP + TOP_ACTIVATIONS_BINS * bar ? 2 * GAP + TOP_ACTIVATIONS_BINS * bar : width;
     width = width < TEXT_MOST * 2 * PICTURE_ADVANCE ? TEXT_MOST * 2 * PICTURE_ADVANCE : width;
-    enum status status = picture_create(HEAD + rows * down + 3 * GAP + BARS + 2 * GAP, width, white, out, err);
-    if (status)
-        return status;
     describe(s, c, about, sizeof about);
     for (char *at = about; *at; at++)
         *at = *at == '\n' ? ' ' : *at;
-    snprintf(text, sizeof text, "channel %lld: %s", (long long)s->channel_asked, about);
+    title(s, (int)s->channel_asked, name, sizeof name);
+    snprintf(text, sizeof text, "%s: %s", name, about);
+    int heading = picture_text_width(text, 2) + 2 * GAP;
+    width = width < heading ? heading : width;
+    enum status status = picture_create(HEAD + rows * down + 3 * GAP + BARS + 2 * GAP, width, white, out, err);
+    if (status)
+        return status;
     picture_text(*out, GAP, GAP, text, 2, black);
     snprintf(text, sizeof text, "in %lld of %lld %s", (long long)c->inputs, (long long)s->asked.samples,
              set_names[s->asked.set]);
@@ -217,14 +232,28 @@ static enum status draw_one(const struct top_activations *s, struct cut *cut, st
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
+/* Width of the texts left of the crops: the longest title fits. */
+static int label_width(const struct top_activations *s, int shown)
+{
+    char text[CHANNEL_NAME_TEXT + 24];
+    int widest = ROW_LABEL;
+    for (int i = 0; i < shown; i++) {
+        title(s, i, text, sizeof text);
+        int wide = picture_text_width(text, 2) + GAP;
+        widest = wide > widest ? wide : widest;
+    }
+    return widest;
+}
+
 static enum status draw_all(const struct top_activations *s, struct cut *cut, struct picture **out, struct error *err)
 {
     int shown = s->channels < ROWS_MOST ? s->channels : ROWS_MOST, across = crop_cols(cut) + GAP;
     int down = crop_rows(cut) + GAP;
-    char text[96];
+    int label = label_width(s, shown);
+    char text[CHANNEL_NAME_TEXT + 24];
     down = down < 4 * LINE ? 4 * LINE : down;
     enum status status =
-        picture_create(2 * GAP + LINE + shown * down, GAP + ROW_LABEL + (int)s->asked.top * across, white, out, err);
+        picture_create(2 * GAP + LINE + shown * down, GAP + label + (int)s->asked.top * across, white, out, err);
     if (status)
         return status;
     snprintf(text, sizeof text, "%d of %d channels, %lld %s", shown, s->channels, (long long)s->asked.samples,
@@ -233,12 +262,12 @@ static enum status draw_all(const struct top_activations *s, struct cut *cut, st
     for (int i = 0; !status && i < shown; i++) {
         const struct top_activations_channel *c = &s->channel[i];
         int row = GAP + LINE + GAP + i * down;
-        snprintf(text, sizeof text, "channel %d", i);
+        title(s, i, text, sizeof text);
         picture_text(*out, row, GAP, text, 2, black);
         describe(s, c, text, sizeof text);
         picture_text(*out, row + LINE, GAP, text, 2, faint);
         for (int j = 0; !status && j < c->count; j++)
-            status = draw_crop(*out, s, cut, &c->top[j], row, GAP + ROW_LABEL + j * across, err);
+            status = draw_crop(*out, s, cut, &c->top[j], row, GAP + label + j * across, err);
     }
     return status;
 }

@@ -64,17 +64,22 @@ void annealer_advance(struct annealer *a, const struct annealer_rule *rule)
 enum status annealer_snapshot(struct annealer *a, struct snapshot *snapshot, struct error *err)
 {
     enum status status = snapshot_add_f64(snapshot, "annealer.density", &a->density, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "annealer.target", &a->target, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "annealer.updated", &a->updated, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "annealer.pending", &a->pending, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "annealer.stage", &a->stage, err);
-    if (!status)
-        status = snapshot_add_f64(snapshot, "annealer.best_loss", &a->best_loss, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_f64(snapshot, "annealer.target", &a->target, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, "annealer.updated", &a->updated, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, "annealer.pending", &a->pending, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, "annealer.stage", &a->stage, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_f64(snapshot, "annealer.best_loss", &a->best_loss, err);
+    if (status != STATUS_OK)
+        return status;
+    return snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
 }

@@ -14,11 +14,12 @@
 #include "core/base/snapshot.h"
 
 struct annealer_rule {
-    double factor;                        /* factor by which the density is multiplied after a stage */
-    double density_final;                 /* no stage starts below this density */
-    double target_min, target_max, decay; /* limits of the accuracy target; decrease of the target for each sample */
-    int64_t spacing;                      /* minimum samples between two validations; closer ones are ignored */
-    int64_t plateau_validations;          /* 0: the plateau rule is off */
+    double factor;        /* factor by which the density is multiplied after a stage */
+    double density_final; /* no stage starts below this density */
+    /* min, max: limits of the accuracy target; decay: its decrease for each sample */
+    double target_min, target_max, decay;
+    int64_t spacing;             /* minimum samples between two validations; closer ones are ignored */
+    int64_t plateau_validations; /* 0: the plateau rule is off */
     double plateau_gain, plateau_density;
 };
 

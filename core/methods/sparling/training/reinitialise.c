@@ -1,9 +1,10 @@
 /* Reinitialises channels that do not lower the loss.
  *
- * Early in training two digits may share one channel, told apart by their strength or their neighbours, while another
- * channel marks nothing or repeats a third. This costs nothing as long as a channel may be active for both digits. Once
- * the density falls to one motif for each digit, one of the two is lost, and a channel that is never active receives no
- * gradient.
+ * Early in training one channel may mark two digits, while another channel marks nothing or repeats a third one. The
+ * head then distinguishes the two digits by the strength or the neighbours of their motifs. This does no harm while the
+ * density lets the channel be active for both digits. Once the density has fallen to one motif for each digit, the
+ * channel can mark only one of them. The unused channel cannot take over the other, because a channel that is never
+ * active receives no gradient.
  *
  * The worth of a channel is the rise of the loss on the next training samples when its motifs are removed from the map.
  * A channel whose worth is below WORTHLESS of the mean at two checks in a row is reinitialised: it gets new weights in
@@ -103,7 +104,8 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         mean += worth[c] / channels;
     for (int c = 0; c < channels; c++) {
         bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = (double)run->samples >= r->rests[c];
-        if (worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
+        bool free = c >= run->presence.names; /* the presence objective holds the other channels to their names */
+        if (free && worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
             least = c;
         r->worthless[c] = worthless;
     }

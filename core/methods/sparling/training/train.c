@@ -12,14 +12,17 @@ static double learning_rate(const struct method_run *run)
 {
     const struct sparling_config *c = &run->config;
     double rate = c->learning_rate, last = c->learning_rate_final;
-    double at = fmin(1, (double)run->samples / (double)c->total_samples);
+    /* The first phase has the full rate. The schedule begins after it. */
+    double began = (double)run->presence.ended_samples;
+    double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
     at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
     if (c->schedule == SCHEDULE_COSINE)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
     else if (c->schedule == SCHEDULE_LINEAR)
         rate *= 1 - (1 - last) * at;
-    if (run->updates < c->warm_up)
-        rate *= (double)(run->updates + 1) / (double)c->warm_up;
+    int64_t updates = run->updates - run->presence.ended_updates; /* the head warms up when its training begins */
+    if (updates < c->warm_up)
+        rate *= (double)(updates + 1) / (double)c->warm_up;
     return rate;
 }
 
@@ -76,9 +79,9 @@ static enum status report(struct method_run *run, const struct tensor *motifs, d
     return STATUS_OK;
 }
 
-/* At a low density few positions carry a gradient, except for the gradient that passes through the statistics of the
- * batch norms. Below the density hold_below, one sample of the batch carries that gradient for all samples, and the
- * backward pass can be sparse. */
+/* At a low density the loss has a gradient at few positions. The statistics of the batch norms, however, pass a
+ * gradient to every position of every sample. Below the density hold_below, one sample of the batch carries this
+ * gradient for all samples, so that the backward pass of the others can be sparse. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
@@ -99,14 +102,22 @@ struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const s
 
 struct forward {
     struct tensor *motifs, *logits, *loss;
-    struct tensor *total; /* loss and the penalty of the bottleneck */
+    struct tensor *presence; /* the presence loss, NULL without the objective */
+    struct tensor *scores;   /* what it is computed from */
+    struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
 };
+
+/* In the first phase the presence objective trains alone, and a training step leaves out the head. */
+static bool without_head(const struct method_run *run)
+{
+    return run->presence.alone && run->exec.training;
+}
 
 static struct forward forward(struct method_run *run, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     struct network *n = run->network;
-    struct forward f;
+    struct forward f = {0};
     int count = batch->request.count;
     if (run->direct) {
         const struct domain_shape *shape = &run->single.shape;
@@ -115,11 +126,21 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
         f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
         return f;
     }
-    struct tensor *extra;
-    f.motifs = network_motifs_penalty(e, n, batch->images, count, run->annealer.density, &extra);
-    f.logits = run_logits(run, f.motifs, batch);
-    f.loss = op_cross_entropy(e, f.logits, batch->targets);
-    f.total = extra ? op_add(e, f.loss, extra) : f.loss;
+    struct network_extras extras;
+    f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
+    f.scores = extras.scores;
+    f.presence = f.scores ? presence_loss(run, batch, f.scores) : NULL;
+    if (without_head(run)) {
+        network_follow_scale(e, n, f.motifs);
+        f.loss = f.total = f.presence;
+    } else {
+        f.logits = run_logits(run, f.motifs, batch);
+        f.loss = f.total = op_cross_entropy(e, f.logits, batch->targets);
+        if (f.presence)
+            f.total = op_add(e, f.total, op_scale(e, f.presence, run->config.presence_weight));
+    }
+    if (extras.penalty)
+        f.total = op_add(e, f.total, extras.penalty);
     return f;
 }
 
@@ -166,8 +187,9 @@ enum status run_update(struct method_run *run, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "loss", err);
     status = tape_backward(e, f.total, NULL, err);
-    if (!status)
-        status = gradients_finish(&run->gradients, err);
+    if (status != STATUS_OK)
+        return status;
+    status = gradients_finish(&run->gradients, err);
     if (status)
         return status;
     struct error cause = {0};
@@ -258,6 +280,8 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     else
         run->validation_correct += run->direct ? count_classes(batch, f.logits)
                                                : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
+    if (f.presence)
+        presence_count(run, batch, f.scores, f.motifs);
     run->validation_loss += value * counted;
     run->validation_counted += counted;
     run->validation_position = after;

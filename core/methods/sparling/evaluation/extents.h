@@ -1,0 +1,79 @@
+/* The extents of channels (model/channel_extents.h): measured after training, and compared with true boxes. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_EXTENTS_H
+#define MOTIF_CORE_METHODS_SPARLING_EVALUATION_EXTENTS_H
+
+#include "core/base/sink.h"
+#include "core/base/snapshot.h"
+#include "core/methods/sparling/model/channel_extents.h"
+#include "core/methods/sparling/training/batch.h"
+
+struct method_run;
+struct tensor;
+
+/* Motifs and true boxes of the channel's symbol that lie in each other's window, paired one to one. Only doubles,
+ * because checkpoints save them as a row. */
+struct extent_truth {
+    double pairs;    /* number of pairs */
+    double position; /* pairs whose position lies in the true box */
+    double centre;   /* pairs whose centre of the extent lies in the true box */
+    double half;     /* pairs whose intersection over union is at least 1/2 */
+    double overlap;  /* sum of the intersections over union */
+};
+enum { EXTENT_TRUTH_NUMBERS = 5 };
+_Static_assert(sizeof(struct extent_truth) == EXTENT_TRUTH_NUMBERS * sizeof(double), "a row of doubles");
+
+/* A motif of a training sample. Only doubles, because checkpoints save them as a table. */
+struct extent_candidate {
+    double sample, row, col, value;
+};
+enum { EXTENT_CANDIDATE_NUMBERS = 4, EXTENT_CUTS = 65 };
+
+/* Falls of the score along one axis, as sums over motifs (channel_extent_interval()). */
+struct extent_falls {
+    double low[EXTENT_CUTS], high[EXTENT_CUTS];
+};
+
+struct extent_work; /* extents.c */
+
+struct extents {
+    struct channel_extent *channel; /* [motif channels] */
+    struct extent_truth truth;
+    /* PART_EXTENTS in progress. */
+    struct extent_candidate *found; /* [motif channels][candidates] */
+    int64_t *count;                 /* [motif channels] number of candidates */
+    int64_t at, next;               /* the motif to measure next: number `next` of channel `at` */
+    struct extent_falls falls[2];   /* of channel `at`: along the rows and along the columns */
+    struct extent_work *work;       /* not saved; NULL: nothing is measured */
+};
+
+/* Allocates the table; call it once in create(). STATUS_NO_MEMORY. */
+enum status extents_open(struct method_run *run, struct error *err);
+void extents_close(struct extents *extents);
+/* Forgets the extents; call it when an evaluation begins. */
+void extents_clear(struct method_run *run);
+enum status extents_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
+/* Checks what was read from a checkpoint (STATUS_CORRUPT). */
+enum status extents_loaded(struct method_run *run, struct error *err);
+
+/* PART_EXTENTS, of the final model only: the number of training samples in which it looks for motifs. extents_add()
+ * collects the motifs of a batch, and *enough becomes true when more samples are not needed. Each extents_measure()
+ * measures one motif, and sets *done after the last one. STATUS_NO_MEMORY, and errors of the computation. */
+int64_t extents_samples(const struct method_run *run);
+enum status extents_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, bool *enough,
+                        struct error *err);
+enum status extents_measure(struct method_run *run, bool *done, struct error *err);
+
+/* extents_grow.c: grows the extent of a channel over the part of the input that is alike around its motifs. found:
+ * [count]. STATUS_NO_MEMORY, and errors of the domain. */
+enum status extents_grow(const struct method_run *run, const struct extent_candidate *found, int64_t count,
+                         struct channel_extent *extent, struct error *err);
+
+/* PART_BOXES, of the final model only: the number of samples with true boxes; one piece of them. */
+int64_t extents_truth_samples(const struct method_run *run);
+enum status extents_truth_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                              struct error *err);
+
+/* Writes the member "boxes" of the result, if true boxes are known. */
+void extents_result(const struct method_run *run, const struct sink *out);
+
+#endif

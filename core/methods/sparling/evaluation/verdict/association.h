@@ -1,0 +1,67 @@
+/* The association between channels and labels: which name in a label does the presence of a channel predict?
+ *
+ * It needs no true positions. For each sample it knows which channels have a motif and which names are in the label.
+ * The strength of an association is the correlation of these two facts over the samples (the phi coefficient): 1 when
+ * the channel is present in exactly the samples whose label has the name, 0 when the two are independent. A channel may
+ * mark two symbols. It then correlates with each of them only half as strongly as with "one of the two", and the
+ * comparison shows that it has two names. Pure computation on the caller's memory; one thread at a time. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_ASSOCIATION_H
+#define MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_ASSOCIATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/methods/sparling/model/channel_names.h"
+
+struct association {
+    int channels, tokens;
+    int64_t room, samples; /* number of samples that fit; number of samples so far */
+    size_t words;          /* 64-bit words of a row */
+    uint64_t *active;      /* [channels][words] bit i: the channel has a motif in sample i */
+    uint64_t *present;     /* [tokens][words] bit i: the token is in the label of sample i */
+};
+
+/* association_close() accepts a zeroed struct. STATUS_NO_MEMORY. */
+enum status association_open(struct association *a, int channels, int tokens, int64_t room, struct error *err);
+void association_close(struct association *a);
+
+/* Forgets all samples. */
+void association_clear(struct association *a);
+
+/* Adds a sample. active: [channels] whether the channel has a motif; NULL leaves the bits of `active` as they are, for
+ * those that were read from a checkpoint. label: [length] tokens; numbers outside of
+ * [0, tokens) are left out. Samples after the first `room` are dropped. */
+void association_add(struct association *a, const bool *active, const int32_t *label, int length);
+
+/* The tokens that a channel stands for, the strongest first. */
+struct association_channel {
+    int64_t active; /* samples in which the channel has a motif */
+    int names;      /* 0: the channel predicts no token */
+    int token[CHANNEL_NAMES];
+    double strength[CHANNEL_NAMES]; /* correlation with this token alone */
+    double whole;                   /* correlation with "at least one of the names"; NaN without names */
+};
+/* The first name is the token with the largest correlation, if the correlation is at least ASSOCIATION_LEAST and not
+ * due to chance. For further names, only the samples without the earlier names count. A token becomes a further name if
+ * the channel is active in more than half of those samples that have the token, and more often than in those that do
+ * not have it. */
+struct association_channel association_of_channel(const struct association *a, int channel);
+#define ASSOCIATION_LEAST 0.3
+
+/* How well channels explain a token. */
+struct association_token {
+    int64_t present;  /* samples whose label has the token */
+    int channel;      /* channel of the largest correlation; -1: none */
+    double strength;  /* its correlation; NaN: the token is in every label or in none */
+    double explained; /* correlation with "one of up to CHANNEL_NAMES channels is active", chosen greedily */
+};
+/* scratch: [words]. */
+struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);
+
+/* Correlation of two facts over `samples`, from the numbers of samples with the first, with the second and with both:
+ * (n n11 - n1 n2) / sqrt(n1 (n - n1) n2 (n - n2)). NaN if one of them is always or never true. */
+double association_phi(double samples, double first, double second, double both);
+
+#endif

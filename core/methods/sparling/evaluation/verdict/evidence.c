@@ -1,0 +1,439 @@
+/* Collects the evidence for a verdict (evidence.h): what the test samples show, and PART_EVIDENCE, which reads training
+ * samples with the final model to learn which channel predicts which name. At its end, the part reduces the bits and
+ * labels of its samples to a few numbers for each channel and each token. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/queries/annotation.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/metrics/edit_distance.h"
+#include "core/metrics/interval.h"
+
+enum {
+    PAIR_CHANNELS = 256, /* most channels whose positions are compared pair by pair */
+    PAIR_MOTIFS = 512    /* most active positions of a sample for this comparison, which takes their square */
+};
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+}
+
+enum status evidence_open(struct method_run *run, struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    size_t channels = (size_t)run->config.channels_motif;
+    e->tokens = calloc((size_t)run->domain.shape.tokens, sizeof *e->tokens);
+    e->channels = calloc(channels, sizeof *e->channels);
+    e->total = calloc(channels, sizeof *e->total);
+    e->label = calloc((size_t)EVIDENCE_SAMPLES * DOMAIN_LABEL, sizeof *e->label);
+    e->length = calloc(EVIDENCE_SAMPLES, sizeof *e->length);
+    if (channels <= PAIR_CHANNELS)
+        e->near = calloc(channels * channels, sizeof *e->near);
+    if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || (channels <= PAIR_CHANNELS && !e->near))
+        return no_memory(err);
+    enum status status = association_open(&e->pairs, (int)channels, run->domain.shape.tokens, EVIDENCE_SAMPLES, err);
+    if (status)
+        return status;
+    evidence_clear(run);
+    return STATUS_OK;
+}
+
+void evidence_close(struct evidence *evidence)
+{
+    association_close(&evidence->pairs);
+    free(evidence->tokens);
+    free(evidence->channels);
+    free(evidence->near);
+    free(evidence->total);
+    free(evidence->label);
+    free(evidence->length);
+}
+
+void evidence_clear(struct method_run *run)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    size_t channels = (size_t)run->config.channels_motif;
+    e->sums = (struct evidence_sums){.low = INFINITY,
+                                     .high = -INFINITY,
+                                     .trained_low = INFINITY,
+                                     .trained_high = -INFINITY,
+                                     .constant_exact = NAN,
+                                     .constant_edit = NAN,
+                                     .chance_exact = NAN,
+                                     .chance_edit = NAN,
+                                     .shortest = INFINITY,
+                                     .validations = e->sums.validations};
+    for (int t = 0; t < run->domain.shape.tokens; t++)
+        e->tokens[t] = (struct evidence_token){.channel = -1, .strength = NAN, .explained = NAN};
+    for (size_t c = 0; c < channels; c++)
+        e->channels[c] = (struct channel_name){.whole = NAN, .same = -1};
+    association_clear(&e->pairs);
+    memset(e->total, 0, channels * sizeof *e->total);
+    if (e->near)
+        memset(e->near, 0, channels * channels * sizeof *e->near);
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------- */
+
+enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    const uint64_t channels = (uint64_t)run->config.channels_motif;
+    const uint64_t sums[1] = {EVIDENCE_SUMS}, curve[2] = {EVIDENCE_CURVE, EVIDENCE_POINT},
+                   tokens[2] = {(uint64_t)run->domain.shape.tokens, EVIDENCE_TOKEN},
+                   names[2] = {channels, CHANNEL_NAME_COLUMNS}, active[2] = {channels, e->pairs.words},
+                   total[1] = {channels}, near[2] = {channels, channels};
+    const struct {
+        const char *name;
+        enum snapshot_type type;
+        int rank;
+        const uint64_t *shape;
+        void *at;
+    } tables[] = {{"evidence.sums", SNAPSHOT_F64, 1, sums, &e->sums},
+                  {"evidence.curve", SNAPSHOT_F64, 2, curve, e->curve},
+                  {"evidence.tokens", SNAPSHOT_F64, 2, tokens, e->tokens},
+                  {CHANNEL_NAMES_ENTRY, SNAPSHOT_F64, 2, names, e->channels},
+                  {"evidence.active", SNAPSHOT_U64, 2, active, e->pairs.active},
+                  {"evidence.total", SNAPSHOT_I64, 1, total, e->total},
+                  {"evidence.near", SNAPSHOT_I64, 2, near, e->near}};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        enum status status = tables[i].at == NULL
+                                 ? STATUS_OK
+                                 : snapshot_add(snapshot, SNAPSHOT_STATE, tables[i].type, tables[i].name,
+                                                tables[i].rank, tables[i].shape, tables[i].at, err);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static bool sound(const struct method_run *run)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    bool good = e->sums.validations >= 0 && e->sums.validations <= 1e15;
+    for (int64_t c = 0; good && c < run->config.channels_motif; c++)
+        good = channel_name_sound(&e->channels[c], run->domain.shape.tokens, (int)run->config.channels_motif);
+    for (int t = 0; good && t < run->domain.shape.tokens; t++)
+        good = e->tokens[t].channel >= -1 && e->tokens[t].channel < (double)run->config.channels_motif;
+    return good;
+}
+
+static struct domain_request training_sample(const struct method_run *run, int64_t index)
+{
+    return (struct domain_request){.set = DOMAIN_SAMPLE, .seed = run->config.seed, .index = index, .seen = index};
+}
+
+/* Stores the label of the next sample. */
+static void add_label(struct evidence *e, const struct domain_truth *truth)
+{
+    int length = truth->length < DOMAIN_LABEL ? truth->length : DOMAIN_LABEL;
+    int64_t at = e->pairs.samples;
+    e->length[at] = length;
+    for (int i = 0; i < length; i++)
+        e->label[at * DOMAIN_LABEL + i] = truth->label[i];
+}
+
+enum status evidence_loaded(struct method_run *run, struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    bool inside = run->phase == PHASE_EVALUATE && run->evaluation.part == PART_EVIDENCE;
+    int64_t samples = inside && !run->domain.shape.positions ? run->evaluation.position : 0;
+    if (!sound(run) || samples > EVIDENCE_SAMPLES)
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's evidence is inconsistent");
+    struct domain_truth *truth = NULL;
+    float *planes = samples > 0 ? malloc(domain_inputs(&run->domain.shape) * sizeof *planes) : NULL;
+    enum status status = samples > 0 && !planes ? no_memory(err) : STATUS_OK;
+    if (!status)
+        status = domain_truths_create(&run->domain.shape, 1, &truth, err);
+    e->pairs.samples = 0;
+    memset(e->pairs.present, 0, (size_t)e->pairs.tokens * e->pairs.words * sizeof *e->pairs.present);
+    for (int64_t i = 0; !status && i < samples; i++) {
+        struct domain_request request = training_sample(run, i);
+        status = domain_sample(&run->domain, &request, planes, truth, err);
+        if (!status) {
+            add_label(e, truth);
+            association_add(&e->pairs, NULL, truth->label, truth->length);
+        }
+    }
+    domain_truths_destroy(truth);
+    free(planes);
+    return status;
+}
+
+/* ---- validations and test samples ----------------------------------------------------------------------- */
+
+void evidence_validated(struct method_run *run, double loss)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    e->curve[(int64_t)e->sums.validations++ % EVIDENCE_CURVE] =
+        (struct evidence_point){(double)run->samples, run->annealer.density, run->accuracy, loss};
+}
+
+/* Widens a range by the values of a batch. */
+static void widen(const struct method_run *run, const struct batch *batch, double *low, double *high)
+{
+    size_t count = (size_t)batch->request.count * domain_inputs(&run->domain.shape);
+    for (size_t i = 0; i < count; i++) {
+        *low = fmin(*low, (double)batch->images[i]);
+        *high = fmax(*high, (double)batch->images[i]);
+    }
+}
+
+static int count_in(const int32_t *list, int length, int32_t token)
+{
+    int count = 0;
+    for (int i = 0; i < length; i++)
+        count += list[i] == token;
+    return count;
+}
+
+/* Whether two lists have the same tokens in any order. */
+static bool same_tokens(const int32_t *a, int a_length, const int32_t *b, int b_length)
+{
+    bool same = a_length == b_length;
+    for (int i = 0; same && i < a_length; i++)
+        same = count_in(a, a_length, a[i]) == count_in(b, b_length, a[i]);
+    return same;
+}
+
+static void read_sample(struct evidence *e, int tokens, const struct domain_truth *truth, const int32_t *answer,
+                        int length)
+{
+    bool equal = truth->length == length;
+    for (int i = 0; equal && i < length; i++)
+        equal = truth->label[i] == answer[i];
+    e->sums.read++;
+    e->sums.exact += equal;
+    e->sums.unordered += same_tokens(truth->label, truth->length, answer, length);
+    for (int i = 0; i < truth->length; i++)
+        if (count_in(truth->label, i, truth->label[i]) == 0) {
+            struct evidence_token *token = &e->tokens[truth->label[i]];
+            token->present++;
+            token->both += count_in(answer, length, truth->label[i]) > 0;
+        }
+    for (int i = 0; i < length; i++)
+        if (answer[i] >= 0 && answer[i] < tokens && count_in(answer, i, answer[i]) == 0)
+            e->tokens[answer[i]].read++;
+}
+
+void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    int32_t answer[DECODE_TOKENS];
+    widen(run, batch, &e->sums.low, &e->sums.high);
+    for (int i = 0; decoded && i < batch->request.count; i++) {
+        for (int k = 0; k < decoded[i].length; k++)
+            answer[k] = decoded[i].tokens[k] - TOKEN_FIRST;
+        read_sample(e, run->domain.shape.tokens, &batch->truths[i], answer, decoded[i].length);
+    }
+}
+
+/* ---- training samples ------------------------------------------------------------------------------------- */
+
+int64_t evidence_samples(const struct method_run *run)
+{
+    const struct evaluation_row *own = &run->evaluation.row[run->evaluation.rows - 1];
+    double most = own->motif_samples + own->test_samples;
+    return run->direct ? 0 : most < EVIDENCE_SAMPLES ? (int64_t)most : EVIDENCE_SAMPLES;
+}
+
+/* Counts the positions of each channel that have an active position of another channel within ANNOTATION_REACH. */
+static void count_pairs(struct evidence *e, const struct motif *motifs, int count)
+{
+    if (!e->near || count > PAIR_MOTIFS)
+        return;
+    for (int i = 0; i < count; i++) {
+        int last = -1; /* motifs are sorted by channel; each other channel counts once */
+        e->total[motifs[i].channel]++;
+        for (int j = 0; j < count; j++) {
+            int other = motifs[j].channel;
+            if (other == motifs[i].channel || other == last || abs(motifs[i].row - motifs[j].row) > ANNOTATION_REACH ||
+                abs(motifs[i].col - motifs[j].col) > ANNOTATION_REACH)
+                continue;
+            e->near[(ptrdiff_t)motifs[i].channel * e->pairs.channels + other]++;
+            last = other;
+        }
+    }
+}
+
+/* Adds one sample. planes: its motif map, [channels][rows][cols]. */
+static enum status add_sample(struct method_run *run, const float *planes, const struct domain_truth *truth,
+                              struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    const struct domain_shape *shape = &run->domain.shape;
+    struct arena *arena = run->exec.arena;
+    int channels = e->pairs.channels, all = motif_scan(planes, channels, shape->rows, shape->cols, NULL, 0);
+    struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
+    struct read_motif *motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
+    bool *active = arena_zalloc(arena, (size_t)channels, sizeof *active);
+    if (!found || !motifs || !active)
+        return no_memory(err);
+    motif_scan(planes, channels, shape->rows, shape->cols, found, all);
+    for (int i = 0; i < all; i++)
+        motifs[i].at = found[i];
+    if (all <= ANNOTATION_MOTIFS)
+        annotation_mark(motifs, all);
+    for (int i = 0; i < all; i++)
+        if (motifs[i].maximal || all > ANNOTATION_MOTIFS)
+            active[motifs[i].at.channel] = true;
+    count_pairs(e, found, all);
+    add_label(e, truth);
+    association_add(&e->pairs, active, truth->label, truth->length);
+    return STATUS_OK;
+}
+
+/* Counts the classes of samples that have a label at every position. */
+static void add_positions(struct evidence *e, const struct batch *batch)
+{
+    for (int i = 0; i < batch->request.count; i++)
+        for (int k = 0; k < batch->truths[i].length; k++)
+            if (batch->truths[i].label[k] >= 0)
+                e->tokens[batch->truths[i].label[k]].trained++;
+}
+
+static enum status add_answers(struct method_run *run, struct tensor *motifs, const struct batch *batch,
+                               struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    int count = batch->request.count;
+    struct network_memory memory = network_memory(&run->exec, run->network, motifs);
+    struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
+    if (!decoded)
+        return no_memory(err);
+    enum status status =
+        decode_greedy(&run->exec, run->network, &memory, count, sparling_decode_steps(&run->config), decoded, err);
+    for (int i = 0; !status && i < count; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        e->sums.trained_exact += decoded_equals(&decoded[i], truth->label, truth->length);
+        e->sums.longest = fmax(e->sums.longest, truth->length);
+        e->sums.shortest = fmin(e->sums.shortest, truth->length);
+    }
+    free(decoded);
+    return status;
+}
+
+enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    struct exec *x = &run->exec;
+    widen(run, batch, &e->sums.trained_low, &e->sums.trained_high);
+    e->sums.trained += batch->request.count;
+    if (run->domain.shape.positions) {
+        add_positions(e, batch);
+        return STATUS_OK;
+    }
+    struct tensor *motifs = network_motifs(x, run->network, batch->images, batch->request.count, 1);
+    enum status status = exec_status(x, err);
+    if (status)
+        return status;
+    size_t map = (size_t)motifs->map.channels * (size_t)motifs->map.height * (size_t)motifs->map.width;
+    float *planes = arena_alloc(x->arena, (size_t)batch->request.count * map * sizeof *planes);
+    if (!planes)
+        return no_memory(err);
+    tensor_to_planes(motifs, planes);
+    for (int i = 0; !status && i < batch->request.count; i++)
+        status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], err);
+    return status ? status : add_answers(run, motifs, batch, err);
+}
+
+/* ---- the end of the part ---------------------------------------------------------------------------------- */
+
+static bool same_label(const struct evidence *e, int64_t a, int64_t b)
+{
+    return e->length[a] == e->length[b] && memcmp(e->label + a * DOMAIN_LABEL, e->label + b * DOMAIN_LABEL,
+                                                  (size_t)e->length[a] * sizeof *e->label) == 0;
+}
+
+static double label_error(const struct evidence *e, int64_t a, int64_t b)
+{
+    return edit_error(e->label + a * DOMAIN_LABEL, e->length[a], e->label + b * DOMAIN_LABEL, e->length[b]);
+}
+
+/* Measures two answers that need no model: the most frequent label, and the label of another sample. */
+static void measure_constants(const struct evidence *e, struct evidence_sums *sums)
+{
+    int64_t n = e->pairs.samples, best = 0, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t equal = 0;
+        for (int64_t k = 0; k < n && (k >= i || !same_label(e, i, k));
+             k++) /* ends where the label has occurred in an earlier sample */
+            equal += k >= i && same_label(e, i, k);
+        if (equal > most) {
+            most = equal;
+            best = i;
+        }
+    }
+    sums->constant_exact = (double)most / (double)n;
+    sums->constant_edit = sums->chance_exact = sums->chance_edit = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sums->constant_edit += label_error(e, best, i) / (double)n;
+        sums->chance_exact += (double)same_label(e, i, (i + 1) % n) / (double)n;
+        sums->chance_edit += label_error(e, i, (i + 1) % n) / (double)n;
+    }
+}
+
+/* With a label at every position, the answer that knows nothing orders the positions at random. Its accuracy for a
+ * class is the share of the positions that have it. */
+static void measure_prevalence(const struct evidence *e, int tokens, struct evidence_sums *sums)
+{
+    double all = 0, share = 0;
+    for (int t = 0; t < tokens; t++)
+        all += e->tokens[t].trained;
+    for (int t = 1; t < tokens && all > 0; t++)
+        share += e->tokens[t].trained / all / (tokens - 1);
+    sums->constant_exact = sums->chance_exact = share;
+    sums->constant_edit = sums->chance_edit = 1 - share;
+}
+
+/* Finds the other channel that is most often at the positions of `c`. Two channels mark the same positions when most
+ * positions of each have one of the other nearby. */
+static void find_same(const struct evidence *e, int c, struct channel_name *out)
+{
+    static const double sure = 1.96, most = 0.5;
+    int n = e->pairs.channels;
+    for (int other = 0; e->near && other < n; other++) {
+        double mine = (double)e->near[(ptrdiff_t)c * n + other], theirs = (double)e->near[(ptrdiff_t)other * n + c];
+        double all = (double)e->total[c], others = (double)e->total[other];
+        if (other == c || all == 0 || others == 0 || mine / all <= out->overlap)
+            continue;
+        if (interval_share(mine / all, all, sure).low > most &&
+            interval_share(theirs / others, others, sure).low > most) {
+            out->same = other;
+            out->overlap = mine / all;
+        }
+    }
+}
+
+void evidence_finish(struct method_run *run)
+{
+    struct evidence *e = &run->evaluation.evidence;
+    const struct association *a = &e->pairs;
+    uint64_t scratch[(EVIDENCE_SAMPLES + 63) / 64];
+    if (run->domain.shape.positions) {
+        measure_prevalence(e, run->domain.shape.tokens, &e->sums);
+        return;
+    }
+    measure_constants(e, &e->sums);
+    for (int c = 0; c < a->channels; c++) {
+        struct association_channel of = association_of_channel(a, c);
+        struct channel_name *out = &e->channels[c];
+        *out = (struct channel_name){.active = (double)of.active, .whole = of.whole, .names = of.names, .same = -1};
+        for (int i = 0; i < of.names; i++) {
+            out->token[i] = of.token[i];
+            out->strength[i] = of.strength[i];
+        }
+        find_same(e, c, out);
+    }
+    for (int t = 0; t < a->tokens; t++) {
+        struct association_token of = association_of_token(a, t, scratch);
+        e->tokens[t].trained = (double)of.present;
+        e->tokens[t].channel = of.channel;
+        e->tokens[t].strength = of.strength;
+        e->tokens[t].explained = of.explained;
+    }
+}

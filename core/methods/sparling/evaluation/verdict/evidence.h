@@ -1,0 +1,94 @@
+/* Evidence: what a run measures for its verdict from labels alone (judge.c), and the names of its channels.
+ *
+ * Most of it comes from a part of the evaluation, PART_EVIDENCE, which reads training samples with the final model; the
+ * rest is counted while the test samples are read, and at every validation. Checkpoints contain all of it, so a run
+ * that continues after its evaluation gives the same verdict, and queries of the final model know the names. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_EVIDENCE_H
+#define MOTIF_CORE_METHODS_SPARLING_EVALUATION_VERDICT_EVIDENCE_H
+
+#include "core/base/sink.h"
+#include "core/base/snapshot.h"
+#include "core/methods/sparling/evaluation/verdict/association.h"
+#include "core/methods/sparling/model/channel_names.h"
+#include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/training/batch.h"
+
+struct method_run;
+struct tensor;
+
+/* Most training samples that PART_EVIDENCE reads; last validations that are kept. */
+enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
+
+/* Sums and figures of a run. Only doubles, because checkpoints save them as a row. */
+struct evidence_sums {
+    /* Test samples of the final model. */
+    double read;             /* samples read */
+    double exact, unordered; /* answers with all tokens right in order; with the right tokens in any order */
+    double low, high;        /* smallest and largest value of an input */
+    /* Training samples of PART_EVIDENCE. */
+    double trained, trained_exact; /* samples; those whose label the model predicts exactly */
+    double trained_low, trained_high;
+    double constant_exact, constant_edit; /* share and mean edit error of the most frequent label as the answer */
+    double chance_exact, chance_edit;     /* the same for the label of another sample, drawn at random */
+    double longest, shortest;             /* lengths of labels */
+    double validations;                   /* number of validations so far */
+};
+enum { EVIDENCE_SUMS = 16 };
+_Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "the sums are a row of doubles");
+
+/* One name of the vocabulary. Presence counts once for each sample. */
+struct evidence_token {
+    double present, read, both;          /* test samples with the token in the label, in the answer, in both */
+    double trained;                      /* training samples of PART_EVIDENCE with the token */
+    double channel, strength, explained; /* struct association_token */
+};
+enum { EVIDENCE_TOKEN = 7 };
+_Static_assert(sizeof(struct evidence_token) == EVIDENCE_TOKEN * sizeof(double), "a token is a row of doubles");
+
+/* One of the last validations. */
+struct evidence_point {
+    double samples, density, accuracy, loss;
+};
+enum { EVIDENCE_POINT = 4 };
+
+struct evidence {
+    struct evidence_sums sums;
+    struct evidence_point curve[EVIDENCE_CURVE]; /* validation number i is at i modulo EVIDENCE_CURVE */
+    struct evidence_token *tokens;               /* [tokens] */
+    struct channel_name *channels;               /* [motif channels] */
+    /* PART_EVIDENCE in progress. Checkpoints contain which channels were active in which samples; labels are drawn
+     * again after loading. */
+    struct association pairs;
+    int64_t *near;  /* [channels][channels] positions of the first channel with one of the second nearby; may be NULL */
+    int64_t *total; /* [channels] active positions */
+    int *label;     /* [EVIDENCE_SAMPLES][DOMAIN_LABEL] not saved */
+    int *length;    /* [EVIDENCE_SAMPLES] not saved */
+};
+
+/* Allocates the tables; call it once in create(). STATUS_NO_MEMORY. */
+enum status evidence_open(struct method_run *run, struct error *err);
+void evidence_close(struct evidence *evidence);
+/* Forgets everything but the validations; call it when an evaluation begins. */
+void evidence_clear(struct method_run *run);
+/* Declares everything that is saved. */
+enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
+/* Checks what was read from a checkpoint (STATUS_CORRUPT), and draws the labels of a part in progress again. */
+enum status evidence_loaded(struct method_run *run, struct error *err);
+
+/* Adds the validation that has just ended. */
+void evidence_validated(struct method_run *run, double loss);
+/* Adds test samples and what the final model answers. decoded: [count]; NULL with a label at every position. */
+void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded);
+
+/* PART_EVIDENCE, of the final model only: the number of its samples; one piece of training samples; the end of the
+ * part. STATUS_NO_MEMORY, and errors of the computation. */
+int64_t evidence_samples(const struct method_run *run);
+enum status evidence_add(struct method_run *run, const struct batch *batch, struct error *err);
+void evidence_finish(struct method_run *run);
+
+/* Publishes the names of the channels as channels.csv. STATUS_NO_MEMORY. */
+enum status evidence_table(struct method_run *run, struct error *err);
+/* Writes the members "channels" (the names) and "evidence" of the result. */
+void evidence_result(const struct method_run *run, const struct sink *out);
+
+#endif

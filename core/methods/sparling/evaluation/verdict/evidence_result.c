@@ -1,0 +1,137 @@
+/* Writes the evidence into the result: the names of the channels, and the figures that the verdict compares, so that
+ * its thresholds can be checked against data whose truth is known. */
+#include <math.h>
+
+#include "core/methods/sparling/run_int.h"
+
+static void write_channels(const struct method_run *run, const struct sink *out)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    sink_begin_list(out, "channels");
+    for (int64_t c = 0; c < run->config.channels_motif; c++) {
+        const struct channel_name *name = &e->channels[c];
+        sink_begin_object(out, NULL);
+        sink_integer(out, "channel", c);
+        channel_name_write(name, &run->domain, out);
+        channel_extent_describe(&run->evaluation.extents.channel[c], out);
+        sink_integer(out, "active", (int64_t)name->active);
+        if (name->same < 0)
+            sink_null(out, "same_as");
+        else
+            sink_integer(out, "same_as", (int64_t)name->same);
+        sink_number(out, "overlap", name->overlap);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static void write_tokens(const struct method_run *run, const struct sink *out)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    sink_begin_list(out, "symbols");
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        const struct evidence_token *token = &e->tokens[t];
+        if (token->present == 0 && token->trained == 0)
+            continue;
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", run->domain.domain->token(run->domain.state, t));
+        sink_integer(out, "present", (int64_t)token->present);
+        sink_integer(out, "read", (int64_t)token->read);
+        sink_integer(out, "both", (int64_t)token->both);
+        sink_number(out, "reading", association_phi(e->sums.read, token->present, token->read, token->both));
+        sink_integer(out, "trained", (int64_t)token->trained);
+        if (token->channel < 0)
+            sink_null(out, "channel");
+        else
+            sink_integer(out, "channel", (int64_t)token->channel);
+        sink_number(out, "strength", token->strength);
+        sink_number(out, "explained", token->explained);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static void write_curve(const struct evidence *e, const struct sink *out)
+{
+    int64_t all = (int64_t)e->sums.validations, first = all > EVIDENCE_CURVE ? all - EVIDENCE_CURVE : 0;
+    sink_begin_list(out, "validations");
+    for (int64_t i = first; i < all; i++) {
+        const struct evidence_point *point = &e->curve[i % EVIDENCE_CURVE];
+        sink_begin_object(out, NULL);
+        sink_integer(out, "samples", (int64_t)point->samples);
+        sink_number(out, "density", point->density);
+        sink_number(out, "accuracy", point->accuracy);
+        sink_number(out, "loss", point->loss);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+enum status evidence_table(struct method_run *run, struct error *err)
+{
+    enum { BYTES = 1 << 22 };
+    const struct evidence *e = &run->evaluation.evidence;
+    struct buf text;
+    enum status status = STATUS_OK;
+    if (e->sums.trained == 0 || run->domain.shape.positions)
+        return STATUS_OK;
+    buf_init(&text, BYTES);
+    buf_text(&text, "channel,name,strength,samples,same as,row0,row1,col0,col1\n");
+    for (int64_t c = 0; c < run->config.channels_motif; c++) {
+        const struct channel_name *of = &e->channels[c];
+        char name[CHANNEL_NAME_TEXT];
+        channel_name_text(of, &run->domain, name, sizeof name);
+        buf_format(&text, "%lld,", (long long)c);
+        publish_quoted(&text, name);
+        buf_text(&text, ",");
+        if (isfinite(of->whole))
+            buf_format(&text, "%.4f", of->whole);
+        buf_format(&text, ",%.0f,", of->active);
+        if (of->same >= 0)
+            buf_format(&text, "%.0f", of->same);
+        const struct channel_extent *extent = &run->evaluation.extents.channel[c];
+        if (extent->motifs > 0)
+            buf_format(&text, ",%.0f,%.0f,%.0f,%.0f", extent->row0, extent->row1, extent->col0, extent->col1);
+        else
+            buf_text(&text, ",,,,");
+        buf_text(&text, "\n");
+    }
+    if (text.failed)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for channels.csv");
+    else
+        run->env.artifact(run->env.context, "channels.csv", "text/csv", text.data, text.size);
+    buf_close(&text);
+    return status;
+}
+
+void evidence_result(const struct method_run *run, const struct sink *out)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    const struct evidence_sums *s = &e->sums;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"read", s->read},
+                   {"exact", s->read > 0 ? s->exact / s->read : NAN},
+                   {"unordered", s->read > 0 ? s->unordered / s->read : NAN},
+                   {"trained", s->trained},
+                   {"trained_exact", s->trained > 0 ? s->trained_exact / s->trained : NAN},
+                   {"constant_exact", s->constant_exact},
+                   {"constant_e2ee", s->constant_edit},
+                   {"chance_exact", s->chance_exact},
+                   {"chance_e2ee", s->chance_edit},
+                   {"low", s->low},
+                   {"high", s->high},
+                   {"trained_low", s->trained_low},
+                   {"trained_high", s->trained_high}};
+    if (s->trained == 0)
+        return;
+    if (!run->domain.shape.positions)
+        write_channels(run, out);
+    sink_begin_object(out, "evidence");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sink_number(out, numbers[i].name, numbers[i].value);
+    write_tokens(run, out);
+    write_curve(e, out);
+    sink_end_object(out);
+}

@@ -1,0 +1,503 @@
+/* The verdict of a SPARLING run, from labels alone.
+ *
+ * Three questions decide whether a run has learned. Does the model read each name of the labels (test samples)? Does
+ * each name have a channel that predicts it (training samples)? Is the answer better than one that ignores the input?
+ * Most comparisons use the end of a confidence interval (core/metrics/interval.h) that speaks for the run, so that a
+ * small sample alone causes no finding. `limits` has all thresholds. The result contains
+ * the figures that are compared with them (members "evidence" and "channels").
+ *
+ * Labels of one token each are classes. The head may recognise a class by the absence of motifs, and classes may share
+ * motifs. So for classes, channels without a name or with two names are no finding. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/metrics/interval.h"
+
+static const struct {
+    double sure;    /* normal quantile of all intervals: 95 % */
+    double related; /* a smaller correlation counts as none: it explains less than a tenth of the variance */
+    double weak;    /* a name is read poorly if answers and labels have a smaller correlation */
+    double common;  /* number of samples with and without a name from which a correlation can be trusted */
+    double useless; /* a model whose edit error is not lower by this share than a constant answer's is useless */
+    double half;    /* as `useless`, for a low accuracy; also the limit of shares of occurrences and of ratios */
+    double drop;    /* difference of accuracies or errors that matters */
+    double crowd;   /* motifs per token: with more, at least half of the motifs are false */
+    double gain;    /* accuracy gained by the later half of the last validations, from which a run still improves */
+    double outside; /* how far values may leave the trained range, in units of its width */
+    double rare;    /* training samples with a name; with no more, nothing can be learned about it */
+} limits = {.sure = 1.96,
+            .related = 0.3,
+            .weak = 0.6,
+            .common = 10,
+            .useless = 0.2,
+            .half = 0.5,
+            .drop = 0.1,
+            .crowd = 2,
+            .gain = 0.02,
+            .outside = 0.5,
+            .rare = 1};
+
+/* A command that submits the same training again; further settings can follow. */
+#define AGAIN "motifctl show JOB --json | jq .config | motifctl submit --kind sparling --config - "
+
+enum {
+    CONSTANT,
+    MOST_UNREAD,
+    LOW_ACCURACY,
+    UNREAD,
+    WEAK,
+    ORDER,
+    WITHOUT_CHANNEL,
+    MERGED,
+    CROWDED,
+    EARLIER,
+    DUPLICATE,
+    MORE_SAMPLES,
+    OUTSIDE,
+    BELOW_TARGET,
+    STOPPED,
+    IMPROVING,
+    UNUSED,
+    RARE,
+    ARTIFACT
+};
+const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
+    [CONSTANT] = {"no-better-than-constant", FINDING_ERROR, VERDICT_NOT_LEARNED,
+                  "The model removes less than a fifth of the end-to-end error of the most frequent label, or of a "
+                  "label drawn at random, as the answer.",
+                  "motifctl plot JOB loss,validation_loss,accuracy"},
+    [MOST_UNREAD] = {"most-symbols-not-read", FINDING_ERROR, VERDICT_NOT_LEARNED,
+                     "The model reads at least half of the names no better than by chance.",
+                     "motifctl channels JOB --png channels.png"},
+    [LOW_ACCURACY] = {"low-accuracy", FINDING_WARNING, VERDICT_PARTLY,
+                      "The model removes less than half of the end-to-end error of a constant answer.",
+                      AGAIN "--set total_samples=400000"},
+    [UNREAD] = {"symbol-not-read", FINDING_WARNING, VERDICT_PARTLY,
+                "The model reads a name of the labels no better than by chance.", AGAIN "--set seed=2"},
+    [WEAK] = {"symbol-read-poorly", FINDING_WARNING, VERDICT_PARTLY,
+              "The model reads a name of the labels better than by chance, but its answers often lack the name or have "
+              "it wrongly.",
+              AGAIN "--set seed=2"},
+    [ORDER] = {"order-not-read", FINDING_WARNING, VERDICT_PARTLY,
+               "Less than half of the answers that have the right names also have their order.",
+               AGAIN "--set curriculum=0"},
+    [WITHOUT_CHANNEL] = {"symbol-without-channel", FINDING_WARNING, VERDICT_PARTLY,
+                         "No channel's presence predicts a name that the labels have.", AGAIN "--set seed=2"},
+    [MERGED] = {"merged-channel", FINDING_WARNING, VERDICT_PARTLY,
+                "One channel marks two or more names, and one of them has no channel of its own.",
+                AGAIN "--set seed=2"},
+    [CROWDED] = {"too-many-motifs", FINDING_WARNING, VERDICT_PARTLY,
+                 "There are more than two motifs for each token of a label.", AGAIN "--set total_samples=400000"},
+    [EARLIER] = {"better-earlier-stage", FINDING_WARNING, VERDICT_PARTLY,
+                 "The model of an earlier, higher density has an end-to-end error that is lower by at least 10 points.",
+                 "motifctl checkpoints JOB"},
+    [DUPLICATE] = {"duplicate-channel", FINDING_WARNING, VERDICT_LEARNED, "Two channels mark the same positions.",
+                   "motifctl channels JOB --png channels.png"},
+    [MORE_SAMPLES] = {"more-samples", FINDING_WARNING, VERDICT_LEARNED,
+                      "The accuracy on training samples is at least 10 points above that on test samples.",
+                      "motifctl datasets put NAME FILE --replace"},
+    [OUTSIDE] = {"values-outside-range", FINDING_WARNING, VERDICT_LEARNED,
+                 "Test samples have values far outside the range of the training samples.",
+                 "motifctl datasets preview NAME"},
+    [BELOW_TARGET] = {"below-target", FINDING_NOTE, VERDICT_LEARNED,
+                      "The accuracy at the end of training was below its target.",
+                      "motifctl plot JOB accuracy,target_accuracy"},
+    [STOPPED] = {"stopped-early", FINDING_NOTE, VERDICT_LEARNED,
+                 "Training used all its samples before it reached the last density.",
+                 AGAIN "--set total_samples=400000"},
+    [IMPROVING] = {"still-improving", FINDING_NOTE, VERDICT_LEARNED, "The accuracy was still rising at the end.",
+                   AGAIN "--set total_samples=400000"},
+    [UNUSED] = {"unused-channel", FINDING_NOTE, VERDICT_LEARNED, "A channel marks nothing.",
+                "motifctl channels JOB --png channels.png"},
+    [RARE] = {"rare-name", FINDING_NOTE, VERDICT_LEARNED, "At most one training sample has the name.",
+              "motifctl datasets preview NAME"},
+    [ARTIFACT] = FINDING_ARTIFACT_FAILED,
+};
+
+/* ---- texts -------------------------------------------------------------------------------------------- */
+
+/* A list of names for a text: "GATA, EBOX and 3 more". */
+struct names {
+    char text[240];
+    int count;
+};
+enum { NAMES_SHOWN = 5, NAME_SHOWN = 32 };
+
+static void names_add(struct names *names, const char *name)
+{
+    size_t at = strlen(names->text);
+    if (names->count < NAMES_SHOWN)
+        snprintf(names->text + at, sizeof names->text - at, "%s%.*s", names->count ? ", " : "", NAME_SHOWN, name);
+    names->count++;
+}
+
+static const char *names_text(struct names *names)
+{
+    size_t at = strlen(names->text);
+    if (names->count > NAMES_SHOWN)
+        snprintf(names->text + at, sizeof names->text - at, " and %d more", names->count - NAMES_SHOWN);
+    names->count = names->count > NAMES_SHOWN ? NAMES_SHOWN : names->count; /* a second call does not append again */
+    return names->text;
+}
+
+static const char *token_name(const struct method_run *run, int token)
+{
+    const char *name = run->domain.domain->token(run->domain.state, token);
+    return name ? name : "?";
+}
+
+/* The next step of the finding added last: the same training with twice as many samples. */
+static void next_longer(const struct method_run *run, struct findings *findings)
+{
+    findings_next(findings, AGAIN "--set total_samples=%lld", (long long)(2 * run->config.total_samples));
+}
+
+/* The next step of the finding added last: the same training with another seed. */
+static void next_seed(const struct method_run *run, struct findings *findings)
+{
+    findings_next(findings, AGAIN "--set seed=%lld", (long long)(run->config.seed + 1) % (1LL << 53));
+}
+
+/* ---- the answers ---------------------------------------------------------------------------------------- */
+
+static struct interval share(double part, double all)
+{
+    return interval_share(all > 0 ? part / all : 0, all, limits.sure);
+}
+
+/* Whether every label has exactly one token. */
+static bool classes(const struct evidence_sums *s)
+{
+    return s->longest == 1 && s->shortest == 1;
+}
+
+/* Whether the answers show that the model does not read a token. */
+static bool unread(const struct evidence *e, int token)
+{
+    const struct evidence_token *t = &e->tokens[token];
+    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
+    if (t->present == 0)
+        return false;
+    if (fmin(t->present, n - t->present) >= limits.common)
+        return interval_correlation(isnan(phi) ? 0 : phi, n, limits.sure).high < limits.related;
+    return t->present < limits.common && share(t->both, t->present).high < limits.half;
+}
+
+/* Whether the answers show that the model reads a token only in part. */
+static bool weak(const struct evidence *e, int token)
+{
+    const struct evidence_token *t = &e->tokens[token];
+    double n = e->sums.read, phi = association_phi(n, t->present, t->read, t->both);
+    return fmin(t->present, n - t->present) >= limits.common && !unread(e, token) &&
+           interval_correlation(phi, n, limits.sure).high < limits.weak;
+}
+
+static void judge_weak(const struct method_run *run, struct findings *findings)
+{
+    struct names list = {.count = 0};
+    for (int t = 0; t < run->domain.shape.tokens; t++)
+        if (weak(&run->evaluation.evidence, t))
+            names_add(&list, token_name(run, t));
+    if (list.count == 0)
+        return;
+    findings_add(findings, &sparling_findings[WEAK],
+                 "Answers and labels have a correlation below %.1f for these names: %s.", limits.weak,
+                 names_text(&list));
+    next_seed(run, findings);
+}
+
+static void judge_symbols(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    struct names missing = {.count = 0};
+    int judged = 0;
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        judged += e->tokens[t].present > 0;
+        if (unread(e, t))
+            names_add(&missing, token_name(run, t));
+    }
+    int count = missing.count;
+    if (count > 0)
+        findings_add(findings, &sparling_findings[2 * count >= judged ? MOST_UNREAD : UNREAD],
+                     "The model reads %d of %d names no better than by chance: %s.", count, judged,
+                     names_text(&missing));
+    if (count > 0 && 2 * count < judged)
+        next_seed(run, findings);
+    double right = e->sums.unordered, ordered = e->sums.exact;
+    if (share(ordered, e->sums.read).high < limits.half * share(right, e->sums.read).low)
+        findings_add(findings, &sparling_findings[ORDER],
+                     "%.1f %% of the answers have the right names, but only %.1f %% have them in the right order.",
+                     100 * right / e->sums.read, 100 * ordered / e->sums.read);
+}
+
+/* Compares the end-to-end error with that of the best answer that ignores the input. Does nothing if the labels are
+ * classes and one class has more than half of the samples: an answer that ignores the input is then right too often for
+ * a comparison, and judge_symbols() finds what the model does not read. */
+static void judge_error(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence_sums *s = &run->evaluation.evidence.sums;
+    double own = run->evaluation.row[run->evaluation.rows - 1].e2ee, constant = fmin(s->constant_edit, s->chance_edit);
+    if (!(constant > 0) || isnan(own) || (classes(s) && s->constant_exact > limits.half))
+        return;
+    double removed = 1 - own / constant;
+    if (removed >= limits.half)
+        return;
+    findings_add(findings, &sparling_findings[removed < limits.useless ? CONSTANT : LOW_ACCURACY],
+                 "The end-to-end error is %.1f %%; an answer that reads nothing has %.1f %%.", 100 * own,
+                 100 * constant);
+    if (removed >= limits.useless)
+        next_longer(run, findings);
+}
+
+/* The objective single-motifs has no labels; its error is compared with that of a symbol drawn at random. */
+static void judge_single(const struct method_run *run, struct findings *findings)
+{
+    double own = run->evaluation.row[run->evaluation.rows - 1].single,
+           chance = 1 - 1 / (double)run->single.shape.symbols, removed = 1 - own / chance;
+    if (removed < limits.half)
+        findings_add(findings, &sparling_findings[removed < limits.useless ? CONSTANT : LOW_ACCURACY],
+                     "The single-motif error is %.1f %%; chance has %.1f %%.", 100 * own, 100 * chance);
+}
+
+/* ---- the channels ---------------------------------------------------------------------------------------- */
+
+/* Whether a channel other than `but` has this token as its first name. */
+static bool has_own(const struct method_run *run, int token, int but)
+{
+    const struct channel_name *channels = run->evaluation.evidence.channels;
+    for (int c = 0; c < (int)run->config.channels_motif; c++)
+        if (c != but && channels[c].names > 0 && channels[c].token[0] == token)
+            return true;
+    return false;
+}
+
+/* Whether at least two names of the channel are the first name of no other channel. */
+static bool merged(const struct method_run *run, int channel)
+{
+    const struct channel_name *of = &run->evaluation.evidence.channels[channel];
+    int shared = 0;
+    for (int i = 0; i < (int)of->names; i++)
+        shared += !has_own(run, (int)of->token[i], channel);
+    return of->names > 1 && shared > 1;
+}
+
+static void judge_merged(const struct method_run *run, struct findings *findings)
+{
+    struct names list = {.count = 0};
+    for (int c = 0; c < (int)run->config.channels_motif; c++) {
+        char name[CHANNEL_NAME_TEXT], text[CHANNEL_NAME_TEXT + 32];
+        if (!merged(run, c))
+            continue;
+        channel_name_text(&run->evaluation.evidence.channels[c], &run->domain, name, sizeof name);
+        snprintf(text, sizeof text, "%d (%s)", c, name);
+        names_add(&list, text);
+    }
+    if (list.count == 0)
+        return;
+    findings_add(findings, &sparling_findings[MERGED], "%s several names: channel %s.",
+                 list.count == 1 ? "One channel marks" : "Some channels mark", names_text(&list));
+    next_seed(run, findings);
+}
+
+/* Finds names that the model reads although no channel predicts them. The model infers such a name from the motifs of
+ * other names. */
+static void judge_without_channel(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    struct names list = {.count = 0};
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        double n = e->sums.trained, present = e->tokens[t].trained, explained = e->tokens[t].explained;
+        bool varies = fmin(present, n - present) >= limits.common;
+        if (varies && !unread(e, t) &&
+            interval_correlation(isnan(explained) ? 0 : explained, n, limits.sure).high < limits.related)
+            names_add(&list, token_name(run, t));
+    }
+    if (list.count == 0)
+        return;
+    findings_add(findings, &sparling_findings[WITHOUT_CHANNEL], "No channel predicts %s.", names_text(&list));
+    next_seed(run, findings);
+}
+
+static void judge_use(const struct method_run *run, struct findings *findings)
+{
+    const struct channel_name *channels = run->evaluation.evidence.channels;
+    struct names unused = {.count = 0}, twice = {.count = 0};
+    int count = (int)run->config.channels_motif, pairs = 0;
+    for (int c = 0; c < count; c++) {
+        char text[64];
+        int same = (int)channels[c].same;
+        snprintf(text, sizeof text, "%d", c);
+        if (channels[c].active == 0)
+            names_add(&unused, text);
+        if (same < 0 || (same < c && channels[same].same == c))
+            continue;
+        snprintf(text, sizeof text, "%d and %d", c, same);
+        names_add(&twice, text);
+        pairs++;
+    }
+    if (pairs > 0)
+        findings_add(findings, &sparling_findings[DUPLICATE], "%s the same positions: %s.",
+                     pairs == 1 ? "Two channels mark" : "Some pairs of channels mark", names_text(&twice));
+    if (unused.count > 0) {
+        int idle = unused.count;
+        findings_add(findings, &sparling_findings[UNUSED],
+                     "%d of %d channels mark nothing in %.0f training samples: %s.", idle, count,
+                     run->evaluation.evidence.sums.trained, names_text(&unused));
+    }
+}
+
+static void judge_crowd(const struct method_run *run, struct findings *findings)
+{
+    const struct motif_counts *c = &run->evaluation.motif_counts;
+    bool dense = c->samples > 0 && c->dense > limits.half * c->samples;
+    if (!dense && !(c->tokens > 0 && c->motifs > limits.crowd * c->tokens))
+        return;
+    if (dense)
+        findings_add(findings, &sparling_findings[CROWDED],
+                     "%.0f of %.0f samples have too many motifs to list; the density at the end was %.2g.", c->dense,
+                     c->samples, run->annealer.density);
+    else
+        findings_add(findings, &sparling_findings[CROWDED],
+                     "There are %.1f motifs for each token of a label; the density at the end was %.2g.",
+                     c->motifs / c->tokens, run->annealer.density);
+    next_longer(run, findings);
+}
+
+/* ---- the training ----------------------------------------------------------------------------------------- */
+
+static void judge_stages(const struct method_run *run, struct findings *findings)
+{
+    const struct evaluation *e = &run->evaluation;
+    const struct evaluation_row *own = &e->row[e->rows - 1], *best = NULL;
+    for (int64_t i = 0; i + 1 < e->rows; i++) {
+        const struct evaluation_row *row = &e->row[i];
+        bool sure = share(row->exact * row->test_samples, row->test_samples).low >
+                    share(own->exact * own->test_samples, own->test_samples).high;
+        if (sure && own->e2ee - row->e2ee >= limits.drop && (!best || row->e2ee < best->e2ee))
+            best = row;
+    }
+    if (!best)
+        return;
+    findings_add(findings, &sparling_findings[EARLIER],
+                 "At density %.2g the end-to-end error was %.1f %%; at the end, at %.2g, it is %.1f %%.", best->density,
+                 100 * best->e2ee, own->density, 100 * own->e2ee);
+    if (best->checkpoint >= 0)
+        findings_next(findings, "motifctl export JOB --checkpoint %.0f", best->checkpoint);
+}
+
+/* Accuracy gained between the first and the second half of the validations at the last density; 0 if there are too few
+ * validations. */
+static double late_gain(const struct evidence *e)
+{
+    int64_t all = (int64_t)e->sums.validations, first = all;
+    double half[2] = {0, 0};
+    while (first > 0 && all - first < EVIDENCE_CURVE &&
+           e->curve[(first - 1) % EVIDENCE_CURVE].density == e->curve[(all - 1) % EVIDENCE_CURVE].density)
+        first--;
+    int64_t count = (all - first) / 2;
+    for (int64_t i = 0; count >= 2 && i < count; i++) {
+        half[0] += e->curve[(all - 1 - i) % EVIDENCE_CURVE].accuracy / (double)count;
+        half[1] += e->curve[(all - 1 - count - i) % EVIDENCE_CURVE].accuracy / (double)count;
+    }
+    return half[0] - half[1];
+}
+
+static void judge_training(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    const struct sparling_config *c = &run->config;
+    double target = run->annealer.target, checked = (double)c->validation_samples, gain = late_gain(e);
+    if (share(run->accuracy * checked, checked).high < target)
+        findings_add(findings, &sparling_findings[BELOW_TARGET],
+                     "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
+                     100 * target);
+    if (sparling_thresholds(c) && !annealer_at_least(&run->annealer, &run->rule) && run->samples >= c->total_samples) {
+        findings_add(findings, &sparling_findings[STOPPED],
+                     "All %lld samples were used at density %.2g; the last density is %.2g.",
+                     (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
+        next_longer(run, findings);
+    }
+    if (gain > limits.gain && gain > limits.sure * sqrt(2 * run->accuracy * (1 - run->accuracy) / checked)) {
+        findings_add(findings, &sparling_findings[IMPROVING],
+                     "At the last density the accuracy rose by %.1f points from the first half of its validations to "
+                     "the second.",
+                     100 * gain);
+        next_longer(run, findings);
+    }
+}
+
+/* ---- the data --------------------------------------------------------------------------------------------- */
+
+static enum status judge_rare(const struct method_run *run, struct findings *findings, struct error *err)
+{
+    const struct domain *domain = run->domain.domain;
+    int tokens = run->domain.shape.tokens;
+    struct names list = {.count = 0};
+    if (!domain->frequencies)
+        return STATUS_OK;
+    double *count = calloc(2 * (size_t)tokens, sizeof *count);
+    if (!count)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+    double *with = count + tokens;
+    double samples = (double)domain->frequencies(run->domain.state, count, with);
+    for (int t = 0; t < tokens; t++)
+        if (round(with[t] * samples) <= limits.rare)
+            names_add(&list, token_name(run, t));
+    free(count);
+    if (list.count > 0)
+        findings_add(findings, &sparling_findings[RARE], "At most one training sample has each of these names: %s.",
+                     names_text(&list));
+    return STATUS_OK;
+}
+
+static void judge_data(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence_sums *s = &run->evaluation.evidence.sums;
+    double width = s->trained_high - s->trained_low, slack = limits.outside * width,
+           trained = share(s->trained_exact, s->trained).low, tested = share(s->exact, s->read).high;
+    if (s->read > 0 && s->trained > 0 && trained - tested >= limits.drop)
+        findings_add(findings, &sparling_findings[MORE_SAMPLES],
+                     "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
+                     "model has learned samples by heart.",
+                     100 * s->trained_exact / s->trained, 100 * s->exact / s->read);
+    if (width >= 0 && (s->low < s->trained_low - slack || s->high > s->trained_high + slack))
+        findings_add(findings, &sparling_findings[OUTSIDE],
+                     "Inputs of test samples have values from %.3g to %.3g; training samples have %.3g to %.3g.",
+                     s->low, s->high, s->trained_low, s->trained_high);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------ */
+
+enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err)
+{
+    const struct evidence_sums *s = &run->evaluation.evidence.sums;
+    const struct domain_shape *shape = &run->domain.shape;
+    if (run->phase != PHASE_DONE || run->evaluation.rows < 1)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
+    if (run->direct) {
+        judge_single(run, findings);
+        publish_findings(&run->findings, &sparling_findings[ARTIFACT], findings);
+        return STATUS_OK;
+    }
+    judge_error(run, findings);
+    judge_symbols(run, findings);
+    judge_weak(run, findings);
+    if (!shape->positions && !classes(s) && s->trained > 0) {
+        if (shape->tokens <= run->config.channels_motif)
+            judge_without_channel(run, findings);
+        judge_merged(run, findings);
+        judge_crowd(run, findings);
+    }
+    if (!shape->positions && s->trained > 0)
+        judge_use(run, findings);
+    judge_stages(run, findings);
+    judge_training(run, findings);
+    judge_data(run, findings);
+    enum status status = judge_rare(run, findings, err);
+    publish_findings(&run->findings, &sparling_findings[ARTIFACT], findings);
+    return status;
+}

@@ -1,0 +1,59 @@
+/* The extents of a model's channels: which part of the input around a motif the motif model reads.
+ *
+ * A motif is reported at the maximum of its channel, which may lie anywhere in its window. The evaluation measures for
+ * each channel where in the window the evidence lies (evaluation/extents.c), the last checkpoint contains the result,
+ * and queries and pictures add it to the position of each motif. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
+#define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
+
+#include <stdbool.h>
+
+#include "core/base/sink.h"
+#include "core/base/snapshot.h"
+#include "core/data/box.h"
+
+/* One channel: a motif at (row, col) covers rows [row + row0, row + row1) and columns [col + col0, col + col1). Only
+ * doubles, because checkpoints save the channels as a table. */
+struct channel_extent {
+    double motifs; /* number of motifs that were measured; 0: the extent is unknown */
+    double row0, row1, col0, col1;
+};
+enum { CHANNEL_EXTENT_COLUMNS = 5 };
+_Static_assert(sizeof(struct channel_extent) == CHANNEL_EXTENT_COLUMNS * sizeof(double), "a channel is a row");
+
+/* An extent reaches at most this many times as far from the motif as the window of g. */
+enum { CHANNEL_EXTENT_REACH = 3 };
+
+#define CHANNEL_EXTENTS_ENTRY "extents.channels" /* the table's entry in a checkpoint: [channels][columns] */
+
+/* Whether a row that was read from a checkpoint is possible. half: the window of g reaches this far from a motif. */
+bool channel_extent_sound(const struct channel_extent *extent, int half);
+/* Reads the extents from a checkpoint: [channels], which the caller frees. *extents is NULL if the checkpoint has none,
+ * as before the first evaluation and after an import. STATUS_CORRUPT, STATUS_NO_MEMORY. */
+enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
+                                 struct channel_extent **extents, struct error *err);
+
+/* The part of a map of rows x cols positions that a motif at (row, col) covers. false: the extent is unknown.
+ * extent: NULL is allowed. */
+bool channel_extent_box(const struct channel_extent *extent, int row, int col, int rows, int cols, struct box *box);
+/* Writes the member "extent", [row0, row1, col0, col1], or null. box: NULL for null. */
+void channel_extent_write(const struct box *box, const struct sink *out);
+
+/* Writes the member "extent" of a channel, [row0, row1, col0, col1] relative to the position of a motif, or null.
+ * extent: NULL is allowed. */
+void channel_extent_describe(const struct channel_extent *extent, const struct sink *out);
+
+/* Finds the interval that holds the evidence along one axis.
+ *
+ * low, high: [cuts] how much the score falls when everything before, or from, a cut on is replaced. Cut j lies before
+ * offset at[j]; at rises, and replaces nothing in low[0] and high[cuts - 1], everything in low[cuts - 1] and high[0].
+ * Each edge is where a share `edge` of the whole evidence is lost; the interval is then widened as if the evidence were
+ * spread evenly. Returns false without evidence: the score does not fall when everything is replaced. */
+bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
+                             double *last);
+/* Grows an extent, a row or column at a time, over the positions that are alike around the motifs of the channel: while
+ * the mean of `alike` over the next row or column is at least a share of its mean over the extent so far. alike:
+ * [2 rows + 1][2 cols + 1], the motif in the middle; 0 where nothing is alike. */
+void channel_extent_grow(struct channel_extent *extent, const double *alike, int rows, int cols);
+
+#endif

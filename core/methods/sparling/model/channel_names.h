@@ -1,0 +1,40 @@
+/* The names of a model's channels: the names in the labels that the presence of a channel predicts.
+ *
+ * The evaluation computes them from labels (evaluation/verdict/association.h), the last checkpoint contains them, and
+ * queries, pictures and the result show them beside the numbers of the channels. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
+#define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_NAMES_H
+
+#include "core/methods/sparling/domains/domain.h"
+
+/* Most names of a channel; most bytes of their text. */
+enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
+
+/* One channel. Only doubles, because checkpoints save the channels as a table. */
+struct channel_name {
+    double active; /* samples in which it has a motif */
+    double whole;  /* correlation with "at least one of the names is in the label"; NaN without names */
+    double names;  /* number of names; 0: the channel predicts no name */
+    double token[CHANNEL_NAMES], strength[CHANNEL_NAMES]; /* the names, and the correlation with each alone */
+    double same;    /* number of another channel that marks the same positions; -1: none */
+    double overlap; /* share of this channel's positions with an active position of `same` nearby */
+};
+enum { CHANNEL_NAME_COLUMNS = 5 + 2 * CHANNEL_NAMES };
+_Static_assert(sizeof(struct channel_name) == CHANNEL_NAME_COLUMNS * sizeof(double), "a channel is a row of doubles");
+
+#define CHANNEL_NAMES_ENTRY "evidence.channels" /* the table's entry in a checkpoint: [channels][columns] */
+
+/* Whether a row that was read from a checkpoint is possible. */
+bool channel_name_sound(const struct channel_name *name, int tokens, int channels);
+/* Reads the names from a checkpoint: [channels], which the caller frees. *names is NULL if the checkpoint has none, as
+ * before the first evaluation. STATUS_CORRUPT, STATUS_NO_MEMORY. */
+enum status channel_names_read(const struct snapshot_reader *from, int tokens, int channels,
+                               struct channel_name **names, struct error *err);
+
+/* Writes the names as text, "ring or triangle", cut to `room` bytes; "" without names. name: NULL is allowed. */
+void channel_name_text(const struct channel_name *name, const struct open_domain *domain, char *out, size_t room);
+/* Writes the members "name", "strength" and "names" of a channel into an open object. Without names they are null, null
+ * and an empty list. name: NULL is allowed. */
+void channel_name_write(const struct channel_name *name, const struct open_domain *domain, const struct sink *out);
+
+#endif

@@ -1,0 +1,296 @@
+/* Makes position matrices from the motifs of channels.
+ *
+ * top_activations.c lists where each channel has a maximal motif. This file draws the samples again, cuts the bases
+ * around these places, and aligns the windows of each channel (core/sequence/position_matrix.h). Only the windows are
+ * kept, so memory grows with the number of motifs and not with the length of the samples. */
+#include "core/methods/sparling/queries/channel_matrices.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FLANK = 4,      /* positions beside the footprint that the matrix covers on each side before it is trimmed */
+    SHIFT_MOST = 30 /* most positions by which a window is shifted */
+};
+static const double TRIMMED = 0.2; /* bits; positions with less are removed from both ends */
+
+/* What is known about one channel while the samples are drawn. */
+struct channel_windows {
+    unsigned char *base; /* [count][window] */
+    int count, filled;
+    int token;                     /* the channel's first name; -1: none */
+    int labelled, with_site, both; /* numbers of samples with the name, with a motif, with both */
+    bool seen;                     /* the current sample has a motif of the channel */
+};
+
+struct making {
+    const struct top_activations *s;
+    struct channel_windows *channel; /* [channels] */
+    int width, shift, window;
+    unsigned char *bases; /* [cols] of the current sample */
+    float *planes;
+    struct domain_truth *truth;
+    double composition[BASES];
+};
+
+static bool asked(const struct making *m, int channel)
+{
+    return m->s->channel_asked < 0 || m->s->channel_asked == channel;
+}
+
+static enum status open_making(const struct top_activations *s, struct making *m, struct error *err)
+{
+    const struct domain_shape *shape = &s->model->domain.shape;
+    int footprint = 2 * s->half + 1;
+    *m = (struct making){.s = s,
+                         .channel = calloc((size_t)s->channels, sizeof *m->channel),
+                         .width = footprint + 2 * FLANK < MATRIX_WIDTH ? footprint + 2 * FLANK : MATRIX_WIDTH,
+                         .shift = s->half + 3 < SHIFT_MOST ? s->half + 3 : SHIFT_MOST,
+                         .bases = malloc((size_t)shape->cols),
+                         .planes = malloc(domain_inputs(shape) * sizeof(float)),
+                         .composition = {1, 1, 1, 1}};
+    m->window = m->width + 2 * m->shift;
+    enum status status = domain_truths_create(shape, 1, &m->truth, err);
+    if (!status && (!m->channel || !m->bases || !m->planes))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    for (size_t i = 0; !status && i < s->sites; i++)
+        m->channel[s->site[i].channel].count++;
+    for (int c = 0; !status && c < s->channels; c++) {
+        struct channel_windows *w = &m->channel[c];
+        const struct channel_name *name = s->model->names ? &s->model->names[c] : NULL;
+        w->token = name && name->names > 0 && !shape->positions ? (int)name->token[0] : -1;
+        w->base = asked(m, c) ? malloc((size_t)w->count * (size_t)m->window + 1) : NULL;
+        if (asked(m, c) && !w->base)
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    }
+    return status;
+}
+
+static void close_making(struct making *m)
+{
+    for (int c = 0; m->channel && c < m->s->channels; c++)
+        free(m->channel[c].base);
+    free(m->channel);
+    free(m->bases);
+    free(m->planes);
+    domain_truths_destroy(m->truth);
+}
+
+/* Reads the bases of the current sample from its one-hot planes, and adds them to the composition. */
+static void read_bases(struct making *m)
+{
+    int cols = m->s->model->domain.shape.cols;
+    for (int i = 0; i < cols; i++) {
+        float most = 0;
+        int base = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++) {
+            float value = m->planes[b * cols + i];
+            base = value > most ? b : base;
+            most = value > most ? value : most;
+        }
+        m->bases[i] = (unsigned char)base;
+        if (base < BASES)
+            m->composition[base]++;
+    }
+}
+
+static void cut_window(struct making *m, const struct top_activations_site *site)
+{
+    struct channel_windows *w = &m->channel[site->channel];
+    int cols = m->s->model->domain.shape.cols, first = site->col - m->window / 2;
+    unsigned char *out = w->base + (size_t)w->filled++ * (size_t)m->window;
+    for (int i = 0; i < m->window; i++)
+        out[i] = first + i >= 0 && first + i < cols ? m->bases[first + i] : BASE_UNKNOWN;
+    w->seen = true;
+}
+
+static bool has_token(const struct domain_truth *truth, int token)
+{
+    for (int i = 0; i < truth->length; i++)
+        if (truth->label[i] == token)
+            return true;
+    return false;
+}
+
+static void count_labels(struct making *m)
+{
+    for (int c = 0; c < m->s->channels; c++) {
+        struct channel_windows *w = &m->channel[c];
+        bool labelled = w->token >= 0 && has_token(m->truth, w->token);
+        w->labelled += labelled;
+        w->with_site += w->seen;
+        w->both += labelled && w->seen;
+        w->seen = false;
+    }
+}
+
+static enum status cut_all(const struct method_question *question, struct making *m, struct error *err)
+{
+    const struct top_activations *s = m->s;
+    size_t next = 0;
+    enum status status = STATUS_OK;
+    for (int64_t i = s->asked.first; !status && i < s->asked.first + s->asked.samples; i++) {
+        status = method_question_stopped(question, err);
+        if (!status)
+            status = top_activations_sample(s, i, m->planes, m->truth, err);
+        if (status)
+            return status;
+        read_bases(m);
+        for (; next < s->sites && s->site[next].sample == i; next++)
+            if (asked(m, s->site[next].channel))
+                cut_window(m, &s->site[next]);
+        count_labels(m);
+    }
+    return status;
+}
+
+static enum status make_motif(struct making *m, int channel, struct named_motif *out, struct error *err)
+{
+    const struct top_activations *s = m->s;
+    const struct channel_windows *w = &m->channel[channel];
+    const struct site_windows windows = {w->filled, m->window, w->base};
+    snprintf(out->id, sizeof out->id, "channel-%d", channel);
+    if (s->model->names)
+        channel_name_text(&s->model->names[channel], &s->model->domain, out->name, sizeof out->name);
+    out->evalue =
+        w->token < 0 ? NAN : s->channels * position_fisher((int)s->asked.samples, w->labelled, w->with_site, w->both);
+    if (w->filled < 2)
+        return STATUS_OK;
+    enum status status = position_matrix_align(&windows, m->width, m->shift, s->strands == 2, &out->matrix, NULL, err);
+    if (status == STATUS_NOT_FOUND) {
+        error_clear(err);
+        return STATUS_OK;
+    }
+    position_matrix_trim(&out->matrix, TRIMMED);
+    return status;
+}
+
+enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
+                                  struct channel_matrices *out, struct error *err)
+{
+    struct making m;
+    double total = 0;
+    *out = (struct channel_matrices){.strands = statistics->strands};
+    if (statistics->strands == 0)
+        return STATUS_OK;
+    enum status status = open_making(statistics, &m, err);
+    out->motif = calloc((size_t)statistics->channels, sizeof *out->motif);
+    if (!status && !out->motif)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the matrices of channels");
+    if (!status)
+        status = cut_all(question, &m, err);
+    for (int c = 0; !status && c < statistics->channels; c++) {
+        status = method_question_stopped(question, err);
+        if (!status && asked(&m, c))
+            status = make_motif(&m, c, &out->motif[c], err);
+    }
+    for (int b = 0; b < BASES; b++)
+        total += m.composition[b];
+    for (int b = 0; b < BASES; b++)
+        out->background[b] = m.composition[b] / total;
+    out->count = status ? 0 : statistics->channels;
+    close_making(&m);
+    return status;
+}
+
+void channel_matrices_close(struct channel_matrices *matrices)
+{
+    free(matrices->motif);
+    matrices->motif = NULL;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------ */
+
+/* The letter of a position: a capital where one base has half of the counts, a small letter where two have three
+ * quarters together (the more frequent one), else '.'. */
+static char letter(const struct position_matrix *m, int position)
+{
+    static const char capital[] = "ACGT", small[] = "acgt";
+    const double *count = m->count[position];
+    double total = 0, second = 0;
+    int best = 0;
+    for (int b = 0; b < BASES; b++) {
+        total += count[b];
+        best = count[b] > count[best] ? b : best;
+    }
+    for (int b = 0; b < BASES; b++)
+        second = b != best && count[b] > second ? count[b] : second;
+    if (count[best] >= total / 2)
+        return capital[best];
+    return count[best] + second >= 0.75 * total ? small[best] : '.';
+}
+
+void channel_matrix_write(const struct channel_matrices *matrices, int channel, const struct sink *out)
+{
+    const struct named_motif *motif = channel < matrices->count ? &matrices->motif[channel] : NULL;
+    char consensus[MATRIX_WIDTH + 1] = "";
+    double bits = 0;
+    if (!motif || motif->matrix.width == 0) {
+        sink_null(out, "matrix");
+        return;
+    }
+    const struct position_matrix *m = &motif->matrix;
+    for (int i = 0; i < m->width; i++) {
+        consensus[i] = letter(m, i);
+        bits += position_matrix_information(m, i);
+    }
+    sink_begin_object(out, "matrix");
+    sink_text(out, "consensus", consensus);
+    sink_integer(out, "sites", m->sites);
+    if (isnan(motif->evalue))
+        sink_null(out, "evalue");
+    else
+        sink_number(out, "evalue", motif->evalue);
+    sink_number(out, "bits", bits);
+    sink_begin_list(out, "information");
+    for (int i = 0; i < m->width; i++)
+        sink_number(out, NULL, position_matrix_information(m, i));
+    sink_end_list(out);
+    sink_begin_list(out, "counts");
+    for (int i = 0; i < m->width; i++) {
+        sink_begin_list(out, NULL);
+        for (int b = 0; b < BASES; b++)
+            sink_number(out, NULL, m->count[i][b]);
+        sink_end_list(out);
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+/* Computes the matrices for an answer as text. STATUS_CONFLICT where samples are not sequences of bases. */
+static enum status make_for_text(const struct method_question *question, struct channel_matrices *out,
+                                 struct error *err)
+{
+    struct top_activations s;
+    *out = (struct channel_matrices){.count = 0};
+    enum status status = top_activations_take(question, &s, err);
+    if (!status && s.strands == 0)
+        status = error_set(err, STATUS_CONFLICT, NULL,
+                           "this model reads no DNA or RNA, so its channels have no matrices of bases");
+    if (!status)
+        status = channel_matrices_make(question, &s, out, err);
+    top_activations_close(&s);
+    return status;
+}
+
+enum status sparling_channels_meme(const struct method_question *question, struct buf *out, struct error *err)
+{
+    struct channel_matrices matrices;
+    enum status status = make_for_text(question, &matrices, err);
+    if (!status)
+        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.strands, out);
+    channel_matrices_close(&matrices);
+    return status;
+}
+
+enum status sparling_channels_jaspar(const struct method_question *question, struct buf *out, struct error *err)
+{
+    struct channel_matrices matrices;
+    enum status status = make_for_text(question, &matrices, err);
+    if (!status)
+        motif_file_jaspar(matrices.motif, matrices.count, out);
+    channel_matrices_close(&matrices);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* A position matrix for each channel of a model of DNA or RNA, from the bases around the channel's motifs. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
+#define MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
+
+#include "core/methods/sparling/queries/top_activations.h"
+#include "core/sequence/motif_file.h"
+
+struct channel_matrices {
+    int count; /* number of channels; 0: the samples are not sequences of bases */
+    /* [count] named by the channels. The width is 0 if a channel has fewer than two motifs, or if the bases around them
+     * have nothing in common. */
+    struct named_motif *motif;
+    double background[BASES]; /* composition of the samples */
+    int strands;
+};
+
+/* Aligns the bases around the motifs that the statistics have counted, for each channel or for the channel that the
+ * question names. Ends that have less than 0.2 bits are removed. The E-value is that of Fisher's exact test, times the
+ * number of channels: the samples whose label has the channel's first name against those with a motif of the channel.
+ * It is NaN for a channel without a name. The caller calls channel_matrices_close() also after a failure.
+ * STATUS_NO_MEMORY, STATUS_CANCELLED, and errors of the domain. */
+enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
+                                  struct channel_matrices *out, struct error *err);
+void channel_matrices_close(struct channel_matrices *matrices);
+
+/* Writes the member "matrix" of a channel into an open object: null without a matrix. */
+void channel_matrix_write(const struct channel_matrices *matrices, int channel, const struct sink *out);
+
+#endif

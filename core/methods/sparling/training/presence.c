@@ -1,0 +1,333 @@
+/* The presence objective of a run: which names occur in the labels of a batch, how long it trains alone, and the
+ * densities of channels that follow their names.
+ *
+ * The label loss gives the motif model no direction while the head cannot read the map, and the head cannot read a map
+ * without motifs. Motifs that are hard to see are then never found. In the first phase the presence objective trains
+ * the motif model alone: channel k learns to be large somewhere if and only if name k occurs in the label. The
+ * thresholds and the scale of the head's input follow. Then the head is trained as well, on motifs that are already
+ * there, and the presence objective holds each channel to its name.
+ *
+ * Each validation measures how well g reads each name. In the first phase, names that g reads badly weigh more, and the
+ * channel of a name that g does not read gets new weights (prototype.c). The phase ends when neither the presence loss
+ * of the validation set nor that of a name falls any more, and at the latest at presence_samples or, in a short run,
+ * after half of total_samples. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* Fall of a name's level that counts as better; the level of a name that g does not read yet; and the factor by which
+ * the first phase waits longer for such names. */
+static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
+enum { PATIENCE = 2 };
+/* Validations without a fall after which the channel of such a name gets new weights. */
+static const double STILL = 4;
+enum { SEARCHES = 16 }; /* most searches after one validation */
+/* Smallest weight of a name in the first phase, relative to that of a name that g does not read. */
+static const double LEAST_WEIGHT = 0.1;
+/* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
+static const double LARGEST_WEIGHT = 20;
+/* Relative fall of the validation's presence loss that counts as better. */
+static const double GAIN = 0.01;
+/* Largest factor on the density of a channel, and its largest change after one validation. */
+static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
+/* Smallest density of a channel as a multiple of the mean density. A name that no training label contains would
+ * otherwise give its channel the density 0. */
+static const double LEAST_SHARE = 0.01;
+
+/* Sets the weights of names and the shares of the density from the labels of the training part. */
+static enum status follow_names(struct method_run *run, struct error *err)
+{
+    struct presence_phase *p = &run->presence;
+    int tokens = run->domain.shape.tokens, channels = (int)run->config.channels_motif;
+    int named = tokens < channels ? tokens : channels;
+    double *count = calloc(2 * (size_t)tokens, sizeof *count), sum = 0;
+    if (!count)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the frequencies of names");
+    (void)run->domain.domain->frequencies(run->domain.state, count, count + tokens);
+    for (int k = 0; k < p->names; k++) {
+        double share = fmax(count[tokens + k], 1e-9);
+        p->weight[k] = (real)fmin(LARGEST_WEIGHT, fmax(1, (1 - share) / share));
+    }
+    for (int k = 0; k < named; k++)
+        sum += count[k] / named;
+    if (sparling_uneven(&run->config))
+        for (int c = 0; c < named && sum > 0; c++)
+            p->share[c] = fmax(count[c] / sum, LEAST_SHARE);
+    free(count);
+    return STATUS_OK;
+}
+
+enum status presence_open(struct method_run *run, struct error *err)
+{
+    const struct sparling_config *c = &run->config;
+    struct presence_phase *p = &run->presence;
+    p->names = sparling_presence_names(c);
+    p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
+    p->weight = calloc((size_t)p->names + 1, sizeof *p->weight);
+    p->share = calloc(2 * (size_t)c->channels_motif, sizeof *p->share);
+    p->scale = calloc((size_t)p->names + 1, sizeof *p->scale);
+    p->names_table = calloc((size_t)PRESENCE_COLUMNS * (size_t)(p->names + 1), sizeof *p->names_table);
+    if (!p->occurs || !p->weight || !p->share || !p->scale || !p->names_table)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the presence objective");
+    for (int k = 0; k < p->names; k++)
+        p->weight[k] = R(1.0);
+    for (int64_t i = 0; i < c->channels_motif; i++)
+        p->share[i] = 1;
+    bool follows = p->names > 0 || sparling_uneven(c);
+    return follows && run->domain.domain->frequencies ? follow_names(run, err) : STATUS_OK;
+}
+
+void presence_close(struct method_run *run)
+{
+    free(run->presence.occurs);
+    free(run->presence.weight);
+    free(run->presence.share);
+    free(run->presence.scale);
+    free(run->presence.names_table);
+}
+
+/* [names] a column of the table of names. */
+static double *column(const struct presence_phase *p, enum presence_column which)
+{
+    return p->names_table + (size_t)which * (size_t)p->names;
+}
+
+void presence_clear(struct method_run *run)
+{
+    const struct presence_phase *p = &run->presence;
+    for (int k = 0; k < p->names; k++)
+        column(p, PRESENCE_LOSS)[k] = column(p, PRESENCE_WITH)[k] = column(p, PRESENCE_ACTIVE)[k] = 0;
+}
+
+void presence_densities(struct method_run *run)
+{
+    const struct presence_phase *p = &run->presence;
+    int channels = (int)run->config.channels_motif;
+    if (!sparling_uneven(&run->config))
+        return;
+    for (int c = 0; c < channels; c++)
+        p->share[channels + c] = p->share[c] * (c < p->names ? column(p, PRESENCE_FACTOR)[c] : 1);
+    sparse_set_shares(run->network->sparse, p->share + channels);
+}
+
+void presence_begin(struct method_run *run)
+{
+    struct presence_phase *p = &run->presence;
+    p->alone = sparling_presence_alone(&run->config);
+    p->flat = p->ended_updates = p->ended_samples = 0;
+    p->best = INFINITY;
+    presence_clear(run);
+    for (int k = 0; k < p->names; k++)
+        column(p, PRESENCE_LEVEL)[k] = column(p, PRESENCE_BEST)[k] = column(p, PRESENCE_FACTOR)[k] = 1;
+    for (int k = 0; k < p->names; k++) /* the first search follows the first validation */
+        column(p, PRESENCE_STILL)[k] = STILL;
+    presence_densities(run);
+}
+
+/* Sets the weights of names in the first phase. The gradient of names that g already reads is much larger than that of
+ * a name that it does not read yet, and Adam scales both together. A name therefore counts in proportion to its level,
+ * so that g turns to the names that it reads worst. The mean weight is 1. */
+static void balance(struct presence_phase *p)
+{
+    double sum = 0;
+    for (int k = 0; k < p->names; k++)
+        sum += fmin(1, fmax(LEAST_WEIGHT, column(p, PRESENCE_LEVEL)[k])) / p->names;
+    for (int k = 0; k < p->names; k++)
+        p->scale[k] = (real)(fmin(1, fmax(LEAST_WEIGHT, column(p, PRESENCE_LEVEL)[k])) / sum);
+}
+
+struct tensor *presence_loss(struct method_run *run, const struct batch *batch, struct tensor *scores)
+{
+    struct presence_phase *p = &run->presence;
+    int names = p->names;
+    for (int i = 0; i < batch->request.count; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        bool *occurs = p->occurs + (size_t)i * (size_t)names;
+        for (int k = 0; k < names; k++)
+            occurs[k] = false;
+        for (int j = 0; j < truth->length; j++)
+            if (truth->label[j] >= 0 && truth->label[j] < names)
+                occurs[truth->label[j]] = true;
+    }
+    if (p->alone)
+        balance(p);
+    return network_presence(&run->exec, run->network, scores, p->occurs, p->weight, p->alone ? p->scale : NULL);
+}
+
+/* log(1 + exp(x)) without overflow. */
+static double soft_plus(double x)
+{
+    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+/* Whether a channel has an active position in an image of a motif map. */
+static bool is_active(const struct tensor *motifs, int image, int channel)
+{
+    const struct map_shape *s = &motifs->map;
+    for (int row = 0; row < s->height; row++) {
+        const real *at = motifs->data + map_offset(s, image, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
+        for (int col = 0; col < s->width; col++)
+            if (at[(ptrdiff_t)col * MAP_LANES] > 0)
+                return true;
+    }
+    return false;
+}
+
+void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
+                    const struct tensor *motifs)
+{
+    const struct presence_phase *p = &run->presence;
+    const real *gain = run->network->presence_gain->value, *bias = run->network->presence_bias->value;
+    for (int i = 0; i < batch->request.count; i++)
+        for (int k = 0; k < p->names; k++) {
+            double logit = (double)bias[k] + (double)gain[k] * (double)scores->data[i * scores->cols + k];
+            bool occurs = p->occurs[i * p->names + k];
+            column(p, PRESENCE_WITH)[k] += occurs;
+            column(p, PRESENCE_ACTIVE)[k] += is_active(motifs, i, k);
+            column(p, PRESENCE_LOSS)[k] += occurs ? (double)p->weight[k] * soft_plus(-logit) : soft_plus(logit);
+        }
+}
+
+/* Computes the level of each name at the end of a validation, and returns the loss of all names. *better: whether a
+ * level fell clearly. */
+static double measure_levels(struct presence_phase *p, double samples, bool *better)
+{
+    double all = 0;
+    *better = false;
+    for (int k = 0; k < p->names; k++) {
+        double with = column(p, PRESENCE_WITH)[k] * (double)p->weight[k],
+               without = samples - column(p, PRESENCE_WITH)[k];
+        double q = with / (with + without);
+        double constant = q > 0 && q < 1 ? -(with * log(q) + without * log(1 - q)) : 0;
+        double loss = column(p, PRESENCE_LOSS)[k], level = constant > 0 ? loss / constant : 1;
+        column(p, PRESENCE_LEVEL)[k] = level;
+        column(p, PRESENCE_STILL)[k]++;
+        if (level < column(p, PRESENCE_BEST)[k] - LEVEL_GAIN) {
+            column(p, PRESENCE_BEST)[k] = level;
+            column(p, PRESENCE_STILL)[k] = 0;
+            *better = true;
+        }
+        all += loss;
+    }
+    return all / samples;
+}
+
+/* Whether g does not read a name yet. Nobody knows this of a name that no validation sample has. */
+static bool is_unread(const struct presence_phase *p, int name)
+{
+    return column(p, PRESENCE_BEST)[name] > UNREAD && column(p, PRESENCE_WITH)[name] > 0;
+}
+
+static int count_unread(const struct presence_phase *p)
+{
+    int count = 0;
+    for (int k = 0; k < p->names; k++)
+        count += is_unread(p, k);
+    return count;
+}
+
+static void end_alone(struct method_run *run)
+{
+    run->presence.alone = 0;
+    run->presence.ended_updates = run->updates;
+    run->presence.ended_samples = run->samples;
+    run->annealer.updated = run->samples;
+    run->stage_updates = 0;
+}
+
+/* Searches new weights for the names that g has not read for some time. */
+static enum status revive(struct method_run *run, struct error *err)
+{
+    const struct presence_phase *p = &run->presence;
+    double *still = column(p, PRESENCE_STILL);
+    enum status status = STATUS_OK;
+    if (run->config.freeze != FREEZE_NOTHING || run->config.batch_norm != BATCH_NORM_PLAIN)
+        return STATUS_OK;
+    for (int k = 0, searches = 0; !status && k < p->names && searches < SEARCHES; k++) {
+        if (!is_unread(p, k) || still[k] < STILL)
+            continue;
+        still[k] = 0;
+        searches++;
+        status = prototype_search(run, k, err);
+    }
+    run_metric(run, "reinitialised", run->reinitialisation.count);
+    return status;
+}
+
+/* Moves the density of each channel towards the one at which the channel is active in as many samples as have its name.
+ * One active position for each token is not right for every channel: a motif that repeats within itself takes several
+ * positions, and chance copies of a short motif take positions from the motif. Only at the last density, because the
+ * densities before it are larger on purpose. */
+static void adapt_densities(struct method_run *run)
+{
+    const struct presence_phase *p = &run->presence;
+    if (!sparling_uneven(&run->config) || !annealer_at_least(&run->annealer, &run->rule))
+        return;
+    for (int k = 0; k < p->names; k++) {
+        double ratio = (column(p, PRESENCE_WITH)[k] + 1) / (column(p, PRESENCE_ACTIVE)[k] + 1);
+        double factor = column(p, PRESENCE_FACTOR)[k] * fmin(FACTOR_STEP, fmax(1 / FACTOR_STEP, ratio));
+        column(p, PRESENCE_FACTOR)[k] = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, factor));
+    }
+    presence_densities(run);
+}
+
+enum status presence_validated(struct method_run *run, struct error *err)
+{
+    struct presence_phase *p = &run->presence;
+    if (p->names == 0)
+        return STATUS_OK;
+    bool better;
+    double loss = measure_levels(p, (double)run->config.validation_samples, &better);
+    run_metric(run, "presence_loss", loss);
+    if (!p->alone) {
+        adapt_densities(run);
+        return STATUS_OK;
+    }
+    p->flat = better || loss < p->best * (1 - GAIN) ? 0 : p->flat + 1;
+    if (p->flat == 0)
+        p->best = fmin(p->best, loss);
+    const struct sparling_config *c = &run->config;
+    int64_t half = c->total_samples / 2, most = c->presence_samples < half ? c->presence_samples : half;
+    int64_t patience = c->presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
+    run_metric(run, "presence_unread", count_unread(p));
+    if ((patience > 0 && p->flat >= patience) || run->samples >= most) {
+        end_alone(run);
+        return STATUS_OK;
+    }
+    return revive(run, err);
+}
+
+bool presence_sound(const struct method_run *run)
+{
+    const struct presence_phase *p = &run->presence;
+    for (int i = 0; i < PRESENCE_COLUMNS * p->names; i++)
+        if (!(p->names_table[i] >= 0 && p->names_table[i] <= 1e15))
+            return false;
+    for (int k = 0; k < p->names; k++) {
+        double factor = column(p, PRESENCE_FACTOR)[k];
+        if (!(factor >= 1 / FACTOR_MOST && factor <= FACTOR_MOST))
+            return false;
+    }
+    return true;
+}
+
+enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct presence_phase *p = &run->presence;
+    if (p->names == 0)
+        return STATUS_OK;
+    enum status status = snapshot_add_i64(snapshot, "presence.alone", &p->alone, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "presence.flat", &p->flat, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "presence.ended_updates", &p->ended_updates, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "presence.ended_samples", &p->ended_samples, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "presence.best", &p->best, err);
+    const uint64_t table[2] = {PRESENCE_COLUMNS, (uint64_t)p->names};
+    return status
+               ? status
+               : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "presence.names", 2, table, p->names_table, err);
+}

@@ -1,0 +1,311 @@
+/* Gives the channel of a name that g does not read new weights that already separate the samples with this name a
+ * little from the samples without it.
+ *
+ * In the first phase, the presence loss of a name may stay at that of a constant answer, because no direction in g's
+ * features points to the name's motif yet. Random weights would find it only by luck. The samples know more: the
+ * features at a position of a sample with the name are a prototype of what may be the motif. So each of many prototypes
+ * from random positions becomes a channel (the linear discriminant between this feature vector and all features), and
+ * the channel whose pooled score separates the two groups of samples best (Welch's t) replaces the weights of g's last
+ * layer for this name, if it does so better than the channel as it is. Everything runs in a fixed order on one thread,
+ * so a run stays the same for any number of threads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+#include "core/methods/sparling/run_int.h"
+
+enum {
+    PROBES = 32,      /* batches of training samples that are read, twice */
+    CANDIDATES = 128, /* prototypes that are compared */
+    EACH = 4,         /* prototypes from one sample */
+    STREAM = 0x7072   /* stream of the random numbers */
+};
+/* What is added to the covariance of the features, as a share of their mean variance. */
+static const double RIDGE = 0.01;
+
+/* Sums over the samples with or without the name. */
+struct group {
+    double count, sum[CANDIDATES], squares[CANDIDATES];
+};
+
+/* Candidate 0 is the channel as it is; the others are prototypes. */
+struct search {
+    int name, width, positions, candidates;
+    struct philox random;
+    uint64_t drawn;
+    double vectors;        /* number of feature vectors in the moments */
+    double *mean, *square; /* [width], [width][width] sums over feature vectors, then their mean and covariance */
+    double *candidate;     /* [CANDIDATES][width] prototypes, then weights */
+    double offset[CANDIDATES];
+    float *features; /* [width][positions] of one sample */
+    float *response; /* [positions] of one candidate */
+    struct group group[2];
+};
+
+static enum status open_search(struct method_run *run, int name, struct search *s, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    size_t width = (size_t)run->config.width;
+    *s = (struct search){.name = name, .width = (int)width, .positions = shape->rows * shape->cols};
+    s->random = philox_stream((uint64_t)run->config.seed, STREAM, (uint64_t)run->updates * 4096 + (uint64_t)name);
+    s->mean = calloc(width, sizeof *s->mean);
+    s->square = calloc(width * width, sizeof *s->square);
+    s->candidate = calloc(CANDIDATES * width, sizeof *s->candidate);
+    s->candidates = 1;
+    s->features = calloc(width * (size_t)s->positions, sizeof *s->features);
+    s->response = calloc((size_t)s->positions, sizeof *s->response);
+    return s->mean && s->square && s->candidate && s->features && s->response
+               ? STATUS_OK
+               : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to search a channel's weights");
+}
+
+static void close_search(struct search *s)
+{
+    free(s->mean);
+    free(s->square);
+    free(s->candidate);
+    free(s->features);
+    free(s->response);
+}
+
+/* Copies the features of one image of a map to s->features. */
+static void copy_features(struct search *s, const struct tensor *map, int image)
+{
+    const struct map_shape *m = &map->map;
+    for (int d = 0; d < s->width; d++) {
+        float *to = s->features + (size_t)d * (size_t)s->positions;
+        for (int row = 0; row < m->height; row++) {
+            const real *at = map->data + map_offset(m, image, d / MAP_LANES, row, 0) + d % MAP_LANES;
+            for (int col = 0; col < m->width; col++)
+                *to++ = (float)at[(ptrdiff_t)col * MAP_LANES];
+        }
+    }
+}
+
+/* ---- first pass: moments and prototypes --------------------------------------------------------------------- */
+
+static void add_moments(struct search *s)
+{
+    for (int a = 0; a < s->width; a++) {
+        const float *x = s->features + (size_t)a * (size_t)s->positions;
+        for (int p = 0; p < s->positions; p++)
+            s->mean[a] += (double)x[p];
+        for (int b = 0; b <= a; b++) {
+            const float *y = s->features + (size_t)b * (size_t)s->positions;
+            double sum = 0;
+            for (int p = 0; p < s->positions; p++)
+                sum += (double)x[p] * (double)y[p];
+            s->square[a * s->width + b] += sum;
+        }
+    }
+    s->vectors += s->positions;
+}
+
+static void draw_prototypes(struct search *s)
+{
+    for (int i = 0; i < EACH && s->candidates < CANDIDATES; i++) {
+        int at = (int)(philox_u32(&s->random, s->drawn++) % (uint32_t)s->positions);
+        for (int d = 0; d < s->width; d++)
+            s->candidate[s->candidates * s->width + d] =
+                (double)s->features[(size_t)d * (size_t)s->positions + (size_t)at];
+        s->candidates++;
+    }
+}
+
+/* ---- weights from prototypes ---------------------------------------------------------------------------------- */
+
+/* Turns the sums into mean and covariance, and the covariance into its Cholesky factor (lower triangle). */
+static void factorise(struct search *s)
+{
+    int n = s->width;
+    double trace = 0;
+    for (int a = 0; a < n; a++)
+        s->mean[a] /= s->vectors;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b <= a; b++)
+            s->square[a * n + b] = s->square[a * n + b] / s->vectors - s->mean[a] * s->mean[b];
+    for (int a = 0; a < n; a++)
+        trace += s->square[a * n + a];
+    for (int a = 0; a < n; a++)
+        s->square[a * n + a] += RIDGE * trace / n + 1e-12;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b <= a; b++) {
+            double sum = s->square[a * n + b];
+            for (int i = 0; i < b; i++)
+                sum -= s->square[a * n + i] * s->square[b * n + i];
+            s->square[a * n + b] = a == b ? sqrt(fmax(sum, 1e-12)) : sum / s->square[b * n + b];
+        }
+}
+
+/* Turns a prototype into the weights of a channel whose response has mean 0 and about variance 1 over all features. */
+static void solve(struct search *s, int candidate)
+{
+    int n = s->width;
+    double *x = s->candidate + (ptrdiff_t)candidate * n, length = 0;
+    for (int a = 0; a < n; a++) {
+        x[a] -= s->mean[a];
+        for (int i = 0; i < a; i++)
+            x[a] -= s->square[a * n + i] * x[i];
+        x[a] /= s->square[a * n + a];
+        length += x[a] * x[a];
+    }
+    for (int a = n - 1; a >= 0; a--) {
+        for (int i = a + 1; i < n; i++)
+            x[a] -= s->square[i * n + a] * x[i];
+        x[a] /= s->square[a * n + a];
+    }
+    s->offset[candidate] = 0;
+    for (int a = 0; a < n; a++) {
+        x[a] /= sqrt(fmax(length, 1e-12));
+        s->offset[candidate] += x[a] * s->mean[a];
+    }
+}
+
+/* Makes the channel as it is candidate 0, normalised by its running statistics. */
+static void keep_current(const struct method_run *run, struct search *s)
+{
+    const struct network *n = run->network;
+    double deviation = sqrt((double)n->norm.variance->value[s->name] + n->norm.epsilon);
+    for (int d = 0; d < s->width; d++)
+        s->candidate[d] = (double)n->last.w->value[s->name * s->width + d] / deviation;
+    s->offset[0] = ((double)n->norm.mean->value[s->name] - (double)n->last.b->value[s->name]) / deviation;
+}
+
+/* ---- second pass: scores ---------------------------------------------------------------------------------------- */
+
+/* The log of the mean of exponentials of the response, as op_log_mean_exp() pools a channel. */
+static double pooled(struct search *s, int candidate)
+{
+    const double *w = s->candidate + (ptrdiff_t)candidate * s->width;
+    float peak = -INFINITY;
+    double sum = 0;
+    for (int p = 0; p < s->positions; p++)
+        s->response[p] = (float)-s->offset[candidate];
+    for (int d = 0; d < s->width; d++) {
+        const float *x = s->features + (size_t)d * (size_t)s->positions;
+        float weight = (float)w[d];
+        for (int p = 0; p < s->positions; p++)
+            s->response[p] += weight * x[p];
+    }
+    for (int p = 0; p < s->positions; p++)
+        peak = s->response[p] > peak ? s->response[p] : peak;
+    for (int p = 0; p < s->positions; p++)
+        s->response[p] = expf(s->response[p] - peak);
+    for (int p = 0; p < s->positions; p++)
+        sum += (double)s->response[p];
+    return (double)peak + log(sum / s->positions);
+}
+
+static void add_scores(struct search *s, bool with)
+{
+    struct group *g = &s->group[with];
+    g->count++;
+    for (int c = 0; c < s->candidates; c++) {
+        double score = pooled(s, c);
+        g->sum[c] += score;
+        g->squares[c] += score * score;
+    }
+}
+
+/* Welch's t of a candidate's scores. */
+static double separation(const struct search *s, int candidate)
+{
+    double mean[2], error = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct group *g = &s->group[i];
+        if (g->count < 2)
+            return 0;
+        mean[i] = g->sum[candidate] / g->count;
+        error += fmax(g->squares[candidate] / g->count - mean[i] * mean[i], 0) / (g->count - 1);
+    }
+    return (mean[1] - mean[0]) / sqrt(error + 1e-12);
+}
+
+/* ---- the search ---------------------------------------------------------------------------------------------------
+ */
+
+static bool contains(const struct domain_truth *truth, int name)
+{
+    for (int j = 0; j < truth->length; j++)
+        if (truth->label[j] == name)
+            return true;
+    return false;
+}
+
+/* Reads the next training samples once. */
+static enum status pass(struct method_run *run, struct search *s, bool second, struct error *err)
+{
+    struct exec *e = &run->exec;
+    for (int i = 0; i < PROBES; i++) {
+        int64_t first = run->samples + i * run->config.batch;
+        struct batch_request request = {.seed = run->config.seed,
+                                        .first = first,
+                                        .seen = first,
+                                        .count = (int)run->config.batch,
+                                        .set = DOMAIN_LESSON};
+        const struct batch *batch;
+        enum status status = batch_source_take(run->source, &request, NULL, &batch, err);
+        if (status)
+            return status;
+        exec_begin(e, false, (uint64_t)run->updates);
+        struct tensor *map = network_features(e, run->network, batch->images, batch->request.count);
+        status = exec_status(e, err);
+        if (status)
+            return status;
+        for (int image = 0; image < batch->request.count; image++) {
+            bool with = contains(&batch->truths[image], s->name);
+            copy_features(s, map, image);
+            if (second)
+                add_scores(s, with);
+            else
+                add_moments(s);
+            if (!second && with)
+                draw_prototypes(s);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Writes the weights of the best candidate. The running statistics and the logit of the name start where the
+ * normalised response would have them. */
+static void install(struct method_run *run, const struct search *s, int best)
+{
+    struct network *n = run->network;
+    const double *w = s->candidate + (ptrdiff_t)best * s->width;
+    double with = s->group[1].count, without = s->group[0].count;
+    double mean = (s->group[0].sum[best] + s->group[1].sum[best]) / (with + without);
+    double share = with * (double)run->presence.weight[s->name] / without;
+    for (int d = 0; d < s->width; d++)
+        n->last.w->value[s->name * s->width + d] = (real)w[d];
+    n->last.b->value[s->name] = (real)-s->offset[best];
+    n->norm.mean->value[s->name] = R(0.0);
+    n->norm.variance->value[s->name] = R(1.0);
+    n->presence_gain->value[s->name] = R(1.0);
+    n->presence_bias->value[s->name] = (real)(log(share) - mean);
+}
+
+enum status prototype_search(struct method_run *run, int name, struct error *err)
+{
+    struct search s;
+    int best = 0;
+    enum status status = open_search(run, name, &s, err);
+    if (!status)
+        status = pass(run, &s, false, err);
+    if (!status) {
+        factorise(&s);
+        keep_current(run, &s);
+        for (int c = 1; c < s.candidates; c++)
+            solve(&s, c);
+        status = pass(run, &s, true, err);
+    }
+    for (int c = 1; !status && c < s.candidates; c++)
+        if (separation(&s, c) > separation(&s, best))
+            best = c;
+    if (best > 0) {
+        install(run, &s, best);
+        run->reinitialisation.count++;
+    }
+    close_search(&s);
+    return status;
+}
