@@ -1,17 +1,20 @@
-/* What happens where a method's table leaves a member out (method.h says which members are the minimum).
+/* Supplies the default for each member that a method's table leaves NULL (method.h says which members are the minimum).
  *
- * Callers use these functions instead of the members, so that the defaults have one place and a small method stays
- * small. */
+ * Callers use these functions instead of the members. Each default is therefore written once, and a small method needs
+ * few functions. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 
 #define MODEL_BYTES_DEFAULT ((uint64_t)1 << 20)
 
-enum status method_resolve(const struct method *method, void *config, const char *data, struct error *err)
+enum status method_resolve(const struct method *method, void *config, const struct method_given *given,
+                           const char *data, struct error *err)
 {
-    return method->resolve != NULL ? method->resolve(config, data, err) : STATUS_OK;
+    return method->resolve != NULL ? method->resolve(config, given, data, err) : STATUS_OK;
 }
 
 void method_check(const struct method *method, const void *config, const struct method_faults *faults)
@@ -56,10 +59,27 @@ enum status method_begin_evaluation(const struct method *method, struct method_r
     return method->begin_evaluation(run, what, err);
 }
 
+/* Writes the members verdict and findings. */
+static enum status write_verdict(const struct method *method, struct method_run *run, const struct sink *out,
+                                 struct error *err)
+{
+    if (method->judge == NULL)
+        return STATUS_OK;
+    struct findings *findings = calloc(1, sizeof *findings);
+    if (findings == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the verdict");
+    enum status status = method->judge(run, findings, err);
+    if (status == STATUS_OK)
+        findings_write(findings, out);
+    free(findings);
+    return status;
+}
+
 enum status method_result(const struct method *method, struct method_run *run, const struct sink *out,
                           struct error *err)
 {
-    return method->result != NULL ? method->result(run, out, err) : STATUS_OK;
+    enum status status = write_verdict(method, run, out, err);
+    return status == STATUS_OK && method->result != NULL ? method->result(run, out, err) : status;
 }
 
 uint64_t method_model_bytes(const struct method *method, const struct method_model *model)

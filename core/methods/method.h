@@ -9,8 +9,9 @@
  * A method answers queries when it also has open, close and at least one row in `queries`.
  *
  * There are two kinds of objects. A `run` is training or evaluation in progress: it is mutable, one executor thread
- * drives it through step(), and it uses the thread pool in its environment. A `model` is the read-only content of a
- * checkpoint: any number of threads may query one at the same time.
+ * drives it through step(), and it uses the thread pool in its environment. When the job is cancelled, the pool is
+ * stopped (thread_pool_stop_when); create() and step() then return STATUS_CANCELLED within a second. A `model` is the
+ * read-only content of a checkpoint: any number of threads may query one at the same time.
  *
  * A run is a deterministic function of its configuration: the same steps give the same bits for any number of threads,
  * and save() followed by load() at any step boundary changes nothing that follows. */
@@ -31,8 +32,10 @@
 #include "core/base/thread_pool.h"
 #include "core/base/sink.h"
 
-struct kernels; /* core/kernels/kernels.h */
-struct picture; /* core/draw/picture.h */
+struct kernels;      /* core/kernels/kernels.h */
+struct findings;     /* core/methods/findings.h */
+struct finding_code; /* core/methods/findings.h */
+struct picture;      /* core/draw/picture.h */
 
 struct method_preset {
     const char *name;
@@ -57,15 +60,18 @@ struct method_chart {
     bool stages;        /* bands show the stages of an annealing: the runs of equal values of the metric "density" */
 };
 
-/* A part of the job's page besides configuration and charts. `view` names a component of the page ("motifs",
- * "channels", "matrix"); the page leaves out a panel whose view it does not have. */
+/* A part of the job's page besides configuration and charts. `view` names a component of the page ("motifs", "layers",
+ * "tree"); the page leaves out a panel whose view it does not have. */
 struct method_panel {
     const char *view;
     const char *title; /* title of the tab */
+    const char
+        *query; /* the method's query that the view sends; NULL: the view sends none, or knows the names itself */
 };
 
-/* A named shape of an answer or a request body, for the OpenAPI document; the notation is that of
- * api/documents/openapi_schemas.h: `shape` or `schema`, not both. `closed`: further members are refused. */
+/* The named form of an answer or a request body, for the OpenAPI document. Either `shape` or `schema` describes it, in
+ * the notation of api/documents/openapi_schemas.h; the other one is NULL. closed: the body may have no further
+ * members. */
 struct method_schema {
     const char *name;
     const char *shape;
@@ -98,8 +104,9 @@ struct method_question {
     const struct method_model *with;  /* with METHOD_TAKES_MODEL: the other job's model */
     const void *parameters;           /* a struct of query->parameters, all fields set; NULL without a table */
     int64_t item;                     /* with query->item: the number at the end of the path; else -1 */
-    /* Returns true when the query must stop; the query then returns STATUS_CANCELLED. A query that reads many samples
-     * calls method_question_stopped() between them. NULL: the query never has to stop. */
+    /* Returns true when the query must stop; the query then returns STATUS_CANCELLED within a second. A query gives it
+     * to its thread pool (thread_pool_stop_when) and calls method_question_stopped() between samples. NULL: the query
+     * never has to stop. */
     bool (*stop)(void *context);
     void *stop_context;
 };
@@ -110,6 +117,15 @@ static inline enum status method_question_stopped(const struct method_question *
                ? error_set(err, STATUS_CANCELLED, NULL, "the query was stopped")
                : STATUS_OK;
 }
+
+/* An answer as text in a format of other programs. */
+struct method_text {
+    const char *type;    /* media type, "text/x-meme" */
+    const char *meaning; /* one line */
+    /* Appends the whole text to `out`. Errors as for the other forms of an answer (struct method_query). */
+    enum status (*write)(const struct method_question *question, struct buf *out, struct error *err);
+};
+enum { METHOD_TEXTS = 4 };
 
 /* A query is the route /v1/jobs/{id}/NAME, or /v1/jobs/{id}/NAME/{ITEM}. The api makes routes, checks of parameters,
  * ETags and the OpenAPI document from these rows. Two methods may use the same name with different rows. */
@@ -122,14 +138,14 @@ struct method_query {
     /* Parameters: of the query string for GET, members of the JSON body for POST. NULL: none. A body that is a file
      * leaves them at their defaults. */
     const struct config_table *parameters;
-    /* A name among the method's schemas: of one answer where the query is asked for each input, else of the whole
-     * answer. NULL: any object. */
+    /* Name of one of the method's schemas. It describes the answer for one input if the query is asked for each input,
+     * otherwise the whole answer. NULL: any object. */
     const char *schema;
 
-    /* What the query can produce; at least one is set. Each may be called from any thread and computes on it.
-     * Errors: STATUS_INVALID with a pointer relative to the input ("/array") or to the body ("/with") when the
-     * question does not fit the model; STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where this model
-     * cannot answer. */
+    /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
+     * and they compute on the thread that calls. Errors: STATUS_INVALID when the question does not fit the model, with
+     * a pointer that is relative to the input ("/array") if the query is asked for each input, and otherwise to the
+     * body ("/with"); STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where this model cannot answer. */
     /* JSON: writes the members of an object that the caller has opened. */
     enum status (*answer)(const struct method_question *question, const struct sink *out, struct error *err);
     /* A picture, sent as PNG; the caller destroys it. */
@@ -138,6 +154,9 @@ struct method_query {
      * same for every input. Only for queries that take inputs. */
     enum status (*array)(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                          struct error *err);
+    /* Texts, sent to clients that ask for one of these media types. Only for queries that take no inputs. */
+    const struct method_text *texts;
+    size_t text_count; /* at most METHOD_TEXTS */
 };
 
 struct method_recovery;
@@ -155,7 +174,7 @@ struct method_computation {
 
 /* ---- configurations -------------------------------------------------------------------------------------------- */
 
-/* One fault of a configuration that no single field shows ("radius does not fit the image"). */
+/* Receives the faults of a configuration that concern several fields ("radius does not fit the image"). */
 struct method_faults {
     void *context;
     void (*add)(void *context, const char *field, const char *detail);
@@ -171,7 +190,9 @@ struct method_estimate {
     int64_t memory_bytes;    /* largest memory of a run at any time */
     int64_t checkpoint_bytes;
     int64_t samples; /* number of samples that training is likely to take, no more than the limit */
-    double gflops;   /* speed of a thread at this work, if it is known to differ from training; 0: as in training */
+    /* Speed of one thread at this method's operations, on the processor on which costs were measured (kernels/pace.h).
+     * 0: the usual speed of a training. */
+    double gflops;
 };
 
 /* The checkpoints of the job that a run belongs to, newest last. */
@@ -196,7 +217,7 @@ struct method_env {
                         * save() is one of them and writes the same bytes on each rank. */
     const struct kernels *kernels;
     const char *data;    /* folder of data sets (core/data/dataset.h), NULL: none */
-    double step_seconds; /* time in seconds after which a step ends with its current piece; 0: the method chooses */
+    double step_seconds; /* after so many seconds a step ends with its current piece; 0: the method chooses */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
     /* A point of a time series. `step` counts samples seen. */
@@ -280,7 +301,15 @@ struct method_recovery {
         double value;
     } * code;
     size_t code_count;
-    const int64_t *nonzeros; /* [layer_count] non-zeros of each layer's code; NULL: unknown */
+    const int64_t *nonzeros;     /* [layer_count] non-zeros of each layer's code; NULL: unknown */
+    bool (*stop)(void *context); /* as in struct method_question */
+    void *stop_context;
+};
+
+/* Which fields a client has set itself, for resolve(). */
+struct method_given {
+    bool (*has)(const void *context, const char *field);
+    const void *context;
 };
 
 struct method {
@@ -303,6 +332,8 @@ struct method {
     size_t computation_count;
     const struct method_schema *schemas;
     size_t schema_count;
+    const struct finding_code *findings; /* everything that judge() can find */
+    size_t finding_count;
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
 
@@ -313,9 +344,11 @@ struct method {
         const char *field, *list;
     } * lists;
 
-    /* Sets the fields that follow from data sets (a content hash, say), before check(). data: as in the environment.
-     * Errors have the field's pointer ("/config/dataset_name"). Default: sets nothing. */
-    enum status (*resolve)(void *config, const char *data, struct error *err);
+    /* Sets the fields that follow from data sets (a content hash, say), before check(). Some fields only get a default
+     * that suits the data; such a field keeps its value if the client has given one. given: NULL if the client gave no
+     * fields. data: as in the environment. Errors have the field's pointer ("/config/dataset_name"). Default: sets
+     * nothing. */
+    enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
     /* Reports faults that concern several fields, all of them, with method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
     /* What the configuration would cost. Default: unknown (all 0). */
@@ -337,7 +370,11 @@ struct method {
     /* Instead of training: the following steps evaluate what was loaded, then request METHOD_DONE. Default:
      * STATUS_CONFLICT, and the api refuses evaluations of this kind. */
     enum status (*begin_evaluation)(struct method_run *run, const struct method_evaluation *what, struct error *err);
-    /* Writes the members of `result`, an object that the caller has opened. Default: writes none. */
+    /* Adds the findings about a finished run, from which its verdict follows (findings.h). It reads only what an owner
+     * of real data knows: no true positions, no true factors. Default: the result has neither verdict nor findings. */
+    enum status (*judge)(struct method_run *run, struct findings *findings, struct error *err);
+    /* Writes the members of `result`, an object that the caller has opened, except verdict and findings. Default:
+     * writes none. */
     enum status (*result)(struct method_run *run, const struct sink *out, struct error *err);
     void (*destroy)(struct method_run *run); /* NULL is fine */
 
@@ -346,6 +383,9 @@ struct method {
     enum status (*open)(const void *config, const struct kernels *kernels, const char *data,
                         const struct snapshot_reader *from, struct method_model **model, struct error *err);
     void (*close)(struct method_model *model);
+    /* Adds to a list that the caller has opened an object {code, text} for everything that is unusual about an input,
+     * such as values far outside the range of the training data. Default: adds nothing. */
+    void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);
     /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);
     /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT if the
@@ -358,7 +398,8 @@ struct method {
 
 /* Defined in defaults.c. Each function calls the member of the same name; if that is NULL, it does what the member's
  * comment names as default. */
-enum status method_resolve(const struct method *method, void *config, const char *data, struct error *err);
+enum status method_resolve(const struct method *method, void *config, const struct method_given *given,
+                           const char *data, struct error *err);
 void method_check(const struct method *method, const void *config, const struct method_faults *faults);
 enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,
                             struct error *err);
@@ -367,6 +408,7 @@ enum status method_warm_start(const struct method *method, struct method_run *ru
                               struct error *err);
 enum status method_begin_evaluation(const struct method *method, struct method_run *run,
                                     const struct method_evaluation *what, struct error *err);
+/* Writes the verdict and the findings first, then the members of the method's result(). */
 enum status method_result(const struct method *method, struct method_run *run, const struct sink *out,
                           struct error *err);
 uint64_t method_model_bytes(const struct method *method, const struct method_model *model);

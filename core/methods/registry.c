@@ -1,6 +1,7 @@
 /* Every method there is. A new one is a folder and a line here. */
 #include <string.h>
 
+#include "core/methods/dictionary/dictionary.h"
 #include "core/methods/environments/environments.h"
 #include "core/methods/factors/factors.h"
 #include "core/methods/method.h"
@@ -9,7 +10,8 @@
 #include "core/methods/superposition/superposition.h"
 
 static const struct method *const methods[] = {
-    &sparling_method, &superposition_method, &pathways_method, &factors_method, &environments_method,
+    &sparling_method, &superposition_method, &pathways_method,
+    &factors_method,  &environments_method,  &dictionary_method,
 };
 
 const struct method *const *methods_all(size_t *count)

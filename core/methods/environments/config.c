@@ -133,7 +133,8 @@ static int numbers_in(const char *text, double values[ENVIRONMENTS_LIST])
     return count;
 }
 
-/* Parses names of baselines. "all" adds the method itself last, because the pictures of a run show the last case. */
+/* Parses names of baselines. "all" puts the method itself at the end, because the pictures of a run show the last
+ * case. */
 static int baselines_in(const char *text, int indices[ENVIRONMENTS_LIST])
 {
     static const int all[BASELINES] = {BASELINE_POOLED,     BASELINE_INDEPENDENT, BASELINE_NO_PENALTY,
@@ -301,7 +302,7 @@ static double encoder_weights(const struct environments_config *c, int features)
 /* Operations of one training step for one row. */
 static double flops_of(const struct environments_config *c, int features)
 {
-    /* 200 operations: drawing and copying a row */
+    /* 200: the operations for drawing and copying a row */
     return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200;
 }
 
@@ -347,7 +348,7 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
                       (double)c->restarts * (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
         .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
         .samples = (int64_t)samples,
-        .gflops = c->encoder == ENCODER_LINEAR ? 2 : 10, /* Small products do not reach the usual speed. */
+        .gflops = c->encoder == ENCODER_LINEAR ? 3 : 10, /* Small products do not reach the usual speed. */
     };
     return STATUS_OK;
 }

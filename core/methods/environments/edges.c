@@ -7,7 +7,7 @@
 
 /* Counts over the subtree of a node, including the node. */
 struct below {
-    int seen, branches; /* number of nodes with data; number of children whose subtrees have data */
+    int seen, branches; /* seen: number of nodes with data; branches: number of children whose subtrees have data */
 };
 
 static void count_below(const struct tree *tree, const bool *seen, struct below *below)

@@ -2,10 +2,13 @@
  * the data can identify.
  *
  * A node without data at it or below it has no edge; it has the weights of its parent. In this way the model predicts
- * an unseen environment. Consecutive edges without data and without a branch between them count as one edge, because
- * the data determine only the sum of their changes; each of the nodes between them gets an equal part of that sum. If
- * the root has two edges and no data, `merge` makes them one edge: a shift of both changes and of w_0 would change no
- * prediction. Then w_0 is between the weights on the two sides, and the one change is the difference of these weights.
+ * an unseen environment. Consecutive edges count as one edge if the nodes between them have neither data nor a branch,
+ * because the data determine only the sum of the changes on these edges. Each step along the joined edge gets an equal
+ * part of that sum.
+ *
+ * If the root has two edges and no data, the data cannot identify both changes: w_0 and both changes could be shifted
+ * together without changing any prediction. `merge` then makes the two edges one. Its change is the difference of the
+ * weights on the two sides, and w_0 is between them.
  */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_EDGES_H
@@ -21,7 +24,7 @@ enum edge_shape {
 
 struct tree_edges {
     enum edge_shape shape;
-    int nodes, count; /* number of nodes of the tree; number of edges that have a change */
+    int nodes, count; /* nodes: number of nodes of the tree; count: number of edges that have a change */
     int offset;       /* the head of node v has the index offset + v */
     bool based;       /* the heads include w_0 */
     bool *seen;       /* [nodes] whether the node has data */

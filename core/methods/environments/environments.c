@@ -11,19 +11,26 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
-static const struct method_panel panels[] = {{"tree", "Tree"}};
+static const struct method_panel panels[] = {{"tree", "Tree", NULL}};
 
 static const struct method_query queries[] = {
     {.name = "predict",
      .meaning = "The latent variables of an input, and the outcome in every environment",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
-     .answer = environments_predict},
+     .answer = environments_predict,
+     .array = environments_predict_array},
+    {.name = "encode",
+     .meaning = "The latent variables of an input",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = environments_encode,
+     .array = environments_encode_array},
 };
 
 static const char *const dataset_fields[] = {"source", NULL};
 
-static enum status resolve(void *config, const char *data, struct error *err)
+static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct environments_config *c = config;
     return source_resolve(c->data == DATA_TABLE ? c->source : "", data, c->dataset_hash, err);
@@ -54,6 +61,8 @@ const struct method environments_method = {
     .queries = queries,
     .query_count = COUNT(queries),
     .lists = lists,
+    .findings = environments_findings,
+    .finding_count = ENVIRONMENTS_FINDINGS,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = environments_check,
@@ -65,6 +74,7 @@ const struct method environments_method = {
     .load = case_sweep_load,
     .warm_start = case_sweep_warm_start,
     .begin_evaluation = case_sweep_begin_evaluation,
+    .judge = environments_judge,
     .result = environments_result,
     .destroy = case_sweep_destroy,
     .open = environments_open,

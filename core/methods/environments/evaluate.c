@@ -48,7 +48,7 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
     int k = case_fit(run)->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
     double sum = 0, d[256];
     float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node), *y = of_node + (ptrdiff_t)e->rows * k;
-    for (int u = 0; of_node && u < run->unseen_count; u++) {
+    for (int u = 0; of_node && u < run->unseen_count && !thread_pool_stopped(run->sweep.env.pool); u++) {
         int rows = 0;
         const float *weights = w + (ptrdiff_t)run->unseen_node[u] * k;
         for (int i = 0; i < e->rows; i++)
@@ -58,7 +58,7 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
             }
         if (rows <= few)
             continue;
-        least_change(of_node, y, few, k, weights, run->own.fit_penalty, d);
+        least_change(of_node, y, few, k, weights, run->own.fit_penalty, run->sweep.env.pool, d);
         for (int i = few; i < rows; i++, counted++) {
             double miss = predicted(weights, d, of_node + (ptrdiff_t)i * k, k) - (double)y[i];
             sum += miss * miss;
@@ -95,9 +95,9 @@ static enum status identify(const struct method_run *run, const float *z, struct
     int p = e->latent, k = case_fit(run)->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
     if (!match)
         return no_memory(err);
-    enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, err);
+    enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, run->sweep.env.pool, err);
     if (!status)
-        status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, err);
+        status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, run->sweep.env.pool, err);
     if (!status && run->edges.shape == EDGES_TREE)
         status = count_changes(run, match, o, err);
     free(match);
@@ -115,6 +115,7 @@ static enum status measure_unseen(struct method_run *run, const float *w, struct
         o->mse_unseen = errors(run->unseen, z, w, k, &o->accuracy_unseen);
         if (run->own.fit_samples > 0)
             o->mse_unseen_fit = errors_fitted(run, z, w);
+        status = thread_pool_check(run->sweep.env.pool, err);
     }
     free(z);
     return status;

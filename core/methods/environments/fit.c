@@ -27,7 +27,7 @@ static struct name behind(const char *prefix, const char *name)
     return n;
 }
 
-static void build(struct tree_model *m, const struct tree_edges *edges, const char *prefix)
+static void build_encoder(struct tree_model *m, const char *prefix)
 {
     const struct fit_setup *s = &m->setup;
     if (s->encoder == ENCODER_LINEAR)
@@ -35,6 +35,12 @@ static void build(struct tree_model *m, const struct tree_edges *edges, const ch
     if (s->encoder == ENCODER_MLP)
         mlp_build(&m->encoder, m->params, behind(prefix, "encoder").text, 3,
                   (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
+}
+
+static void build(struct tree_model *m, const struct tree_edges *edges, const char *prefix)
+{
+    const struct fit_setup *s = &m->setup;
+    build_encoder(m, prefix);
     m->base =
         edges->based ? params_add(m->params, behind(prefix, "heads.base").text, 1, &s->latent, init_normal(0.1)) : NULL;
     m->changes = edges->count > 0 ? params_add(m->params, behind(prefix, "heads.changes").text, 2,
@@ -63,6 +69,18 @@ enum status tree_model_create(const struct fit_setup *setup, const struct tree_e
     return STATUS_OK;
 }
 
+enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_reader *from, struct error *err)
+{
+    struct tree_model m = {.setup = *setup};
+    enum status status = params_create(&m.params, err);
+    if (!status) {
+        build_encoder(&m, "");
+        status = params_fit(m.params, from, err);
+    }
+    params_destroy(m.params);
+    return status;
+}
+
 void tree_model_destroy(struct tree_model *model)
 {
     if (!model)
@@ -89,7 +107,8 @@ enum status tree_model_encode(struct tree_model *model, struct exec *e, const fl
     for (int at = 0; at < rows; at += PIECE_ROWS) {
         int count = rows - at < PIECE_ROWS ? rows - at : PIECE_ROWS;
         exec_begin(e, false, 0);
-        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count); /* the tensor is only read */
+        /* The cast is safe, because encode() only reads x. */
+        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count);
         struct tensor *out = op_unit_columns(e, raw, model->deviation);
         enum status status = exec_status(e, err);
         if (status)
@@ -99,7 +118,7 @@ enum status tree_model_encode(struct tree_model *model, struct exec *e, const fl
     return STATUS_OK;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------- */
 
 static float *reals(size_t count)
 {
@@ -127,9 +146,13 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
     if (!status && alone)
         status = thread_pool_create(1, &f->own, err);
+    if (f->own)
+        thread_pool_stop_with(f->own, pool);
     if (!status) {
-        params_init(f->model->params, setup->seed);
-        status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
+        params_init(f->model->params, setup->seed, pool);
+        status = thread_pool_check(pool, err);
+        if (!status)
+            status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
     }
     if (status) {
         tree_fit_destroy(f);
@@ -268,10 +291,12 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
     status = tape_backward(e, y, f->slope, err);
-    if (!status)
-        status = gradients_finish(&f->gradients, err);
-    if (!status)
-        status = adam_step(f->adam, e, rate, NULL, err);
+    if (status != STATUS_OK)
+        return status;
+    status = gradients_finish(&f->gradients, err);
+    if (status != STATUS_OK)
+        return status;
+    status = adam_step(f->adam, e, rate, NULL, err);
     if (status)
         return status;
     f->updates++;
@@ -375,10 +400,12 @@ enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
     enum status status = settled_codes(f, &z, err);
     if (!status && refit)
         status = least_sums_create(f->edges->nodes, k, &sums, err);
-    for (int r = 0; !status && refit && r < data->rows; r++)
+    for (int r = 0; !status && refit && r < data->rows && !thread_pool_stopped(f->exec.pool); r++)
         least_sums_add(&sums, data->node[r], z + (ptrdiff_t)r * k, data->y[r]);
+    if (!status)
+        status = thread_pool_check(f->exec.pool, err);
     if (!status && refit)
-        status = least_refit(f->edges, &sums, f->model->base, f->model->changes, err);
+        status = least_refit(f->edges, &sums, f->model->base, f->model->changes, f->exec.pool, err);
     least_sums_close(&sums);
     free(z);
     return status;

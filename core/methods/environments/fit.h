@@ -19,9 +19,9 @@ struct fit_setup {
     int features, latent, hidden;
     bool unit_variance;
     enum fit_penalty penalty;
-    double weight;    /* weight of the penalty in relation to the mean squared error of a row */
-    double sharpness; /* above 0: from a third of the updates on, the penalty on a change of size d is multiplied by
-                         sharpness / (sharpness + d) */
+    double weight;    /* weight of the penalty; the mean squared error of a row has weight 1 */
+    double sharpness; /* if above 0, the penalty on a change of size d is multiplied by sharpness / (sharpness + d),
+                         from a third of the updates on */
     double learning_rate;
     int batch;
     int64_t updates;
@@ -38,6 +38,9 @@ struct tree_model {
 };
 enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
                               bool with_grad, struct tree_model **model, struct error *err);
+/* Compares shapes only and allocates no weights. Returns STATUS_CORRUPT unless a checkpoint has an encoder of this
+ * setup's shapes. */
+enum status tree_model_fit(const struct fit_setup *setup, const struct snapshot_reader *from, struct error *err);
 void tree_model_destroy(struct tree_model *model); /* NULL is fine */
 
 struct tree_fit {
@@ -67,7 +70,8 @@ void tree_fit_share(struct tree_fit *fit, struct comm *comm);
 void tree_fit_destroy(struct tree_fit *fit); /* NULL is fine */
 enum status tree_fit_update(struct tree_fit *fit, struct error *err);
 bool tree_fit_done(const struct tree_fit *fit);
-/* Copies weights, optimiser and position of a fit whose setup differs only in the seed. */
+/* Copies the weights, the optimiser and the position in training. The setups of the two fits may differ only in the
+ * seed. */
 void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
 /* The value that training minimises, over all rows: mean squared error plus penalty. Sets the deviations of the latent
  * variables to those over all rows. */

@@ -34,7 +34,7 @@ void least_sums_add(struct least_sums *sums, int node, const float *z, float y)
     }
 }
 
-/* A parameter on which a node's weights depend: w[coordinate] contains `share` times unknown number `at`. */
+/* One unknown in the weights of a node: w[coordinate] contains `share` times unknown number `at`. */
 struct term {
     int at, coordinate;
     double share;
@@ -87,7 +87,7 @@ static void take_solution(const struct tree_edges *edges, const double *x, const
 }
 
 enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
-                        struct weight *changes, struct error *err)
+                        struct weight *changes, struct thread_pool *pool, struct error *err)
 {
     int k = sums->latent;
     int *number = malloc(((size_t)edges->count * (size_t)k + 1) * sizeof *number);
@@ -97,25 +97,28 @@ enum status least_refit(const struct tree_edges *edges, const struct least_sums 
     enum status status = number && terms && (a || n > LEAST_UNKNOWNS || n == 0)
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a refit");
-    for (int v = 0; a && v < edges->nodes; v++)
+    for (int v = 0; a && v < edges->nodes && !thread_pool_stopped(pool); v++)
         if (edges->seen[v])
             add_node(sums, v, terms, terms_of(edges, v + edges->offset, k, number, terms), a, a + (ptrdiff_t)n * n, n);
     if (a) {
-        solve_symmetric(a, n, a + (ptrdiff_t)n * n, 1);
-        take_solution(edges, a + (ptrdiff_t)n * n, number, k, base, changes);
+        solve_symmetric(a, n, a + (ptrdiff_t)n * n, 1, pool);
+        status = thread_pool_check(pool, err);
     }
+    if (a && !status)
+        take_solution(edges, a + (ptrdiff_t)n * n, number, k, base, changes);
     free(number);
     free(terms);
     free(a);
     return status;
 }
 
-void least_change(const float *z, const float *y, int rows, int latent, const float *w, double penalty, double *d)
+void least_change(const float *z, const float *y, int rows, int latent, const float *w, double penalty,
+                  struct thread_pool *pool, double *d)
 {
     memset(d, 0, (size_t)latent * sizeof *d);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         double moved = 0;
-        for (int c = 0; c < latent; c++) {
+        for (int c = 0; c < latent && !thread_pool_stopped(pool); c++) {
             double slope = 0, square = 0;
             for (int r = 0; r < rows; r++) {
                 const float *at = z + (ptrdiff_t)r * latent;
@@ -129,7 +132,7 @@ void least_change(const float *z, const float *y, int rows, int latent, const fl
             moved = fmax(moved, fabs(to - d[c]));
             d[c] = to;
         }
-        if (moved < 1e-9)
+        if (moved < 1e-9 || thread_pool_stopped(pool))
             return;
     }
 }

@@ -29,7 +29,7 @@ static enum status matched(struct method_run *run, int *match, struct error *err
     enum status status =
         z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, z, err) : no_memory(err);
     if (!status)
-        status = identify_mcc(e->z, e->latent, z, k, e->rows, match, &mcc, err);
+        status = identify_mcc(e->z, e->latent, z, k, e->rows, match, &mcc, run->sweep.env.pool, err);
     free(z);
     return status;
 }
@@ -144,7 +144,8 @@ struct curve {
 static const size_t columns[CURVES] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen),
                                        OUTCOME_COLUMN(mse_unseen_fit)};
 
-/* One curve for each baseline; without a sweep, one point each, side by side. */
+/* Collects one curve for each baseline. Without a sweep a curve is a single point, and the points stand side by
+ * side. */
 static int collect(const struct method_run *run, const struct summary *rows, int count, struct curve *curves)
 {
     int used = 0;

@@ -19,6 +19,38 @@ struct method_model {
     float *weights; /* [nodes][latent] */
 };
 
+/* Refuses a checkpoint whose encoder has other shapes, before the run opens its data. The shapes of the heads follow
+ * from the data, so the run compares them when it loads. */
+static enum status check_shapes(const struct environments_config *config, const struct snapshot_reader *from,
+                                struct error *err)
+{
+    struct environments_case *cases = malloc(ENVIRONMENTS_CASES * sizeof *cases);
+    struct snapshot *snapshot = NULL;
+    int64_t at = -1, features = 0;
+    int count = cases ? environments_cases(config, cases) : 0;
+    enum status status =
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    if (!status)
+        status = snapshot_add_i64(snapshot, "run.at", &at, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "run.features", &features, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    snapshot_destroy(snapshot);
+    if (!status && (at < 0 || at >= count || count > ENVIRONMENTS_CASES))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
+    if (!status) {
+        struct environments_config own = environments_of_case(config, &cases[at]);
+        int64_t most = own.data == DATA_TABLE ? own.features : own.inputs;
+        struct fit_setup setup = environments_setup(&own, (int)(own.data == DATA_TABLE ? features : most), 0);
+        status = features < 1 || features > most
+                     ? error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted")
+                     : tree_model_fit(&setup, from, err);
+    }
+    free(cases);
+    return status;
+}
+
 static enum status read_model(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct method_run *run = m->run;
@@ -39,7 +71,9 @@ enum status environments_open(const void *config, const struct kernels *kernels,
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->kernels = kernels;
-    enum status status = thread_pool_create(1, &m->pool, err);
+    enum status status = check_shapes(config, from, err);
+    if (!status)
+        status = thread_pool_create(1, &m->pool, err);
     if (!status) {
         const struct method_env env = {.pool = m->pool, .kernels = kernels, .data = data};
         status = environments_create(config, &env, &m->run, err);
@@ -96,7 +130,7 @@ static enum status take_input(const struct method_model *m, const struct method_
     struct environments *one;
     int root = 0;
     enum status status = environments_simulate(run->tree, &outcome, (enum environments_psi)run->own.psi, d, &root, 1, 1,
-                                               QUERY_SET + (uint32_t)input->seed, &one, err);
+                                               QUERY_SET + (uint32_t)input->seed, NULL, &one, err);
     if (status)
         return status;
     memcpy(x, one->x, (size_t)d * sizeof *x);
@@ -105,14 +139,16 @@ static enum status take_input(const struct method_model *m, const struct method_
 }
 
 /* Computes on the calling thread only, because several threads may query one model. */
-static enum status codes_of(const struct method_model *m, const float *x, float *z, struct error *err)
+static enum status codes_of(const struct method_question *question, const float *x, float *z, struct error *err)
 {
+    const struct method_model *m = question->model;
     struct arena arena;
     struct exec e;
     struct thread_pool *pool = NULL;
     arena_init(&arena, (size_t)1 << 16, 0);
     enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
+        thread_pool_stop_when(pool, question->stop, question->stop_context);
         exec_init(&e, m->kernels, pool, &arena, 0);
         status = tree_model_encode(case_fit(m->run)->model, &e, x, NULL, 1, z, err);
     }
@@ -121,46 +157,117 @@ static enum status codes_of(const struct method_model *m, const float *x, float 
     return status;
 }
 
-static void write_answer(const struct method_model *m, const float *z, const struct sink *out)
+static void write_latent(const struct method_model *m, const float *z, const struct sink *out)
 {
-    const struct method_run *run = m->run;
-    int k = case_fit(run)->model->setup.latent;
     sink_begin_list(out, "latent");
-    for (int c = 0; c < k; c++)
+    for (int c = 0; c < case_fit(m->run)->model->setup.latent; c++)
         sink_number(out, NULL, (double)z[c]);
     sink_end_list(out);
+}
+
+/* Whether answers contain a node: all leaves, and the inner nodes that have training rows. */
+static bool answered(const struct method_run *run, int node)
+{
+    return tree_leaf(run->tree, node) || (run->edges.seen && run->edges.seen[node]);
+}
+
+static double outcome_of(const struct method_model *m, int node, const float *z)
+{
+    int k = case_fit(m->run)->model->setup.latent;
+    double y = 0;
+    for (int c = 0; c < k; c++)
+        y += (double)m->weights[(ptrdiff_t)node * k + c] * (double)z[c];
+    return y;
+}
+
+static void write_outcomes(const struct method_model *m, const float *z, const struct sink *out)
+{
+    const struct method_run *run = m->run;
     sink_begin_list(out, "environments");
     for (int v = 0; v < run->tree->nodes; v++) {
-        double y = 0;
-        if (!tree_leaf(run->tree, v) && !(run->edges.seen && run->edges.seen[v]))
+        if (!answered(run, v))
             continue;
-        for (int c = 0; c < k; c++)
-            y += (double)m->weights[(ptrdiff_t)v * k + c] * (double)z[c];
         sink_begin_object(out, NULL);
         sink_text(out, "name", run->tree->names[v]);
         sink_boolean(out, "trained", run->edges.seen && run->edges.seen[v]);
-        sink_number(out, "outcome", y);
+        sink_number(out, "outcome", outcome_of(m, v, z));
         sink_end_object(out);
     }
     sink_end_list(out);
 }
 
+/* Computes the latent variables *z of the question's input, which point into *block. The caller frees *block, also
+ * after an error. */
+static enum status read_input(const struct method_question *question, float **block, float **z, struct error *err)
+{
+    const struct method_model *model = question->model;
+    const struct tree_model *m = case_fit(model->run)->model;
+    size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
+    *block = NULL;
+    if (m->setup.encoder == ENCODER_GIVEN)
+        return error_set(err, STATUS_INVALID, "", "the oracle has no encoder, so it cannot answer queries");
+    *block = malloc((d + k) * sizeof **block);
+    if (!*block)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+    *z = *block + d;
+    enum status status = take_input(model, question->input, *block, err);
+    return status ? status : codes_of(question, *block, *z, err);
+}
+
 /* The query "predict". */
 enum status environments_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    const struct method_model *model = question->model;
-    const struct method_input *input = question->input;
-    const struct tree_model *m = case_fit(model->run)->model;
-    size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
-    if (m->setup.encoder == ENCODER_GIVEN)
-        return error_set(err, STATUS_INVALID, "", "the oracle has no encoder, so it cannot answer queries");
-    float *x = malloc((d + k) * sizeof *x);
-    enum status status =
-        x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+    float *block, *z = NULL;
+    enum status status = read_input(question, &block, &z, err);
+    if (!status) {
+        write_latent(question->model, z, out);
+        write_outcomes(question->model, z, out);
+    }
+    free(block);
+    return status;
+}
+
+/* The query "encode". */
+enum status environments_encode(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    float *block, *z = NULL;
+    enum status status = read_input(question, &block, &z, err);
     if (!status)
-        status = codes_of(model, x, x + d, err);
+        write_latent(question->model, z, out);
+    free(block);
+    return status;
+}
+
+/* The query "predict" as an array: the outcome in each environment, in the order of the document, [environments]. */
+enum status environments_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                       int64_t dim[4], struct error *err)
+{
+    const struct method_run *run = question->model->run;
+    float *block, *z = NULL;
+    enum status status = read_input(question, &block, &z, err);
+    *rank = 1;
+    dim[0] = 0;
+    for (int v = 0; v < run->tree->nodes && !status; v++) {
+        if (!answered(run, v))
+            continue;
+        float y = (float)outcome_of(question->model, v, z);
+        buf_append(values, &y, sizeof y);
+        dim[0]++;
+    }
+    free(block);
+    return status;
+}
+
+/* The query "encode" as an array: the latent variables, [latent]. */
+enum status environments_encode_array(const struct method_question *question, struct buf *values, int *rank,
+                                      int64_t dim[4], struct error *err)
+{
+    float *block, *z = NULL;
+    enum status status = read_input(question, &block, &z, err);
+    *rank = 1;
+    dim[0] = case_fit(question->model->run)->model->setup.latent;
     if (!status)
-        write_answer(model, x + d, out);
-    free(x);
+        buf_append(values, z, (size_t)dim[0] * sizeof *z);
+    free(block);
     return status;
 }

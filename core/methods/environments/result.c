@@ -174,6 +174,5 @@ enum status environments_result(struct method_run *run, const struct sink *out, 
         sink_end_object(out);
     }
     sink_end_list(out);
-    publish_findings(&run->sweep.findings, out);
     return status;
 }

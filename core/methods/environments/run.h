@@ -3,6 +3,7 @@
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 
 /* The time series of a run: the method's table lists them, and the work distribution numbers them. */
@@ -11,6 +12,10 @@ extern const struct method_metric environments_metrics[ENVIRONMENTS_METRICS];
 
 enum status environments_create(const void *config, const struct method_env *env, struct method_run **run,
                                 struct error *err);
+/* Defined in judge.c: the table of the method's findings, and judge() (method.h). */
+enum { ENVIRONMENTS_FINDINGS = 4 };
+extern const struct finding_code environments_findings[ENVIRONMENTS_FINDINGS];
+enum status environments_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status environments_open(const void *config, const struct kernels *kernels, const char *data,
@@ -18,5 +23,10 @@ enum status environments_open(const void *config, const struct kernels *kernels,
 void environments_close(struct method_model *model);
 uint64_t environments_model_bytes(const struct method_model *model);
 enum status environments_predict(const struct method_question *question, const struct sink *out, struct error *err);
+enum status environments_encode(const struct method_question *question, const struct sink *out, struct error *err);
+enum status environments_predict_array(const struct method_question *question, struct buf *values, int *rank,
+                                       int64_t dim[4], struct error *err);
+enum status environments_encode_array(const struct method_question *question, struct buf *values, int *rank,
+                                      int64_t dim[4], struct error *err);
 
 #endif

@@ -13,21 +13,22 @@ enum {
     SET_TRAINING,
     SET_TEST,
     SETS_FRESH = 1000
-}; /* numbers of the sets of simulated rows; evaluations draw from SETS_FRESH on */
+}; /* numbers of the sets of simulated rows; evaluations simulate sets with the numbers SETS_FRESH and above */
 
 /* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
  * apply. */
 struct outcome {
     double mcc, linear_r2; /* on test rows of the training environments */
-    /* mean squared error on test rows of the training environments; and on unseen environments with their parents'
-     * weights */
+    /* mse: mean squared error on test rows of the training environments; mse_unseen: on unseen environments, with the
+     * weights of their parents */
     double mse, mse_unseen;
-    double mse_unseen_fit; /* the same on unseen environments, after their own change was fitted to a few rows */
+    double mse_unseen_fit; /* as mse_unseen, after a change of their own was fitted to a few rows */
     double changes_found, changes_true;
     double changes_right; /* number of true changes that the model found on the same edge, in the matching variable */
     double accuracy, accuracy_unseen; /* for outcomes of 0 and 1: share of rows that are classified correctly */
     double train_loss, updates, samples;
-    double objective, worst_objective, restart; /* objective of best and worst restart; number of the best restart */
+    /* objectives of the best and the worst restart; restart: number of the best one */
+    double objective, worst_objective, restart;
 };
 enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");

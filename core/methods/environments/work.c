@@ -41,7 +41,7 @@ static enum edge_shape shape_of(int baseline)
     return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? EDGES_STAR : EDGES_TREE;
 }
 
-/* ---- which are held out ------------------------------------------------------------------------------- */
+/* ---- held-out environments ---------------------------------------------------------------------------- */
 
 struct drawn {
     uint32_t value;
@@ -54,20 +54,49 @@ static int by_value(const void *a, const void *b)
     return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->node - y->node;
 }
 
+/* Merges two sorted neighbours, from[0..middle) and from[middle..end), into `to`. */
+static void merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, struct drawn *to)
+{
+    for (ptrdiff_t a = 0, b = middle, at = 0; at < end; at++)
+        to[at] = b >= end || (a < middle && by_value(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
+}
+
+/* Sorts `order` [count] by value. Ends early when the pool was stopped, because a table can have 10^8 rows: sorts runs
+ * of RUN entries, then merges neighbours; between two of these it looks at the pool. scratch: [count]. Returns the
+ * array that holds the result. */
+static struct drawn *sorted(struct drawn *order, struct drawn *scratch, ptrdiff_t count, struct thread_pool *pool)
+{
+    enum { RUN = 1 << 18 };
+    for (ptrdiff_t at = 0; at < count && !thread_pool_stopped(pool); at += RUN)
+        qsort(order + at, (size_t)(count - at < RUN ? count - at : RUN), sizeof *order, by_value);
+    for (ptrdiff_t run = RUN; run < count; run *= 2) {
+        for (ptrdiff_t at = 0; at < count && !thread_pool_stopped(pool); at += 2 * run) {
+            ptrdiff_t left = count - at, end = left < 2 * run ? left : 2 * run;
+            merge(order + at, end < run ? end : run, end, scratch + at);
+        }
+        struct drawn *other = order;
+        order = scratch;
+        scratch = other;
+    }
+    return order;
+}
+
 /* Shuffles `nodes` by the seed. */
-static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int count, struct error *err)
+static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int count, struct thread_pool *pool,
+                            struct error *err)
 {
     struct philox from = philox_stream(seed, stream, 0);
-    struct drawn *order = malloc((size_t)count * sizeof *order);
+    struct drawn *order = calloc(2 * (size_t)count, sizeof *order);
     if (!order)
         return no_memory(err);
     for (int i = 0; i < count; i++)
         order[i] = (struct drawn){philox_u32(&from, (uint64_t)i), nodes[i]};
-    qsort(order, (size_t)count, sizeof *order, by_value);
-    for (int i = 0; i < count; i++)
-        nodes[i] = order[i].node;
+    const struct drawn *result = sorted(order, order + count, count, pool);
+    enum status status = thread_pool_check(pool, err);
+    for (int i = 0; !status && i < count; i++)
+        nodes[i] = result[i].node;
     free(order);
-    return STATUS_OK;
+    return status;
 }
 
 /* Chooses which of `nodes` (those with data) are held out: first nodes that share no parent, then further nodes, up to
@@ -79,7 +108,7 @@ static enum status choose_unseen(struct method_run *run, int *nodes, int count, 
          *parent = calloc((size_t)run->tree->nodes + 1, 1);
     run->unseen_node = malloc((size_t)(count + 1) * sizeof *run->unseen_node);
     enum status status = taken && parent && run->unseen_node
-                             ? shuffled((uint64_t)run->own.seed, STREAM_UNSEEN, nodes, count, err)
+                             ? shuffled((uint64_t)run->own.seed, STREAM_UNSEEN, nodes, count, run->sweep.env.pool, err)
                              : no_memory(err);
     for (int alone = 1; !status && alone >= 0; alone--)
         for (int i = 0; i < count && run->unseen_count < most; i++) {
@@ -111,7 +140,7 @@ static enum status choose_places(struct method_run *run, int *seen, int count, s
         return no_memory(err);
     for (int v = 0; v < n; v++)
         run->place[v] = v;
-    enum status status = shuffled((uint64_t)run->own.seed, STREAM_PLACES, seen, count, err);
+    enum status status = shuffled((uint64_t)run->own.seed, STREAM_PLACES, seen, count, run->sweep.env.pool, err);
     for (int i = 0; !status && moved > 1 && i < moved; i++)
         run->place[seen[i]] = seen[(i + 1) % moved];
     return status;
@@ -139,7 +168,7 @@ static enum status draw(const struct method_run *run, const int *nodes, int coun
     const struct environments_config *c = &run->own;
     struct environments_outcome outcome = outcome_of(c);
     return environments_simulate(run->tree, &outcome, (enum environments_psi)c->psi, (int)c->inputs, nodes, count,
-                                 (int)rows, set, out, err);
+                                 (int)rows, set, run->sweep.env.pool, out, err);
 }
 
 /* Removes held-out nodes from `nodes` and returns how many are left. */
@@ -160,15 +189,19 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
         return status;
     *count = tree_leaves(run->tree, nodes);
     status = choose_unseen(run, nodes, *count, err);
-    *count = tree_leaves(run->tree, nodes); /* restores the order */
+    *count = tree_leaves(run->tree, nodes); /* lists the leaves again, because choose_unseen() shuffled them */
     *count = drop_unseen(run, nodes, *count);
-    if (!status)
-        status = draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
-    if (!status)
-        status = draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
-    if (!status && run->unseen_count)
-        status = draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
+    if (status != STATUS_OK)
+        return status;
+    status = draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
+    if (status != STATUS_OK)
+        return status;
+    if (run->unseen_count)
+        return draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen, err);
+    return STATUS_OK;
 }
 
 /* Holds out the first `test_share` of each node's shuffled rows. A node with a single row keeps it for training. If
@@ -184,8 +217,8 @@ static enum status split_rows(struct method_run *run, const struct environments 
         total[all->node[i]]++;
     }
     if (!status)
-        status = shuffled((uint64_t)run->own.seed, STREAM_SPLIT, order, rows, err);
-    for (int i = 0; !status && i < rows; i++) {
+        status = shuffled((uint64_t)run->own.seed, STREAM_SPLIT, order, rows, run->sweep.env.pool, err);
+    for (int i = 0; !status && i < rows && !thread_pool_stopped(run->sweep.env.pool); i++) {
         int row = order[i], v = all->node[row];
         bool held = met[v]++ < (int)floor(run->own.test_share * total[v]), out = is_unseen(run, v);
         *(out ? &unseen[row] : held ? &test[row] : &keep[row]) = true;
@@ -196,6 +229,8 @@ static enum status split_rows(struct method_run *run, const struct environments 
         status = environments_filter(all, n, test, &run->test, err);
     if (!status && run->unseen_count)
         status = environments_filter(all, n, unseen, &run->unseen, err);
+    if (!status)
+        status = thread_pool_check(run->sweep.env.pool, err);
     bool tested = !status && (run->test->rows > 0 || (run->unseen && run->unseen->rows > 0));
     if (!status && (run->train->rows < 2 || !tested))
         status = error_set(err, STATUS_INVALID, NULL, "too few rows for training and test");
@@ -205,13 +240,14 @@ static enum status split_rows(struct method_run *run, const struct environments 
     return status;
 }
 
-/* Hashes what does not depend on the case's seed, so that a checkpoint records the data it was trained on. */
+/* Hashes the table and its tree, so that a checkpoint records the data that it was trained on. The hash leaves out what
+ * depends on the case's seed, because it must be the same for every case. */
 static void note_read(struct method_run *run, const struct environments *all)
 {
     struct hash hash;
     hash_init(&hash);
-    hash_add(&hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
-    hash_add(&hash, all->node, (size_t)all->rows * sizeof *all->node);
+    case_sweep_hash(run, &hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
+    case_sweep_hash(run, &hash, all->node, (size_t)all->rows * sizeof *all->node);
     hash_add(&hash, run->tree->parent, (size_t)run->tree->nodes * sizeof *run->tree->parent);
     case_sweep_read(run, &hash);
 }
@@ -219,26 +255,27 @@ static void note_read(struct method_run *run, const struct environments *all)
 static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
 {
     const struct environments_config *c = &run->own;
-    const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c)};
+    const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c),
+                                                 run->sweep.env.pool};
     char folder[DATASET_PATH];
     enum status status = source_folder(c->source, c->dataset_hash, run->sweep.env.data, folder, err);
     if (!status)
         status = environments_read(folder, &reading, &run->tree, all, err);
     if (!status)
         note_read(run, *all);
-    return status;
+    return status ? status : thread_pool_check(run->sweep.env.pool, err);
 }
 
 /* Lists the nodes that rows of `all` belong to, in ascending order. */
 static int nodes_with_data(const struct environments *all, int nodes, int *list)
 {
     int count = 0;
+    memset(list, 0, (size_t)nodes * sizeof *list);
+    for (int i = 0; i < all->rows; i++)
+        list[all->node[i]] = 1;
     for (int v = 0; v < nodes; v++)
-        for (int i = 0; i < all->rows; i++)
-            if (all->node[i] == v) {
-                list[count++] = v;
-                break;
-            }
+        if (list[v]) /* count <= v, so this overwrites only entries that were read */
+            list[count++] = v;
     return count;
 }
 
@@ -283,8 +320,7 @@ static enum status open_edges(struct method_run *run, struct error *err)
     return status;
 }
 
-/* ---- what a fit is (core/methods/shared/multi_start.h)
- * ---------------------------------------------------------------- */
+/* ---- fits, for core/methods/shared/multi_start.h ------------------------------------------------------- */
 
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)

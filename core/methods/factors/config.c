@@ -25,8 +25,8 @@ static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
-/* The factorisation ends after the first iteration whose distance from the optimum is at most this fraction of that of
- * the first iteration. */
+/* The factorisation ends when its distance from the optimum has fallen to this fraction of the distance at the first
+ * iteration. */
 static const double NMF_TOLERANCE = 1e-4;
 
 #define FIELD_STRUCT struct factors_config
@@ -298,7 +298,7 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
         most = cases[i].model == MODEL_SPARSE_VAE ? i : most;
     }
     struct fit_setup setup = factors_setup(c, &cases[most], g, rows, 0);
-    enum status status = count > 0 ? latent_create(&setup.shape, "", false, &model, err)
+    enum status status = count > 0 ? latent_declare(&setup.shape, "", &model, err)
                                    : error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
     if (!status) {
         int64_t parameters = params_count(model->params);

@@ -1,5 +1,5 @@
-/* Configuration of the factors method. A run works through a list of cases: a single one, or every combination of an
- * experiment's lists. */
+/* Configuration of the factors method. A run computes a list of cases: a single one, or every combination of the data
+ * sets, models and values of rho of an experiment. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_CONFIG_H
 #define MOTIF_CORE_METHODS_FACTORS_CONFIG_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
-#include "core/methods/factors/fit.h"
-#include "core/methods/factors/nmf.h"
+#include "core/methods/factors/model/fit.h"
+#include "core/methods/factors/model/nmf.h"
 #include "core/methods/method.h"
 
 /* Indices into the choices of the table; the order must match config.c. */

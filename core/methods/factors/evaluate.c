@@ -13,7 +13,8 @@
 enum { DCI_ROWS = 500, DCI_ROWS_PAPER = 16 };
 static const double GUARD = 1e-6;
 
-/* Negative log-likelihood of one row: -sum x log(softmax + guard), or the Bernoulli's. */
+/* Negative log-likelihood of one row whose logits are y: -sum x log(p + GUARD). p: the softmax (multinomial) or the
+ * sigmoid (Bernoulli, which adds -sum (1 - x) log(1 - p + GUARD)). */
 static double row_nll(enum factors_likelihood likelihood, const float *x, const float *y, int g)
 {
     double most = -HUGE_VAL, total = 0, sum = 0;
@@ -39,7 +40,8 @@ static double row_squares(const float *x, const float *y, int g)
     return sum;
 }
 
-/* Negative log-likelihood of one row under a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
+/* Negative log-likelihood of one row under a factorisation: -sum x log(share + 1e-7). y: expected counts; share: y
+ * divided by the sum of y. */
 static double row_shares(const float *x, const float *y, int g)
 {
     double total = 0, sum = 0;
@@ -71,7 +73,9 @@ static enum status held_out(struct method_run *run, bool sampled, struct outcome
     for (int at = 0; at < n; at += piece) {
         int count = n - at < piece ? n - at : piece;
         struct fit_view view;
-        enum status status = case_view(run, run->data.test + at, count, sampled, at, &view, err);
+        enum status status = thread_pool_check(run->sweep.env.pool, err);
+        if (!status)
+            status = case_view(run, run->data.test + at, count, sampled, at, &view, err);
         if (status)
             return status;
         for (int i = 0; i < count; i++) {
@@ -136,9 +140,9 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
     }
     if (!status) {
         truth = truth_of(run->features, rows, count);
-        status = truth
-                     ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors, NULL, score, err)
-                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
+        status = truth ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors,
+                                   run->sweep.env.pool, NULL, score, err)
+                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
     }
     free(rows);
     free(codes);
@@ -156,7 +160,7 @@ static enum status support(struct method_run *run, const float *mask, struct out
                                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
     if (!status)
         status = support_compare(mask, f->support, f->columns, k, f->factors, codes, truth, run->data.test_count,
-                                 &score, err);
+                                 run->sweep.env.pool, &score, err);
     out->support_f1 = score.f1;
     out->hamming = score.hamming;
     free(codes);
@@ -173,13 +177,13 @@ static bool column_used(const float *mask, int g, int k, int c)
 }
 
 /* Sums over rows of the products of centred columns, [columns][columns]; the caller frees the array. */
-static double *covariance(const float *x, int rows, int columns)
+static double *covariance(struct thread_pool *pool, const float *x, int rows, int columns)
 {
     double *c = calloc((size_t)(columns + 1) * (size_t)columns, sizeof *c), *mean = c ? c + columns * columns : NULL;
-    for (int i = 0; c && i < rows; i++)
+    for (int i = 0; c && i < rows && !thread_pool_stopped(pool); i++)
         for (int a = 0; a < columns; a++)
             mean[a] += (double)x[(ptrdiff_t)i * columns + a] / rows;
-    for (int i = 0; c && i < rows; i++)
+    for (int i = 0; c && i < rows && !thread_pool_stopped(pool); i++)
         for (int a = 0; a < columns; a++)
             for (int b = 0; b <= a; b++)
                 c[a * columns + b] += ((double)x[(ptrdiff_t)i * columns + a] - mean[a]) *
@@ -219,7 +223,7 @@ static double anchors_apart(const struct method_run *run, const float *mask, con
     }
     for (int j = 0; factor && j < g; j++) {
         double own = -1, other = -1;
-        for (int l = 0; l < g && factor[j] >= 0; l++) {
+        for (int l = 0; l < g && factor[j] >= 0 && !thread_pool_stopped(run->sweep.env.pool); l++) {
             double sum = 0;
             for (int i = 0; i < run->data.train_count && l != j; i++) {
                 const float *x = f->x + (ptrdiff_t)run->data.train[i] * g;
@@ -237,14 +241,15 @@ static double anchors_apart(const struct method_run *run, const float *mask, con
     return asked ? (double)right / asked : NAN;
 }
 
-/* Assumption A3 on the means of the latent variables: the fraction of pairs of mask columns with
- * min(C_kk, C_ll) > |C_kl|. */
+/* Sets *share to the fraction of pairs of factors that meet assumption A3: both variances exceed the absolute value of
+ * their covariance, min(C_kk, C_ll) > |C_kl|. C is the covariance of the means of the latent variables over the
+ * training rows. Only factors whose column of the mask is in use form pairs. */
 static enum status factors_apart(struct method_run *run, const float *mask, double *share, struct error *err)
 {
     int n = run->data.train_count, k = (int)run->config.latent, g = run->features->columns, asked = 0, right = 0;
     float *codes = NULL;
     enum status status = case_encode(run, run->data.train, n, &codes, err);
-    double *c = status ? NULL : covariance(codes, n, k);
+    double *c = status ? NULL : covariance(run->sweep.env.pool, codes, n, k);
     for (int a = 0; c && a < k; a++)
         for (int b = 0; b < a; b++)
             if (column_used(mask, g, k, a) && column_used(mask, g, k, b)) {
@@ -296,7 +301,8 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
     return status;
 }
 
-/* Classifies all rows of a table that has classes, without a split, as the paper does. */
+/* Measures how well the means of the latent variables predict the classes of a table's rows, by cross-validation in 5
+ * folds. All rows take part, those of the fit's training included, as in the paper. */
 static enum status classes(struct method_run *run, struct outcome *out, struct error *err)
 {
     const struct features *f = run->features;
@@ -307,7 +313,7 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
         label[i] = f->label[run->rows[i]];
     if (!status)
         status = label ? logistic_accuracy(codes, label, f->rows, (int)run->config.latent, f->classes, 5,
-                                           &out->accuracy, err)
+                                           run->sweep.env.pool, &out->accuracy, err)
                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for classes");
     free(codes);
     free(label);
@@ -335,5 +341,7 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
     }
     if (!status && run->features->classes > 1)
         status = classes(run, out, err);
-    return status ? status : masks(run, out, err);
+    if (!status)
+        status = masks(run, out, err);
+    return status ? status : thread_pool_check(run->sweep.env.pool, err);
 }

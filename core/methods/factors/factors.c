@@ -11,7 +11,7 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
-static const struct method_panel panels[] = {{"factors", "Factors"}};
+static const struct method_panel panels[] = {{"factors", "Factors", NULL}};
 
 static const struct method_query queries[] = {
     {.name = "predict",
@@ -19,14 +19,21 @@ static const struct method_query queries[] = {
          "The factors of a row of features, its reconstruction from them, and the factors that feed each feature",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
-     .answer = factors_predict},
+     .answer = factors_predict,
+     .array = factors_predict_array},
+    {.name = "encode",
+     .meaning = "The factors of a row of features",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .answer = factors_encode,
+     .array = factors_encode_array},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const dataset_fields[] = {"source", NULL};
 
-static enum status resolve(void *config, const char *data, struct error *err)
+static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct factors_config *c = config;
     return source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash, err);
@@ -53,6 +60,8 @@ const struct method factors_method = {
     .queries = queries,
     .query_count = COUNT(queries),
     .lists = lists,
+    .findings = factors_findings,
+    .finding_count = FACTORS_FINDINGS,
     .dataset_fields = dataset_fields,
     .resolve = resolve,
     .check = factors_check,
@@ -64,6 +73,7 @@ const struct method factors_method = {
     .load = case_sweep_load,
     .warm_start = case_sweep_warm_start,
     .begin_evaluation = case_sweep_begin_evaluation,
+    .judge = factors_judge,
     .result = factors_result,
     .destroy = case_sweep_destroy,
     .open = factors_open,

@@ -19,8 +19,8 @@ static const struct config_setting fig3[] = {
         "lambda0", "5"                                                                                                 \
     }
 /* These presets use the paper's objective: on few rows, the prior in the code's objective is so strong that W vanishes
- * before the model learns. One fit in five does not improve on its initial weights. Such a fit has a high objective, so
- * the choice between restarts drops it. */
+ * before the model learns. Some fits do not improve on their initial weights. The presets therefore train several
+ * restarts and keep the one with the lowest objective. */
 #define CELLS                                                                                                          \
     {"data", "cells"}, {"source", "cells"}, {"latent", "15"}, {"hidden", "100"}, {"batch", "512"},                     \
         {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                                            \

@@ -51,6 +51,30 @@ static size_t mask_entries(const struct method_model *m)
     return (size_t)m->features * (size_t)m->config.latent;
 }
 
+/* Refuses a checkpoint whose weights have other shapes, before the model allocates. */
+static enum status check_shapes(const struct fit_setup *setup, const struct nmf_setup *parts, bool nmf,
+                                const struct snapshot_reader *from, struct error *err)
+{
+    struct nmf empty = {.setup = *parts};
+    struct latent_model *model = NULL;
+    struct snapshot *snapshot = NULL;
+    enum status status = STATUS_OK;
+    if (nmf) {
+        status = snapshot_create(&snapshot, err);
+        if (!status)
+            status = nmf_snapshot(&empty, SNAPSHOT_WEIGHT, snapshot, err);
+        if (!status)
+            status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    } else {
+        status = latent_declare(&setup->shape, "", &model, err);
+        if (!status)
+            status = params_fit(model->params, from, err);
+    }
+    latent_destroy(model);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
 static enum status read_weights(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct snapshot *snapshot = NULL;
@@ -58,8 +82,10 @@ static enum status read_weights(struct method_model *m, const struct snapshot_re
     struct nmf_setup parts = factors_nmf_setup(&m->config, m->features);
     bool nmf = m->c.model == MODEL_NMF;
     m->prior = setup.prior;
-    enum status status = nmf ? nmf_create(&parts, NULL, NULL, 0, m->kernels, NULL, &m->nmf, err)
-                             : latent_create(&setup.shape, "", false, &m->latent, err);
+    enum status status = check_shapes(&setup, &parts, nmf, from, err);
+    if (!status)
+        status = nmf ? nmf_create(&parts, NULL, NULL, 0, m->kernels, NULL, &m->nmf, err)
+                     : latent_create(&setup.shape, "", false, &m->latent, err);
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
@@ -147,7 +173,7 @@ static enum status take_input(const struct method_model *m, const struct method_
                          (long long)input->seed);
     struct features *one;
     enum status status = synthetic_features((uint64_t)m->config.seed, (uint32_t)(QUERY_SETS + input->seed), m->c.rho,
-                                            factors_deviation(&m->config), 1, &one, err);
+                                            factors_deviation(&m->config), 1, NULL, &one, err);
     if (status)
         return status;
     memcpy(x, one->x, (size_t)g * sizeof *x);
@@ -155,28 +181,25 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-static void write_codes(const struct method_model *m, const float *codes, const struct sink *out)
-{
-    sink_begin_list(out, "factors");
-    for (int k = 0; k < (int)m->config.latent; k++) {
-        sink_begin_object(out, NULL);
-        sink_integer(out, "factor", k);
-        sink_number(out, "mean", (double)codes[k]);
-        sink_end_object(out);
-    }
-    sink_end_list(out);
-}
+/* The results of the model for one row. The members point into `block`. */
+struct reading {
+    float *block;
+    float *x, *y, *mean;   /* [features] the row and its reconstruction; [latent] the code */
+    float *deviation, *on; /* [latent]; only where `uncertain`, and `on` only where `spiked` */
+    bool uncertain, spiked;
+};
 
-static void write_factors(const struct method_model *m, const struct spike_code *code, const struct sink *out)
+static void write_factors(const struct method_model *m, const struct reading *r, const struct sink *out)
 {
     sink_begin_list(out, "factors");
     for (int k = 0; k < (int)m->config.latent; k++) {
         sink_begin_object(out, NULL);
         sink_integer(out, "factor", k);
-        sink_number(out, "mean", (double)code->mean->data[k]);
-        sink_number(out, "deviation", exp(0.5 * (double)code->log_variance->data[k]));
-        if (code->odds)
-            sink_number(out, "on", (double)code->odds->data[k]);
+        sink_number(out, "mean", (double)r->mean[k]);
+        if (r->uncertain)
+            sink_number(out, "deviation", (double)r->deviation[k]);
+        if (r->spiked)
+            sink_number(out, "on", (double)r->on[k]);
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -203,52 +226,127 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_end_list(out);
 }
 
-/* Answers with the encoder's means and the decoder's output for them. */
-static enum status ask_latent(const struct method_model *m, float *x, const struct sink *out, struct error *err)
+/* Computes the encoder's means and the decoder's output for them. */
+static enum status read_latent(const struct method_question *question, struct reading *r, float *scaled,
+                               struct error *err)
 {
+    const struct method_model *m = question->model;
     struct arena arena;
     struct exec e;
     struct thread_pool *pool = NULL;
     struct latent_model view = *m->latent; /* a copy, because evaluation changes some members */
-    float *input = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED ? x + m->features : x, sum = 0;
+    bool shares = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED;
+    float *input = shares ? scaled : r->x, sum = 0;
     for (int j = 0; j < m->features; j++)
-        sum += x[j];
-    for (int j = 0; j < m->features && input != x; j++)
-        input[j] = sum > 0 ? x[j] / sum : 0;
+        sum += r->x[j];
+    for (int j = 0; j < m->features && shares; j++)
+        input[j] = sum > 0 ? r->x[j] / sum : 0;
     arena_init(&arena, (size_t)1 << 20, 0);
     enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
+        thread_pool_stop_when(pool, question->stop, question->stop_context);
         exec_init(&e, m->kernels, pool, &arena, 0);
         exec_begin(&e, false, 0);
         struct spike_code code = latent_encode(&view, &e, tensor_wrap_rows(&e, input, 1, m->features, false));
         struct tensor *y = latent_decode(&view, &e, latent_mean(&view, &e, &code));
         status = exec_status(&e, err);
-        if (!status) {
-            write_factors(m, &code, out);
-            write_features(m, x, y->data, out);
+        r->uncertain = true;
+        r->spiked = !status && code.odds;
+        for (int k = 0; !status && k < (int)m->config.latent; k++) {
+            r->mean[k] = code.mean->data[k];
+            r->deviation[k] = (float)exp(0.5 * (double)code.log_variance->data[k]);
+            r->on[k] = code.odds ? code.odds->data[k] : 0;
         }
+        if (!status)
+            memcpy(r->y, y->data, (size_t)m->features * sizeof *r->y);
     }
     thread_pool_destroy(pool);
     arena_close(&arena);
     return status;
 }
 
+static enum status apply_nmf(const struct method_question *question, struct reading *r, struct error *err)
+{
+    struct thread_pool *pool = NULL;
+    enum status status = thread_pool_create(1, &pool, err);
+    if (status)
+        return status;
+    thread_pool_stop_when(pool, question->stop, question->stop_context);
+    nmf_apply(question->model->nmf, pool, r->x, r->mean, r->y);
+    status = thread_pool_check(pool, err);
+    thread_pool_destroy(pool);
+    return status;
+}
+
+/* Reads the row of a question. The caller frees r->block, also after an error. */
+static enum status read_row(const struct method_question *question, struct reading *r, struct error *err)
+{
+    const struct method_model *model = question->model;
+    size_t g = (size_t)model->features, k = (size_t)model->config.latent;
+    float *block = calloc(3 * g + 3 * k, sizeof *block);
+    if (!block) {
+        *r = (struct reading){.block = NULL};
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+    }
+    *r = (struct reading){.block = block, .x = block, .y = block + g, .mean = block + 3 * g};
+    r->deviation = r->mean + k;
+    r->on = r->deviation + k;
+    enum status status = take_input(model, question->input, r->x, err);
+    if (status)
+        return status;
+    if (!model->nmf)
+        return read_latent(question, r, block + 2 * g, err);
+    return apply_nmf(question, r, err);
+}
+
 /* The query "predict". */
 enum status factors_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    const struct method_model *model = question->model;
-    const struct method_input *input = question->input;
-    size_t g = (size_t)model->features;
-    float *x = malloc((2 * g + (size_t)model->config.latent) * sizeof *x);
-    enum status status =
-        x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
-    if (!status && model->nmf) {
-        nmf_apply(model->nmf, x, x + 2 * g, x + g);
-        write_codes(model, x + 2 * g, out);
-        write_features(model, x, x + g, out);
-    } else if (!status) {
-        status = ask_latent(model, x, out, err);
+    struct reading r;
+    enum status status = read_row(question, &r, err);
+    if (!status) {
+        write_factors(question->model, &r, out);
+        write_features(question->model, r.x, r.y, out);
     }
-    free(x);
+    free(r.block);
+    return status;
+}
+
+/* The query "encode". */
+enum status factors_encode(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    struct reading r;
+    enum status status = read_row(question, &r, err);
+    if (!status)
+        write_factors(question->model, &r, out);
+    free(r.block);
+    return status;
+}
+
+/* The query "predict" as an array: the reconstruction of the row, [features]. */
+enum status factors_predict_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                                  struct error *err)
+{
+    struct reading r;
+    enum status status = read_row(question, &r, err);
+    *rank = 1;
+    dim[0] = question->model->features;
+    if (!status)
+        buf_append(values, r.y, (size_t)dim[0] * sizeof *r.y);
+    free(r.block);
+    return status;
+}
+
+/* The query "encode" as an array: the means of the code, [latent]. */
+enum status factors_encode_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                                 struct error *err)
+{
+    struct reading r;
+    enum status status = read_row(question, &r, err);
+    *rank = 1;
+    dim[0] = question->model->config.latent;
+    if (!status)
+        buf_append(values, r.mean, (size_t)dim[0] * sizeof *r.mean);
+    free(r.block);
     return status;
 }

@@ -198,6 +198,5 @@ enum status factors_result(struct method_run *run, const struct sink *out, struc
         sink_end_object(out);
     }
     sink_end_list(out);
-    publish_findings(&run->sweep.findings, out);
     return write_summaries(run, out, err);
 }

@@ -3,6 +3,7 @@
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_H
 
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 
 /* The time series of a run: the method's table lists them, and the work distribution numbers them. */
@@ -11,6 +12,10 @@ extern const struct method_metric factors_metrics[FACTORS_METRICS];
 
 enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
                            struct error *err);
+/* Defined in judge.c: the table of the method's findings, and judge() (method.h). */
+enum { FACTORS_FINDINGS = 5 };
+extern const struct finding_code factors_findings[FACTORS_FINDINGS];
+enum status factors_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status factors_open(const void *config, const struct kernels *kernels, const char *data,
@@ -18,5 +23,10 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
 void factors_close(struct method_model *model);
 uint64_t factors_model_bytes(const struct method_model *model);
 enum status factors_predict(const struct method_question *question, const struct sink *out, struct error *err);
+enum status factors_encode(const struct method_question *question, const struct sink *out, struct error *err);
+enum status factors_predict_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                                  struct error *err);
+enum status factors_encode_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                                 struct error *err);
 
 #endif

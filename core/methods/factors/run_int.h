@@ -21,7 +21,7 @@ struct outcome {
     double dci, dci_16;   /* DCI scores from 500 and from 16 training rows */
     double support_f1, hamming;
     double columns;                    /* number of mask columns with a non-zero entry */
-    double anchors;                    /* features that depend on a single factor */
+    double anchors;                    /* number of features that depend on a single factor */
     double objective, worst_objective; /* objective of the best and of the worst restart */
     double restart;                    /* number of the best restart */
     double updates, samples;
@@ -51,7 +51,7 @@ struct method_run {
     struct features *features;
     struct features *table; /* the table that all cases share; NULL: none */
     struct lda topics;      /* topics of the table, for shifted documents; zeroed until they are fitted */
-    struct nmf *nmf;        /* the factorisation that takes the place of the fits with model nmf */
+    struct nmf *nmf;        /* with model nmf: the factorisation, which takes the place of the fits */
     float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
     int *rows;              /* numbers of the training rows, then of the test rows */
     struct fit_data data;

@@ -36,12 +36,18 @@ static struct spread spread_of(const struct outcome *outcomes, int from, int to,
 
 #define COLUMN(member) ((ptrdiff_t)(offsetof(struct outcome, member) / sizeof(double)))
 
+bool factors_stuck(const struct method_run *run, const struct outcome *outcome)
+{
+    double deviation = factors_deviation(&run->config);
+    return run->config.data == DATA_SYNTHETIC && outcome->mse > 4 * deviation * deviation;
+}
+
 static struct summary summarise_group(const struct method_run *run, int from, int to, double *values)
 {
     const struct outcome *o = run->outcomes;
-    double noise = factors_deviation(&run->config) * factors_deviation(&run->config), stuck = 0;
-    for (int i = from; i < to && run->config.data == DATA_SYNTHETIC; i++)
-        stuck += o[i].mse > 4 * noise;
+    double stuck = 0;
+    for (int i = from; i < to; i++)
+        stuck += factors_stuck(run, &o[i]);
     return (struct summary){.c = run->cases[from],
                             .count = to - from,
                             .mse = spread_of(o, from, to, COLUMN(mse), values),

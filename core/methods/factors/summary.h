@@ -13,8 +13,12 @@ struct summary {
     struct factors_case c; /* the first case that this row summarises */
     int count;
     struct spread mse, nll, recall, ndcg, accuracy, dci, dci_16, support_f1, columns;
-    double stuck; /* fraction of data sets with a held-out error above four times the noise's variance */
+    double stuck; /* fraction of the data sets for which factors_stuck() is true */
 };
+
+/* Whether the held-out error of a case is above four times the variance of the noise. False unless the rows are
+ * simulated, because only then the noise is known. */
+bool factors_stuck(const struct method_run *run, const struct outcome *outcome);
 
 /* Writes at most `room` rows in the order of the cases. Returns their number, or 0 if there is not enough memory. */
 int summarise(const struct method_run *run, struct summary *out, int room);

@@ -72,8 +72,7 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
                : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
 }
 
-/* ---- what a fit is (core/methods/shared/multi_start.h)
- * ---------------------------------------------------------------- */
+/* ---- fits, for core/methods/shared/multi_start.h ------------------------------------------------------- */
 
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)
@@ -147,7 +146,7 @@ static void note_read(struct method_run *run, const struct features *f)
 {
     struct hash hash;
     hash_init(&hash);
-    hash_add(&hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    case_sweep_hash(run, &hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
     case_sweep_read(run, &hash);
 }
 
@@ -166,6 +165,7 @@ static enum status read_table(struct method_run *run, struct error *err)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
     cells.products = products;
+    ratings.pool = abstracts.pool = cells.pool = run->sweep.env.pool;
     if (c->data == DATA_RATINGS)
         status = ratings_load(folder, &ratings, &run->table, err);
     else if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
@@ -174,7 +174,7 @@ static enum status read_table(struct method_run *run, struct error *err)
         status = cells_load(folder, &cells, &run->table, err);
     if (!status)
         note_read(run, run->table);
-    return status;
+    return status ? status : thread_pool_check(run->sweep.env.pool, err);
 }
 
 /* Fits the topics once for a run, and draws the documents for each case. */
@@ -196,7 +196,7 @@ static enum status open_data(struct method_run *run, const struct factors_case *
     const struct factors_config *c = &run->config;
     if (c->data == DATA_SYNTHETIC)
         return synthetic_features((uint64_t)c->seed, (uint32_t)one->dataset, one->rho, factors_deviation(c),
-                                  (int)c->rows, &run->features, err);
+                                  (int)c->rows, run->sweep.env.pool, &run->features, err);
     enum status status = read_table(run, err);
     if (!status && c->data == DATA_SHIFTED)
         return draw_shifted(run, one->dataset, err);
@@ -231,15 +231,15 @@ enum status case_fresh(struct method_run *run, struct error *err)
     struct features *fresh;
     int n = (int)run->sweep.evaluation_samples;
     uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->sweep.evaluation_seed % FRESH_SETS);
-    enum status status =
-        synthetic_features((uint64_t)c->seed, set, run->cases[run->sweep.at].rho, factors_deviation(c), n, &fresh, err);
-    int *rows = status ? NULL : malloc((size_t)n * sizeof *rows);
-    if (!status && !rows) {
-        features_destroy(fresh);
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d rows", n);
-    }
-    if (status)
+    enum status status = synthetic_features((uint64_t)c->seed, set, run->cases[run->sweep.at].rho, factors_deviation(c),
+                                            n, run->sweep.env.pool, &fresh, err);
+    if (status != STATUS_OK)
         return status;
+    int *rows = malloc((size_t)n * sizeof *rows);
+    if (!rows) {
+        features_destroy(fresh);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d rows", n);
+    }
     for (int i = 0; i < n; i++)
         rows[i] = i;
     features_destroy(run->features);
@@ -285,12 +285,12 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
         return fit_view(case_fit(run), rows, count, sampled, first, view, err);
     int g = run->nmf->setup.features, k = run->nmf->setup.latent;
     float *x = run->view, *y = x + (ptrdiff_t)VIEW_ROWS * g, *codes = y + (ptrdiff_t)VIEW_ROWS * g;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !thread_pool_stopped(run->sweep.env.pool); i++) {
         memcpy(x + (ptrdiff_t)i * g, run->features->x + (ptrdiff_t)rows[i] * g, (size_t)g * sizeof *x);
-        nmf_apply(run->nmf, x + (ptrdiff_t)i * g, codes + (ptrdiff_t)i * k, y + (ptrdiff_t)i * g);
+        nmf_apply(run->nmf, run->sweep.env.pool, x + (ptrdiff_t)i * g, codes + (ptrdiff_t)i * k, y + (ptrdiff_t)i * g);
     }
     *view = (struct fit_view){x, codes, NULL, y};
-    return STATUS_OK;
+    return thread_pool_check(run->sweep.env.pool, err);
 }
 
 bool case_trained(const struct method_run *run)
@@ -315,6 +315,9 @@ static void metrics(struct method_run *run, int rows, double loss)
 static enum status update_nmf(struct method_run *run, struct error *err)
 {
     nmf_iterate(run->nmf);
+    enum status status = thread_pool_check(run->sweep.env.pool, err);
+    if (status)
+        return status;
     run->sweep.work++;
     run->sweep.seen += run->data.train_count;
     if (!isfinite(run->nmf->last))

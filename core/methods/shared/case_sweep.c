@@ -20,6 +20,23 @@ static void begin_case(struct method_run *run)
     case_sweep_of(run)->table->begin(run);
 }
 
+/* Plans the cases, and distributes them if there are several. */
+static enum status plan(struct method_run *run, const struct method_env *env, struct error *err)
+{
+    struct case_sweep *w = case_sweep_of(run);
+    enum status status = w->table->plan(run, err);
+    if (status)
+        return status;
+    begin_case(run);
+    if (w->count < 2)
+        return STATUS_OK;
+    w->env.comm = NULL;
+    if (comm_size(env->comm) > 1 && env->step_seconds <= 0)
+        w->env.step_seconds = DISTRIBUTION_SECONDS;
+    return distribution_open(&w->distribution, &cases, w->table->series, w->table->series_count, &w->env, env->comm,
+                             w->count, run, err);
+}
+
 enum status case_sweep_create(struct method_run *run, const struct case_sweep_table *table,
                               const struct method_env *env, int64_t checkpoint_every, struct method_run **out,
                               struct error *err)
@@ -31,19 +48,7 @@ enum status case_sweep_create(struct method_run *run, const struct case_sweep_ta
     w->env = *env;
     w->checkpoint_every = checkpoint_every;
     w->opened = -1;
-    enum status status = table->plan(run, err);
-    if (status) {
-        case_sweep_destroy(run);
-        return status;
-    }
-    begin_case(run);
-    if (w->count > 1) {
-        w->env.comm = NULL;
-        if (comm_size(env->comm) > 1 && env->step_seconds <= 0)
-            w->env.step_seconds = DISTRIBUTION_SECONDS;
-        status = distribution_open(&w->distribution, &cases, table->series, table->series_count, &w->env, env->comm,
-                                   w->count, run, err);
-    }
+    enum status status = plan(run, env, err);
     if (status) {
         case_sweep_destroy(run);
         return status;
@@ -71,6 +76,14 @@ void case_sweep_read(struct method_run *run, struct hash *hash)
     struct case_sweep *w = case_sweep_of(run);
     hash_finish(hash, w->data);
     w->reads = true;
+}
+
+void case_sweep_hash(const struct method_run *run, struct hash *hash, const void *bytes, size_t count)
+{
+    enum { PIECE = 1 << 20 };
+    struct thread_pool *pool = case_sweep_of((struct method_run *)(uintptr_t)run)->env.pool;
+    for (size_t at = 0; at < count && !thread_pool_stopped(pool); at += PIECE)
+        hash_add(hash, (const char *)bytes + at, count - at < PIECE ? count - at : PIECE);
 }
 
 void case_sweep_destroy(struct method_run *run)
@@ -243,20 +256,26 @@ static enum status declare(void *run, struct snapshot *snapshot, struct error *e
     enum status status = STATUS_OK;
     for (size_t r = 0; !status && r < sizeof roles / sizeof roles[0]; r++)
         status = w->table->arrays(run, roles[r], snapshot, err);
-    if (!status)
-        status = add_numbers(run, own_numbers, false, snapshot, err);
-    if (!status)
-        status = add_numbers(run, w->table->numbers, false, snapshot, err);
-    if (!status && w->reads)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, w->trained_on, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = add_numbers(run, own_numbers, false, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = add_numbers(run, w->table->numbers, false, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    if (w->reads)
+        return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, w->trained_on, err);
+    return STATUS_OK;
 }
 
 static enum status declare_outcomes(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
     const uint64_t table[2] = {(uint64_t)w->count, (uint64_t)w->columns};
-    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.outcomes", 2, table, w->outcomes, err);
+    enum status status =
+        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.outcomes", 2, table, w->outcomes, err);
+    return status ? status : publish_snapshot(&w->findings, snapshot, err);
 }
 
 static enum status declare_all(void *run, struct snapshot *snapshot, struct error *err)

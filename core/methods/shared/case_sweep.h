@@ -24,7 +24,7 @@ struct case_sweep_number {
     enum case_sweep_kind {
         CASE_SWEEP_INTEGER,
         CASE_SWEEP_REAL,
-        CASE_SWEEP_POSITION /* an integer that, with the number of the case, decides what is opened: read first */
+        CASE_SWEEP_POSITION /* an integer that is read before a case is opened, because it decides what is opened */
     } kind;
     size_t offset; /* offset of the member in struct method_run */
 };
@@ -100,8 +100,10 @@ enum status case_sweep_plan(struct method_run *run, int count, int most, size_t 
 /* For open(): stores the hash of the data that were read, which must be the same for every case. Loading a checkpoint
  * that was trained on other data then gives STATUS_CONFLICT. */
 void case_sweep_read(struct method_run *run, struct hash *hash);
+/* Adds bytes to a hash, and ends early if the run's pool was stopped; the caller checks the pool. */
+void case_sweep_hash(const struct method_run *run, struct hash *hash, const void *bytes, size_t count);
 
-/* These are members of struct method (method.h). */
+/* These functions implement members of struct method (method.h). */
 void case_sweep_destroy(struct method_run *run);
 enum status case_sweep_step(struct method_run *run, enum method_request *request, struct error *err);
 enum status case_sweep_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes,

@@ -79,7 +79,8 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
             status = multi_start->table->update(multi_start->fit[i], err);
         return status;
     }
-    thread_pool_run(env->pool, update_task, &r, multi_start->count);
+    if (!thread_pool_run(env->pool, update_task, &r, multi_start->count))
+        return thread_pool_check(env->pool, err);
     for (int i = 0; i < multi_start->count; i++)
         if (r.status[i])
             return error_set(err, r.status[i], NULL, "%s", r.error[i].message);
@@ -118,8 +119,9 @@ enum status multi_start_choose(struct method_run *run, struct multi_start *multi
         }
         worst = fmax(worst, objective);
     }
-    if (!status)
-        status = keep(run, multi_start, best, err);
+    if (status != STATUS_OK)
+        return status;
+    status = keep(run, multi_start, best, err);
     if (status)
         return status;
     multi_start->chosen = best;

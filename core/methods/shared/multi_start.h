@@ -31,7 +31,7 @@ struct multi_start {
     const struct multi_start_table *table;
     void *fit[MULTI_START_MOST]; /* fit[0] stays in the end */
     int count;
-    /* Saved through the method's list of numbers. */
+    /* Checkpoints contain these members: the method lists them in the numbers of its case sweep (case_sweep.h). */
     int64_t chosen;          /* number of the start that was kept, -1 before the choice */
     double objective, worst; /* lowest and highest objective at the choice */
 };
@@ -52,8 +52,8 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
  * still open. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
-/* Fraction of a case's work that is done. Each open fit has done `done` of `all`; the restarts that are not chosen end
- * at `screen` (0: at `all`). All three have the same unit. */
+/* Fraction of a case's work that is done. done: what each open fit has done; all: the whole work of one fit; screen:
+ * the work after which the best fit is chosen and the others end (0: `all`). All three have the same unit. */
 double multi_start_part(const struct multi_start *multi_start, int64_t restarts, double screen, double done,
                         double all);
 

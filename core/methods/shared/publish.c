@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "core/base/buf.h"
 #include "core/draw/png.h"
 
 enum { PICTURE_BYTES = 16 << 20 };
@@ -51,29 +50,36 @@ void publish_attempted(struct artifact_findings *findings, const struct method_e
     if (!status)
         return;
     log_line(&env->log, LOG_LEVEL_WARN, "the artifact %s was not made: %s", name, err->message);
-    if (findings->count == ARTIFACT_FINDINGS)
+    if (findings->count < 0 || findings->count >= ARTIFACT_FINDINGS)
         return;
     struct artifact_finding *one = &findings->list[findings->count++];
     snprintf(one->name, sizeof one->name, "%s", name);
     snprintf(one->reason, sizeof one->reason, "%s", err->message);
 }
 
-void publish_findings(const struct artifact_findings *findings, const struct sink *out)
+enum status publish_snapshot(struct artifact_findings *findings, struct snapshot *snapshot, struct error *err)
 {
-    char text[sizeof(struct artifact_finding) + 64];
-    if (findings->count == 0)
-        return;
-    sink_begin_list(out, "findings");
-    for (int i = 0; i < findings->count; i++) {
-        const struct artifact_finding *one = &findings->list[i];
-        snprintf(text, sizeof text, "The artifact %s was not made: %s.", one->name, one->reason);
-        sink_begin_object(out, NULL);
-        sink_text(out, "code", "artifact-failed");
-        sink_text(out, "severity", "warning");
-        sink_text(out, "text", text);
-        sink_text(out, "try",
-                  "Read the numbers in this result, which is complete, or train a model of fewer channels.");
-        sink_end_object(out);
-    }
-    sink_end_list(out);
+    const uint64_t shape[2] = {ARTIFACT_FINDINGS, sizeof(struct artifact_finding)};
+    enum status status = snapshot_add_i64(snapshot, "artifacts.failures", &findings->count, err);
+    if (status)
+        return status;
+    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "artifacts.reasons", 2, shape, findings->list, err);
+}
+
+/* In a damaged checkpoint the count may be too large and texts may lack their end. The loop's limit and the precisions
+ * in the format keep reads inside the arrays. */
+void publish_findings(const struct artifact_findings *failed, const struct finding_code *code,
+                      struct findings *findings)
+{
+    for (int i = 0; i < ARTIFACT_FINDINGS && i < failed->count; i++)
+        findings_add(findings, code, "The artifact %.31s was not made: %.255s.", failed->list[i].name,
+                     failed->list[i].reason);
+}
+
+void publish_quoted(struct buf *out, const char *text)
+{
+    buf_text(out, "\"");
+    for (; *text; text++)
+        buf_format(out, *text == '"' ? "\"\"" : "%c", *text);
+    buf_text(out, "\"");
 }

@@ -12,7 +12,8 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     if (!status)
         status = dataset_hash(folder, found, &cause);
     snprintf(hash, CONFIG_TEXT, "%s", found);
-    bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND; /* check() reports a text that is no name */
+    /* Any other error means that `source` is not a possible name. The method's check() reports that. */
+    bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND;
     return reported ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
 }
 
@@ -24,8 +25,10 @@ enum status source_folder(const char *source, const char *hash, const char *data
     if (status || hash[0] == '\0')
         return status;
     status = dataset_hash(folder, now, err);
-    if (!status && strcmp(now, hash) != 0)
-        status = error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
-                           "belongs to other data than data set %s holds now", source);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (strcmp(now, hash) != 0)
+        return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
+                         "belongs to other data than data set %s holds now", source);
+    return STATUS_OK;
 }

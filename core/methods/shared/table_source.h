@@ -6,9 +6,10 @@
 #include "core/base/error.h"
 #include "core/data/dataset.h"
 
-/* For resolve(): writes the hash of the uploaded data set `source` to `hash`, "" when there is none (a folder that the
- * operator filled has no hash). data: folder of data sets. STATUS_NOT_FOUND (no such data set) and STATUS_IO with the
- * field's pointer; a `source` that is not a name is STATUS_OK, because check() reports it. */
+/* For resolve(): writes the hash of the data set `source` to `hash`. The hash is "" for a folder that the operator has
+ * filled, because only uploads have one. data: folder of data sets. STATUS_NOT_FOUND (no such data set) and STATUS_IO
+ * come with the field's pointer. If `source` is not a possible name, the function returns STATUS_OK, because the
+ * method's check() reports that fault. */
 enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err);
 
 /* Finds the folder of the data set. STATUS_NOT_FOUND; STATUS_CONFLICT when another file was uploaded under the name

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-/* Short enough that a pause takes effect at once, long against the overhead of a step. */
+/* Time of a step. It is so short that a pause takes effect at once, and long compared with the overhead of a step. */
 static const double STEP_SECONDS = 0.15;
 
 static double now_seconds(void)

@@ -320,7 +320,8 @@ static enum status begin_first_step(struct work_distribution *d, struct method_r
 
 /* ---- a step ------------------------------------------------------------------------------------------------ */
 
-/* Sends the outcome and the points of an item that rank r has finished to all ranks. */
+/* Rank r has finished its item. All ranks call this function: r broadcasts its outcome and points, the others receive.
+ */
 static enum status broadcast_item(struct work_distribution *d, struct method_run *run, int r, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
@@ -355,8 +356,9 @@ static enum status merge_turns(struct work_distribution *d, struct method_run *r
     return status;
 }
 
-/* The request of the driving item becomes that of all ranks. A stage end is passed on only from the newest item, since
- * the checkpoint shows the model of that item; other stage ends become regular checkpoints. */
+/* The request of the driving item (work_distribution.driver) becomes the request of all ranks. A stage end stays a
+ * stage end only if no later item has started, because the checkpoint shows the model of the newest item. Otherwise it
+ * becomes a regular checkpoint. */
 static enum method_request request_of_all(struct work_distribution *d)
 {
     enum method_request request = METHOD_CONTINUE;
@@ -400,8 +402,9 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
     if (*request == METHOD_DONE)
         return STATUS_OK;
     enum status status = d->item_of ? STATUS_OK : begin_first_step(d, run, err);
-    if (!status)
-        status = take_turns(d, run, err);
+    if (status != STATUS_OK)
+        return status;
+    status = take_turns(d, run, err);
     if (status)
         return status;
     if (d->at == d->count) {
@@ -413,7 +416,7 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
     int last = rank_of(d, last_item(d));
     if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_done(d, last_item(d)))
         return join_last_item(d, run, err);
-    if (d->item_done) { /* all ranks have its outcome */
+    if (d->item_done) { /* all ranks have the outcome, so this rank is free */
         d->item_done = false;
         d->now = -1;
     }

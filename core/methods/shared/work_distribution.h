@@ -12,8 +12,9 @@
  * A method may have to finish the last item on all ranks together. That item then waits for the others, is copied to
  * all ranks, and they finish it in the same steps, so the result is that of one rank.
  *
- * A checkpoint contains the item with the highest number that a rank has as the run itself (queries see its model), and
- * the other running items as snapshots inside it (work_distribution_state.c). Any number of ranks can continue from it.
+ * A checkpoint stores the run with a single item: the one with the highest number among the items that ranks have.
+ * Queries see the model of this item. The other running items are snapshots inside the checkpoint
+ * (work_distribution_state.c). Any number of ranks can continue from it.
  *
  * A method describes its items in a `struct distribution_table` and has a `struct work_distribution` in its run. */
 #ifndef MOTIF_CORE_METHODS_SHARED_WORK_DISTRIBUTION_H
@@ -22,7 +23,8 @@
 #include "core/base/buf.h"
 #include "core/methods/method.h"
 
-/* Default length of a step of ranks with items of their own. Long, because the ranks wait for each other after it. */
+/* Default length, in seconds, of a step in which each rank works on an item of its own. It is long, because the ranks
+ * wait for each other after every step. */
 extern const double DISTRIBUTION_SECONDS;
 
 /* State of an item, the same on all ranks. Only doubles, because checkpoints save it as a table. */
@@ -30,9 +32,10 @@ enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTI
 struct work_item {
     double state;
     double stage, training; /* stage: a number for distribution_table.stage; training 1: it may request checkpoints */
-    double work, seen;      /* updates; samples */
-    double fraction, left;  /* share of its work that is done; samples still to be seen, NaN if unknown */
-    double weight;          /* work of the item, in any unit */
+    double work, seen;      /* work: number of updates; seen: number of samples */
+    /* fraction: share of its work that is done; left: samples still to be seen, NaN if unknown */
+    double fraction, left;
+    double weight; /* work of the item, in any unit */
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };
@@ -65,11 +68,11 @@ struct distribution_table {
     enum status (*begin)(struct method_run *run, int64_t item, struct error *err);
     /* Works on the item for one step: up to a request, or until the item is done or waits. */
     enum status (*advance)(struct method_run *run, enum method_request *request, struct error *err);
-    /* Finds part number `part` of the outcome of a finished item; every rank gets all parts. Sets *at to the part and
-     * returns its bytes; 0: there are no more parts. */
+    /* Finds part number `part` of the outcome of a finished item. Sets *at to the part and returns its size in bytes,
+     * or 0 if there are no more parts. The distribution sends all parts to every rank. */
     size_t (*outcome)(struct method_run *run, int64_t item, int part, void **at);
-    /* Called when all ranks begin to share the last item. They take the same steps from then on, so the run must not
-     * end a step by its own clock. */
+    /* Called when all ranks begin to share the last item. From then on all ranks must end their steps together, so the
+     * run must not end a step by its own clock. */
     void (*in_step)(struct method_run *run);
     enum status (*finish)(struct method_run *run, struct error *err); /* all items are done: write the artifacts */
     bool (*done)(const struct method_run *run);                       /* whether finish() has run */
@@ -113,8 +116,9 @@ struct work_distribution {
     /* The item that this rank has. */
     int64_t now;                /* number of the item; -1: none */
     int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
-    bool item_done, item_waits; /* it was done in this step; it is the last item and waits for the other ranks */
-    struct error trouble;       /* why a point could not be stored */
+    bool item_done, item_waits; /* item_done: it was done in this step; item_waits: it is the last item and waits for
+                                   the other ranks */
+    struct error trouble;       /* why a point could not be stored; the step then fails with this error */
 };
 
 /* Call at the end of create(): the run then has item 0. series: the method's metrics, which must stay valid, like

@@ -201,13 +201,15 @@ static enum status open_own(struct work_distribution *d, struct method_run *run,
                             struct snapshot **snapshot, struct error *err)
 {
     enum status status = snapshot_create(snapshot, err);
-    if (!status)
-        status = declare_own(d, run, true, *snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(*snapshot, "distribution.stage_work", &d->stage_work, err);
-    if (!status)
-        status = declare_points(*snapshot, "distribution.points", &d->points[d->now], contents, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = declare_own(d, run, true, *snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(*snapshot, "distribution.stage_work", &d->stage_work, err);
+    if (status != STATUS_OK)
+        return status;
+    return declare_points(*snapshot, "distribution.points", &d->points[d->now], contents, err);
 }
 
 enum status distribution_suspend(struct work_distribution *d, struct method_run *run, struct buf *to, struct error *err)
@@ -300,6 +302,26 @@ static enum status collect(struct work_distribution *d, struct method_run *run, 
     return status;
 }
 
+/* Declares the entries of a whole checkpoint. contents: what the checkpoint to read contains; NULL: one is written. */
+static enum status declare_whole(struct work_distribution *d, struct method_run *run,
+                                 struct distribution_points *points, const struct contents *contents,
+                                 struct snapshot *snapshot, struct error *err)
+{
+    enum status status = declare_own(d, run, false, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = d->table->share(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = snapshot_add_i64(snapshot, "distribution.stage_work", &d->stage_work, err);
+    if (status != STATUS_OK)
+        return status;
+    status = declare_points(snapshot, "distribution.points", points, contents, err);
+    if (status != STATUS_OK)
+        return status;
+    return declare_table(d, snapshot, contents, err);
+}
+
 static enum status write_whole(struct work_distribution *d, struct method_run *run, const struct snapshot_writer *to,
                                uint64_t *bytes, struct error *err)
 {
@@ -308,15 +330,7 @@ static enum status write_whole(struct work_distribution *d, struct method_run *r
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
-        status = declare_own(d, run, false, snapshot, err);
-    if (!status)
-        status = d->table->share(run, snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "distribution.stage_work", &d->stage_work, err);
-    if (!status)
-        status = declare_points(snapshot, "distribution.points", &d->points[d->now], NULL, err);
-    if (!status)
-        status = declare_table(d, snapshot, NULL, err);
+        status = declare_whole(d, run, &d->points[d->now], NULL, snapshot, err);
     if (!status)
         status = snapshot_write(snapshot, to, err);
     if (!status)
@@ -362,15 +376,7 @@ static enum status read_whole(struct work_distribution *d, struct method_run *ru
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
-        status = declare_own(d, run, false, snapshot, err);
-    if (!status)
-        status = d->table->share(run, snapshot, err);
-    if (!status)
-        status = snapshot_add_i64(snapshot, "distribution.stage_work", &d->stage_work, err);
-    if (!status)
-        status = declare_points(snapshot, "distribution.points", points, contents, err);
-    if (!status)
-        status = declare_table(d, snapshot, contents, err);
+        status = declare_whole(d, run, points, contents, snapshot, err);
     if (!status)
         status = snapshot_read(snapshot, from, SNAPSHOT_ALL, err);
     snapshot_destroy(snapshot);

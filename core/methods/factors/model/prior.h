@@ -8,12 +8,12 @@
  * - horseshoe: w_jk ~ N(0, tau_jk^2 v_k^2) with half-Cauchy scales, written with inverse gamma variables. All of them
  *   are set to their modes (C.4.1). The penalty is sum w^2 / (2 tau^2 v^2).
  * - none: no penalty. */
-#ifndef MOTIF_CORE_METHODS_FACTORS_PRIOR_H
-#define MOTIF_CORE_METHODS_FACTORS_PRIOR_H
+#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_PRIOR_H
+#define MOTIF_CORE_METHODS_FACTORS_MODEL_PRIOR_H
 
 #include <stdbool.h>
 
-#include "core/methods/factors/model.h"
+#include "core/methods/factors/model/model.h"
 
 enum factors_prior { PRIOR_SPIKE_SLAB, PRIOR_SLAB, PRIOR_HORSESHOE, PRIOR_NONE };
 

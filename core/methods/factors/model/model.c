@@ -1,5 +1,5 @@
 /* The networks of the factors method (model.h), put together from layers and operations of the tape. */
-#include "core/methods/factors/model.h"
+#include "core/methods/factors/model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,8 +69,8 @@ static void build(struct latent_model *m, const char *prefix)
     }
 }
 
-enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
-                          struct latent_model **model, struct error *err)
+enum status latent_declare(const struct latent_shape *shape, const char *prefix, struct latent_model **model,
+                           struct error *err)
 {
     struct latent_model *m = calloc(1, sizeof *m);
     if (!m)
@@ -88,8 +88,22 @@ enum status latent_create(const struct latent_shape *shape, const char *prefix, 
         m->no_bias =
             (struct weight){.value = m->zeros, .rank = 1, .dim = {shape->hidden}, .count = (size_t)shape->hidden};
         build(m, prefix);
-        status = params_seal(m->params, with_grad, err);
     }
+    if (status) {
+        latent_destroy(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
+                          struct latent_model **model, struct error *err)
+{
+    struct latent_model *m = NULL;
+    enum status status = latent_declare(shape, prefix, &m, err);
+    if (!status)
+        status = params_seal(m->params, with_grad, err);
     if (status) {
         latent_destroy(m);
         return status;
@@ -109,9 +123,9 @@ void latent_destroy(struct latent_model *model)
     free(model);
 }
 
-void latent_init(struct latent_model *model, uint64_t seed, const double *deviation)
+void latent_init(struct latent_model *model, uint64_t seed, const double *deviation, struct thread_pool *pool)
 {
-    params_init(model->params, seed);
+    params_init(model->params, seed, pool);
     for (int j = 0; model->log_sigma && j < model->shape.features; j++)
         model->log_sigma->value[j] = (float)log(fmax(deviation[j], 1e-3));
     struct philox from = philox_stream(seed, STREAM_RATE, 0);

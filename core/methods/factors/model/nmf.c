@@ -1,7 +1,7 @@
 /* Coordinate descent for the factorisation (nmf.h). A pass fixes one matrix and updates the coordinates of the other,
  * row by row. Rows do not depend on one another, so they run in parallel. The optimum of one coordinate is w - gradient
  * / curvature, or 0 where that is negative. */
-#include "core/methods/factors/nmf.h"
+#include "core/methods/factors/model/nmf.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,14 @@
 
 #include "core/base/philox.h"
 
-enum { NMF_ROWS = 64, LATENT_MOST = 512, STREAM_START = 0x6e6d66, OVERSAMPLE = 8, POWER_STEPS = 100 };
+enum {
+    NMF_ROWS = 64,
+    PIECE_ROWS = 4096,
+    LATENT_MOST = 512,
+    STREAM_START = 0x6e6d66,
+    OVERSAMPLE = 8,
+    POWER_STEPS = 100
+};
 
 /* ---- one pass ----------------------------------------------------------------------------------------- */
 
@@ -49,7 +56,7 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
 {
     int k = n->setup.latent;
     memset(gram, 0, (size_t)k * (size_t)k * sizeof *gram);
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows && !thread_pool_stopped(n->pool); i++) {
         const float *row = matrix + (ptrdiff_t)i * k;
         for (int a = 0; a < k; a++)
             for (int b = 0; b < k && row[a] != 0; b++)
@@ -59,22 +66,27 @@ static void gram_of(const struct nmf *n, const float *matrix, int rows, double *
         gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
 }
 
-/* products = X parts; with `transpose`, X' codes */
+/* products = X parts; with `transpose`, X' codes. Multiplies a piece of the rows at a time, and ends early when the
+ * pool was stopped. */
 static void multiply(const struct nmf *n, bool transpose, const float *matrix)
 {
     int g = n->setup.features, k = n->setup.latent;
-    struct gemm_call call = {.transpose_a = transpose,
-                             .m = transpose ? g : n->rows,
-                             .n = k,
-                             .k = transpose ? n->rows : g,
-                             .alpha = 1,
-                             .a = n->x,
-                             .b = matrix,
-                             .c = n->products,
-                             .lda = g,
-                             .ldb = k,
-                             .ldc = k};
-    n->kernels->gemm(&call);
+    for (int from = 0; from < n->rows && !thread_pool_stopped(n->pool); from += PIECE_ROWS) {
+        int rows = n->rows - from < PIECE_ROWS ? n->rows - from : PIECE_ROWS;
+        struct gemm_call call = {.transpose_a = transpose,
+                                 .m = transpose ? g : rows,
+                                 .n = k,
+                                 .k = transpose ? rows : g,
+                                 .alpha = 1,
+                                 .beta = transpose && from > 0 ? 1 : 0,
+                                 .a = n->x + (ptrdiff_t)from * g,
+                                 .b = transpose ? matrix + (ptrdiff_t)from * k : matrix,
+                                 .c = transpose ? n->products : n->products + (ptrdiff_t)from * k,
+                                 .lda = g,
+                                 .ldb = k,
+                                 .ldc = k};
+        n->kernels->gemm(&call);
+    }
 }
 
 static double pass(struct nmf *n, bool transpose, float *w, int rows, const float *fixed, int fixed_rows)
@@ -86,11 +98,11 @@ static double pass(struct nmf *n, bool transpose, float *w, int rows, const floa
     struct pass p = {n, rows, w, n->products, gram, gram + k * k};
     gram_of(n, fixed, fixed_rows, gram);
     multiply(n, transpose, fixed);
-    thread_pool_run(n->pool, pass_task, &p, (rows + NMF_ROWS - 1) / NMF_ROWS);
-    for (int i = 0; i < rows; i++)
+    bool done = thread_pool_run(n->pool, pass_task, &p, (rows + NMF_ROWS - 1) / NMF_ROWS);
+    for (int i = 0; done && i < rows; i++)
         sum += p.violations[i];
     free(gram);
-    return sum;
+    return done ? sum : NAN;
 }
 
 void nmf_iterate(struct nmf *nmf)
@@ -111,7 +123,7 @@ double nmf_objective(const struct nmf *nmf)
 {
     int g = nmf->setup.features, k = nmf->setup.latent;
     double sum = 0;
-    for (int i = 0; i < nmf->rows; i++)
+    for (int i = 0; i < nmf->rows && !thread_pool_stopped(nmf->pool); i++)
         for (int j = 0; j < g; j++) {
             double y = 0;
             for (int c = 0; c < k; c++)
@@ -128,9 +140,9 @@ double nmf_objective(const struct nmf *nmf)
 /* ---- start ------------------------------------------------------------------------------------------ */
 
 /* Makes the columns of q [n][m] orthonormal, in two passes of Gram-Schmidt. */
-static void orthonormalise(double *q, int n, int m)
+static void orthonormalise(struct thread_pool *pool, double *q, int n, int m)
 {
-    for (int c = 0; c < m; c++)
+    for (int c = 0; c < m && !thread_pool_stopped(pool); c++)
         for (int twice = 0; twice < 2; twice++) {
             double norm = 0;
             for (int b = 0; b < c; b++) {
@@ -148,11 +160,11 @@ static void orthonormalise(double *q, int n, int m)
         }
 }
 
-/* Overwrites to [n][m] with gram [n][n] times from [n][m]. */
-static void apply_gram(const double *gram, const double *from, double *to, int n, int m)
+/* to = gram x from. gram: [n][n]; from, to: [n][m]. */
+static void apply_gram(struct thread_pool *pool, const double *gram, const double *from, double *to, int n, int m)
 {
     memset(to, 0, (size_t)n * (size_t)m * sizeof *to);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && !thread_pool_stopped(pool); i++)
         for (int j = 0; j < n; j++)
             for (int c = 0; c < m; c++)
                 to[(ptrdiff_t)i * m + c] += gram[(ptrdiff_t)i * n + j] * from[(ptrdiff_t)j * m + c];
@@ -164,28 +176,29 @@ static void singular_vectors(const struct nmf *n, double *gram, double *q, doubl
     int g = n->setup.features;
     struct philox from = philox_stream(1, STREAM_START, 0);
     memset(gram, 0, (size_t)g * (size_t)g * sizeof *gram);
-    for (int i = 0; i < n->rows; i++) {
+    for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++) {
         const float *x = n->x + (ptrdiff_t)i * g;
         for (int a = 0; a < g; a++)
             for (int b = 0; b < g && x[a] != 0; b++)
                 gram[(ptrdiff_t)a * g + b] += (double)x[a] * (double)x[b];
     }
     philox_fill_normal(&from, 0, q, (size_t)g * (size_t)m);
-    orthonormalise(q, g, m);
-    for (int step = 0; step < POWER_STEPS; step++) {
-        apply_gram(gram, q, work, g, m);
+    orthonormalise(n->pool, q, g, m);
+    for (int step = 0; step < POWER_STEPS && !thread_pool_stopped(n->pool); step++) {
+        apply_gram(n->pool, gram, q, work, g, m);
         memcpy(q, work, (size_t)g * (size_t)m * sizeof *q);
-        orthonormalise(q, g, m);
+        orthonormalise(n->pool, q, g, m);
     }
 }
 
-/* Each singular pair (u, s v) gives one column of each matrix: the positive parts of u and v or their negative parts,
- * whichever have the larger norms. */
+/* Fills column c of both matrices from the singular vectors u and v. The first column has the absolute values. Each
+ * other column has either the positive parts of u and v or their negative parts, whichever pair has the larger product
+ * of norms. */
 static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
 {
     int g = n->setup.features, k = n->setup.latent;
-    double s = 0, length[2][2] = {{0}}; /* [sign][u, v], squared */
-    for (int i = 0; i < n->rows; i++) {
+    double s = 0, length[2][2] = {{0}}; /* squared norms of the parts: [0: positive, 1: negative][0: u, 1: v] */
+    for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++) {
         u[i] = 0;
         for (int j = 0; j < g; j++)
             u[i] += (double)n->x[(ptrdiff_t)i * g + j] * v[(ptrdiff_t)j * m + c];
@@ -222,19 +235,19 @@ static enum status start(struct nmf *n, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for singular vectors");
     double *q = gram + g * g, *work = q + g * (size_t)m, *u = work + g * (size_t)m;
     singular_vectors(n, gram, q, work, m);
-    for (int c = 0; c < k && c < m; c++)
+    for (int c = 0; c < k && c < m && !thread_pool_stopped(n->pool); c++)
         start_column(n, q, m, c, u);
     free(gram);
-    return STATUS_OK;
+    return thread_pool_check(n->pool, err);
 }
 
 static void take_rows(struct nmf *n, const struct features *features, const int *rows)
 {
     int g = n->setup.features;
-    for (int i = 0; i < n->rows; i++)
+    for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++)
         for (int j = 0; j < g; j++)
             n->lowest[j] = fminf(n->lowest[j], features->x[(ptrdiff_t)rows[i] * g + j]);
-    for (int i = 0; i < n->rows; i++)
+    for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++)
         for (int j = 0; j < g; j++)
             n->x[(ptrdiff_t)i * g + j] = features->x[(ptrdiff_t)rows[i] * g + j] - n->lowest[j];
 }
@@ -283,7 +296,7 @@ void nmf_destroy(struct nmf *nmf)
 
 /* ---- use -------------------------------------------------------------------------------------------- */
 
-void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y)
+void nmf_apply(const struct nmf *nmf, struct thread_pool *pool, const float *x, float *codes, float *y)
 {
     int g = nmf->setup.features, k = nmf->setup.latent;
     double *gram = malloc((size_t)k * (size_t)k * sizeof *gram), first = 0;
@@ -294,7 +307,7 @@ void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y)
             products[c] += fmaxf(x[j] - nmf->lowest[j], 0) * nmf->parts[(ptrdiff_t)j * k + c];
     if (gram)
         gram_of(nmf, nmf->parts, g, gram);
-    for (int64_t i = 0; gram && i < nmf->setup.iterations; i++) {
+    for (int64_t i = 0; gram && i < nmf->setup.iterations && !thread_pool_stopped(pool); i++) {
         double violation = descend(k, codes, products, gram);
         first = i == 0 ? violation : first;
         if (!(violation > nmf->setup.tolerance * first))

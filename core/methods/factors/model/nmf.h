@@ -4,8 +4,8 @@
  *
  * Features with negative training entries are shifted up so that their minimum is 0; held-out entries below that
  * minimum count as the minimum. */
-#ifndef MOTIF_CORE_METHODS_FACTORS_NMF_H
-#define MOTIF_CORE_METHODS_FACTORS_NMF_H
+#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_NMF_H
+#define MOTIF_CORE_METHODS_FACTORS_MODEL_NMF_H
 
 #include <stdbool.h>
 
@@ -34,7 +34,8 @@ struct nmf {
     double first, last; /* distance from the optimum at the first and at the last iteration */
 };
 
-/* Creates a factorisation of rows `rows` of `features`, started by NNDSVD. If rows is NULL, the matrices are zero until
+/* All functions end early when the pool is stopped; then their results are undefined, and the caller checks the pool.
+ * Creates a factorisation of rows `rows` of `features`, started by NNDSVD. If rows is NULL, the matrices are zero until
  * a snapshot is read into them. */
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
                        const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err);
@@ -45,8 +46,9 @@ bool nmf_finished(const struct nmf *nmf);
 /* Half the squared error plus the penalty. */
 double nmf_objective(const struct nmf *nmf);
 
-/* Codes of one row of features under the current H, and their reconstruction. codes: [latent]; y: [features]. */
-void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y);
+/* Codes of one row of features under the current H, and their reconstruction. pool: only to end early. codes: [latent];
+ * y: [features]. */
+void nmf_apply(const struct nmf *nmf, struct thread_pool *pool, const float *x, float *codes, float *y);
 
 /* Declares the entries of the given role in a snapshot. */
 enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err);

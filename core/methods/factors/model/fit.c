@@ -1,6 +1,6 @@
 /* Trains one model on one table (fit.h): shuffles rows, runs encoder and decoder on batches, adds the priors' terms,
  * updates by Adam, and applies closed-form updates and proximal steps. */
-#include "core/methods/factors/fit.h"
+#include "core/methods/factors/model/fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum {
 }; /* Maximum memory for activations, and minimum number of rows of a view. */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
-/* ---- life ------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -45,9 +45,9 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
-/* Number of rows that pass through the decoder at once, at least `least` if the batch has as many. For features with
- * few latent variables the cost hardly depends on the number of rows, so a decoder that skips zeros takes larger
- * pieces. */
+/* Number of rows that pass through the decoder at once. It is at least `least`, unless the batch has fewer rows. A
+ * decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
+ * costs more than a small one. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;
@@ -71,16 +71,18 @@ static enum status make_memory(struct fit *f, struct error *err)
                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d features", s->features);
 }
 
-static enum status start_weights(struct fit *f, struct error *err)
+static enum status start_weights(struct fit *f, struct thread_pool *pool, struct error *err)
 {
     double *deviation = malloc((size_t)f->setup.shape.features * sizeof *deviation);
     if (!deviation)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations");
     features_moments(f->data.features, NULL, deviation);
-    latent_init(f->model, f->setup.seed, deviation);
+    latent_init(f->model, f->setup.seed, deviation, pool);
     f->xi = fit_calibrate(deviation, f->setup.shape.features);
     free(deviation);
-    return isnan(f->xi) ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations") : STATUS_OK;
+    if (isnan(f->xi))
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations");
+    return thread_pool_check(pool, err);
 }
 
 enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
@@ -97,12 +99,14 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
     arena_init(&f->arena, (size_t)1 << 20, 0);
     arena_init(&f->decoder_arena, (size_t)1 << 20, 0);
     enum status status = alone ? thread_pool_create(1, &f->own, err) : STATUS_OK;
+    if (!status && alone)
+        thread_pool_stop_with(f->own, pool);
     if (!status)
         status = latent_create(&setup->shape, prefix, true, &f->model, err);
     if (!status)
         status = make_memory(f, err);
     if (!status)
-        status = start_weights(f, err);
+        status = start_weights(f, pool, err);
     if (!status)
         status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
     if (status) {
@@ -248,8 +252,9 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
-/* Whether proximal steps set weights to exactly zero now. They begin after some epochs: as long as sigma is far above
- * its final value, gradients are small, and a proximal step in Adam's metric would set all of W to zero. */
+/* Whether proximal steps set weights to exactly zero now. They begin only after some epochs. As long as sigma is far
+ * above its final value, gradients are small, so Adam's step sizes are large, and a proximal step of that size would
+ * set all of W to zero. */
 static bool proximal(const struct fit *f)
 {
     return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
@@ -334,7 +339,8 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
-/* Soft thresholds in the metric of Adam's last step: a zero stays zero while the mean gradient is below the penalty. */
+/* Moves each entry of W towards zero by its penalty times the step size that Adam used for it last. An entry that is
+ * zero stays zero while its mean gradient is below the penalty. */
 static enum status shrink(struct fit *f, struct error *err)
 {
     struct weight *w = f->model->mask;
@@ -357,7 +363,8 @@ static bool skipping(const struct fit *f)
     return f->model->mask && f->setup.zeros == ZEROS_SKIP && f->epoch >= f->setup.zeros_after;
 }
 
-/* Keeps zeros of a decoder that skips them. keeps[i]: whether entry i was not zero before the update. */
+/* Finishes an update: restores the zeros of W that the decoder skips, shrinks weights and updates the priors. keeps[i]:
+ * whether entry i was not zero before the update; NULL if the decoder skips nothing. */
 static enum status after_step(struct fit *f, const unsigned char *keeps, struct error *err)
 {
     struct weight *w = f->model->mask;

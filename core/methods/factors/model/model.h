@@ -8,8 +8,8 @@
  *
  * The first layer of h has no bias. Likelihoods: Gaussian with a deviation for each feature, multinomial over a row's
  * features, Bernoulli for each feature. */
-#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_H
-#define MOTIF_CORE_METHODS_FACTORS_MODEL_H
+#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_MODEL_H
+#define MOTIF_CORE_METHODS_FACTORS_MODEL_MODEL_H
 
 #include "core/nn/layers.h"
 
@@ -42,7 +42,7 @@ struct latent_model {
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
     struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */
-    struct weight *log_sigma; /* [features]; NULL except with the Gaussian */
+    struct weight *log_sigma; /* [features]; NULL except with the Gaussian likelihood */
     struct weight *odds;      /* state, [features latent] p_jk; NULL except in the sparse VAE */
     struct weight *rate;      /* state, [latent] eta_k; NULL except in the sparse VAE */
     struct weight *scales;    /* state, [2]; NULL except in the sparse VAE (prior.h) */
@@ -58,11 +58,15 @@ struct latent_model {
 enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
                           struct latent_model **model, struct error *err);
 void latent_destroy(struct latent_model *model); /* NULL is fine */
+/* Creates a model whose arrays have shapes and no memory, for counting (params_count()) and comparing (params_fit()).
+ */
+enum status latent_declare(const struct latent_shape *shape, const char *prefix, struct latent_model **model,
+                           struct error *err);
 /* Sets weights to PyTorch's defaults, W to standard normal values, p to 1/2, eta to uniform values, and log_sigma from
  * `deviation` [features]. */
-void latent_init(struct latent_model *model, uint64_t seed, const double *deviation);
+void latent_init(struct latent_model *model, uint64_t seed, const double *deviation, struct thread_pool *pool);
 
-/* Sorts features by the number of non-zero entries of W; from now on the decoder skips accordingly. */
+/* Sorts features by the number of non-zero entries of W. From now on the decoder skips the zeros of W. */
 void latent_skip(struct latent_model *model);
 
 /* Runs the encoder. x: [rows][features]. `odds` of the result is NULL except for VSC. */

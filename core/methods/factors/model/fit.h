@@ -11,11 +11,11 @@
  *    prior of sigma     1/B of (B + nu + 2) log sigma + ...    1/N of (nu + 2) log sigma + nu xi / (2 sigma^2)
  *
  * In the last two rows, the code's B is the configured batch size, also for a shorter last batch. */
-#ifndef MOTIF_CORE_METHODS_FACTORS_FIT_H
-#define MOTIF_CORE_METHODS_FACTORS_FIT_H
+#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_FIT_H
+#define MOTIF_CORE_METHODS_FACTORS_MODEL_FIT_H
 
 #include "core/data/tables/features.h"
-#include "core/methods/factors/prior.h"
+#include "core/methods/factors/model/prior.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
@@ -67,7 +67,7 @@ struct fit {
 
     /* stored in checkpoints */
     int64_t updates, epoch, position; /* rows of this epoch that are done */
-    double loss_sum, loss;            /* loss of this epoch, summed over rows; mean loss of the last complete epoch */
+    double loss_sum, loss; /* loss_sum: of the rows of this epoch so far; loss: mean of the last complete epoch */
 };
 
 /* Creates a fit with random initial weights; `data` and `pool` must outlive it. With `alone`, the fit computes on the

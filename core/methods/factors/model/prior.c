@@ -1,5 +1,5 @@
 /* The priors of the decoder's mask (prior.h): E-steps, scales of the horseshoe, penalties and the mask itself. */
-#include "core/methods/factors/prior.h"
+#include "core/methods/factors/model/prior.h"
 
 #include <math.h>
 
