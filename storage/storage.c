@@ -38,6 +38,8 @@ static enum status open_lock(struct storage *storage, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(lock);
+    if (storage->lock_fd < 0 && errno == ENOENT)
+        return error_set(err, STATUS_IO, NULL, "the folder of the database does not exist: make it, or name another");
     if (storage->lock_fd < 0)
         return error_set(err, STATUS_IO, NULL, "cannot create the lock file beside the database: %s", strerror(errno));
     if (flock(storage->lock_fd, LOCK_EX | LOCK_NB) != 0)
@@ -112,17 +114,21 @@ static enum status recover(struct storage *storage, struct error *err)
     struct db *db = &storage->writer.db;
     int64_t clean, yielded = 0;
     enum status status = db_integer(db, &clean, 0, err, "SELECT value FROM meta WHERE key = 'clean'", "");
-    if (status == STATUS_OK && !clean)
+    if (status != STATUS_OK)
+        return status;
+    if (!clean)
         status = check_at_start(storage, err);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "BEGIN IMMEDIATE", "");
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "BEGIN IMMEDIATE", "");
     if (status != STATUS_OK)
         return status;
     status = db_run(db, err, "UPDATE meta SET value = 0 WHERE key = 'clean'", "");
     if (status == STATUS_OK)
         status = job_recover(db, &yielded, err);
     if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT INTO doomed SELECT 'checkpoint', id FROM checkpoint WHERE NOT complete", "");
+        status = db_run(db, err,
+                        "INSERT INTO pending_delete SELECT 'checkpoint', id FROM checkpoint WHERE NOT complete", "");
     if (status == STATUS_OK)
         status = db_run(db, err, "DELETE FROM checkpoint WHERE NOT complete", "");
     if (status == STATUS_OK)
@@ -140,8 +146,9 @@ static enum status open_writer(struct storage *storage, struct error *err)
     struct db *db = &storage->writer.db;
     int64_t version = 0;
     enum status status = file_hold(storage, err);
-    if (status == STATUS_OK)
-        status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
+    if (status != STATUS_OK)
+        return status;
+    status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
     if (status != STATUS_OK)
         return status;
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
@@ -153,17 +160,21 @@ static enum status open_writer(struct storage *storage, struct error *err)
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
     if (storage->options.durability == STORAGE_DURABLE_NOT)
         status = db_exec(db, "PRAGMA synchronous=OFF", err);
-    if (status == STATUS_OK)
-        status = set_pragmas(db, err);
-    if (status == STATUS_OK)
-        status = schema_migrate(&storage_schema, db, version, err);
-    if (status == STATUS_OK)
-        status = db_stamp_resume(db, err);
-    if (status == STATUS_OK)
-        status = recover(storage, err);
-    if (status == STATUS_OK)
-        status = id_resume(&storage->ids, db, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = set_pragmas(db, err);
+    if (status != STATUS_OK)
+        return status;
+    status = schema_migrate(&storage_schema, db, version, err);
+    if (status != STATUS_OK)
+        return status;
+    status = db_stamp_resume(db, err);
+    if (status != STATUS_OK)
+        return status;
+    status = recover(storage, err);
+    if (status != STATUS_OK)
+        return status;
+    return id_resume(&storage->ids, db, err);
 }
 
 static enum status init_locks(struct storage *storage, struct error *err)

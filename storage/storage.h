@@ -4,9 +4,9 @@
  * method. It does implement the life cycle of a job (job_state.h) and the rule that decides which checkpoints are
  * kept.
  *
- * Threads. One internal thread owns the only writing connection and checkpoints the write-ahead log; all callers send
- * it commands. Any thread may call any function here at any time. Exception: only one thread at a time may use a given
- * checkpoint writer or reader. There are three kinds of writes:
+ * Threads. One internal thread owns the only writing connection; all callers send it commands. This thread also copies
+ * the write-ahead log back into the database file. Any thread may call any function here at any time. Exception: only
+ * one thread at a time may use a given checkpoint writer or reader. There are three kinds of writes:
  *   - urgent (the default): the call returns once the change is on disk (after fsync). Urgent writes that wait at
  *     the same time share one commit.
  *   - lazy (metrics, progress, events): the call returns at once, and the change is on disk within a second. Lazy
@@ -50,18 +50,18 @@ enum storage_durability {
 
 struct storage_options {   /* Options of a store. In every field, zero selects the default; only `path` is required. */
     const char *path;      /* path of the database file, which is created if missing */
-    int readers;           /* number of read-only connections; 0: 4 */
-    int busy_ms;           /* milliseconds to wait for a lock of another program; 0: 5000 */
+    int readers;           /* number of read-only connections; 0 selects 4 */
+    int busy_ms;           /* milliseconds to wait for a lock of another program; 0 selects 5000 */
     int64_t queue_limit;   /* upper limit of queued jobs; 0: no limit */
     int64_t owner_threads; /* upper limit of the threads that one owner's running jobs use together; 0: no limit */
     int threads_of_job;    /* what owner_threads counts for a job that sets no number of threads */
     const char *maker; /* name and version of the writing program, stored with every checkpoint; borrowed; NULL: none */
     enum storage_durability durability;
-    bool allow_network_fs; /* accept NFS, SMB and similar file systems */
-    int64_t check_bytes; /* after an unclean stop, a file up to this size is checked completely before it opens; 0: 256
-                            MiB */
+    bool allow_network_fs;   /* accept NFS, SMB and similar file systems */
+    int64_t check_bytes;     /* after an unclean stop, a file up to this size is checked completely before it opens;
+                                0 selects 256 MiB */
     int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a larger file is
-                                interrupted; 0: 1 GiB */
+                                interrupted; 0 selects 1 GiB */
     const char *vfs;         /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
     struct log_hook log;
     /* The writing thread calls this after each commit that added events. It must return at once: it may only wake a
@@ -133,6 +133,8 @@ struct storage_job {
     char id[STORAGE_ID];
     const char *kind, *preset, *name; /* "": not set */
     const char *owner;                /* name of the token that submitted the job; "": none */
+    const char *trace;                /* traceparent (W3C Trace Context) of the submission; "": none */
+    const char *tags;                 /* sorted JSON list of texts; NULL stands for an empty list */
     enum job_task task;
     enum job_state state;
     enum requested_state requested;
@@ -157,6 +159,8 @@ struct storage_submit {
     const char *executor; /* name of the executor; NULL or "": the daemon chooses */
     int ranks;            /* processes that train the job together; 0 is the same as 1 */
     int64_t source_checkpoint;
+    const char *tags;        /* JSON list of texts; NULL: none */
+    const char *trace;       /* traceparent of the request; NULL or "": none */
     const char *owner;       /* name of the token that submits the job; NULL or "": none */
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
     const char *key;         /* idempotency key, which is independent of the keys of other owners; NULL: none */
@@ -189,19 +193,33 @@ struct storage_job_filter { /* Which jobs a list contains; a filter that is all 
     enum job_task task;
     const char *kind;       /* NULL: any kind */
     const char *source_job; /* NULL: any source job */
-    const char *before;     /* id of the last job on the previous page; NULL: the first page */
-    int limit;              /* jobs on a page: 1 to 1000; 0 selects 100 */
+    const char *name;       /* the exact name; NULL: any */
+    const char *tag;        /* a tag that the job has; NULL: any */
+    const char *owner;      /* name of the token that submitted the job; NULL: any */
+    const char *preset;     /* NULL: any */
+    /* conditions on members of the result: [{"path": "$.fpe", "op": "<=", "value": 0.1}], where op is <=, >= or = and
+     * the value is a number, or for = also a text; NULL: none */
+    const char *result;
+    /* "name", "kind", "preset", "owner", "state", "priority", "started_at", "finished_at", or the path of a member of
+     * the result, such as "$.fpe"; jobs without the value come last. NULL: by creation */
+    const char *sort;
+    bool ascending;      /* true: smallest or oldest first; false: largest or newest first */
+    bool has_checkpoint; /* only jobs with a checkpoint */
+    const char *before;  /* id of the last job on the previous page; NULL: the first page */
+    int limit;           /* jobs on a page: 1 to 1000; 0 selects 100 */
 };
-/* Lists jobs, newest first. *more is true if there is another page; pass the last id of this page as its `before`. */
+/* Lists jobs, newest first unless the filter asks for another order. *more is true if there is another page; pass the
+ * last id of this page as its `before`. */
 enum status storage_job_list(struct storage *storage, const struct storage_job_filter *filter, struct arena *arena,
                              struct storage_job **jobs, size_t *count, bool *more, struct error *err);
 
 struct storage_job_patch {
     const char *name;         /* new name; NULL: unchanged */
     const int *priority;      /* new priority; NULL: unchanged */
+    const char *tags;         /* new tags, a JSON list of texts; NULL: unchanged */
     int64_t expected_version; /* the version that the job must have, or the call fails with CONFLICT; 0: any version */
 };
-/* Changes name and priority of a job in any state. */
+/* Changes name, priority and tags of a job in any state. */
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
                               struct error *err);
 
@@ -391,11 +409,23 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
 
 /* ---- import of finished jobs ------------------------------------------------------------------------- */
 
+/* A stream in two parts of memory, one after the other; either may be empty. So a model's file can get a new beginning
+ * without being copied. */
+struct storage_import_bytes {
+    const void *part[2];
+    size_t count[2];
+};
+static inline size_t storage_import_total(const struct storage_import_bytes *bytes)
+{
+    return bytes->count[0] + bytes->count[1];
+}
+/* Copies bytes from `offset`, all of which must be within the stream. */
+void storage_import_copy(const struct storage_import_bytes *bytes, size_t offset, void *to, size_t count);
+
 struct storage_import_checkpoint {
     struct storage_checkpoint_new what;
     int64_t seq; /* number of the checkpoint: at least 1, and larger than that of the previous checkpoint */
-    const void *bytes;
-    size_t count;
+    struct storage_import_bytes bytes;
 };
 struct storage_import {
     const char *kind, *preset, *name, *config; /* required: none of them is NULL */

@@ -55,10 +55,11 @@ struct writer {
     struct command *head, **tail; /* urgent and lazy commands in order of arrival */
     struct command *open;         /* the first lazy command after the last urgent one; NULL if there is none */
     struct command *bulk_head, **bulk_tail;
-    int urgent, depth, blocked; /* queued urgent commands; all queued commands; callers that wait for space */
+    /* numbers of queued urgent commands, of all queued commands, and of callers that wait for space */
+    int urgent, depth, blocked;
     size_t lazy_bytes;
     int64_t lazy_due;    /* monotonic ms at which the oldest lazy command must be committed */
-    bool closing, sweep; /* sweep: there may be doomed rows */
+    bool closing, sweep; /* sweep: the table `pending_delete` may have rows */
     bool tidy;           /* the log is to be truncated when no commands arrive */
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
@@ -98,7 +99,8 @@ void retry_keep(struct storage *storage, struct command **list, bool full);
 /* Empties the retry queue and returns its commands as a list. */
 struct command *retry_release(struct storage *storage);
 
-/* Notifies the writing thread that rows were doomed or a hold has ended. */
+/* Tells the writing thread that it may have rows to delete: a transaction has listed some in the table
+ * `pending_delete`, or the last reader of a checkpoint has finished. */
 void writer_want_sweep(struct storage *storage);
 
 /* ---- readers (reader.c) -------------------------------------------------------------------------- */
@@ -127,8 +129,8 @@ void reader_end(struct storage *storage, struct db *db);
 /* ---- holds and the sweep (sweep.c) ----------------------------------------------------------------- */
 
 /* Some rows need long to delete: the chunks of a checkpoint, the points of a series, the events of a job. The
- * transaction that makes them unreachable lists them in the table `doomed`. The writer removes them in steps when it
- * has nothing else to do. The chunks of a checkpoint stay while a reader holds the checkpoint. */
+ * transaction that makes them unreachable lists them in the table `pending_delete`. The writer removes them in steps
+ * when it has nothing else to do. The chunks of a checkpoint stay while a reader holds the checkpoint. */
 struct hold {
     struct hold *next;
     int64_t checkpoint;
@@ -145,9 +147,10 @@ enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *
 bool hold_release(struct storage *storage, int64_t checkpoint);
 /* Removes a bounded number of rows; *more is true if rows are left. */
 enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err);
-/* In a transaction: dooms the checkpoints of a job and all its rows without a foreign key. */
-enum status doom_job(struct db *db, int64_t job, struct error *err);
-enum status doom_checkpoint(struct db *db, int64_t checkpoint, struct error *err);
+/* In a transaction: list a checkpoint, or the checkpoints, series and events of a job, in the table `pending_delete`,
+ * and delete the rows of these checkpoints and series. */
+enum status delete_job_later(struct db *db, int64_t job, struct error *err);
+enum status delete_checkpoint_later(struct db *db, int64_t checkpoint, struct error *err);
 
 /* ---- checking (check.c) ------------------------------------------------------------------------------ */
 
@@ -229,7 +232,20 @@ enum status file_identify_log(struct storage *storage, struct error *err);
  * moved, replaced or deleted it. A write would be lost at the next start. */
 enum status file_in_place(const struct storage *storage, struct error *err);
 
+/* job_read.c */
+/* The columns that job_row_read() reads. The statement selects them from a table with the columns of `job`. */
+#define JOB_COLUMNS                                                                                                    \
+    "id, kind, preset, name, task, state, requested_state, priority, threads, config, params, progress, result, "      \
+    "error,"                                                                                                           \
+    " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"                  \
+    " owner, executor, ranks, trace,"                                                                                  \
+    " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag))"
+/* Reads a row of JOB_COLUMNS. The texts are in the arena. */
+enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err);
+
 /* job_row.c */
+/* Replaces the tags of a job; `tags` is a JSON list of texts. Equal tags are stored once. */
+enum status job_set_tags(struct db *db, int64_t job, const char *tags, struct error *err);
 /* Returns `text`, or "" for NULL. */
 const char *or_empty(const char *text);
 /* Returns the internal number of a job. NOT_FOUND: no job has this id. */
@@ -244,7 +260,7 @@ enum status event_add(struct db *db, int64_t job, const char *type, const char *
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
 /* job_read.c: does the work of storage_owner_bytes() on a connection that the caller has taken. */
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
-/* job.c: yields every running job. */
+/* job.c: applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
 /* chain.c: adds the chain row of a complete checkpoint, in a transaction. */

@@ -1,15 +1,15 @@
 /* Checks the tables of a store that the last process did not close.
  *
  * The small tables (tokens, leases, lists of checkpoints and series) are checked before the store opens, because
- * everything else relies on them. The large tables are checked at the same time if the file is small. A large file
- * would take minutes, so a thread with its own connection and a low priority checks its large tables while the daemon
- * works. The thread reports to the log and to storage_stats_read(). Chunks of checkpoints are not checked: they can be
- * gigabytes, and each checkpoint has a SHA-256.
+ * everything else relies on them. In a small file, the large tables are checked before the store opens, too. In a large
+ * file this would take minutes. So a thread checks the large tables while the daemon works, with a connection of its
+ * own and a low priority. The thread reports to the log and to storage_stats_read(). Chunks of checkpoints are not
+ * checked: they can be gigabytes, and each checkpoint has a SHA-256.
  *
  * One statement reads a table with its indexes. While it runs, the write-ahead log cannot restart at its beginning and
  * grows. If the log becomes too large, the writer interrupts the statement, and the thread reads the table again later.
- * While a daemon writes without pause, the check of a large table may therefore not complete. The thread also waits a
- * moment between two tables.
+ * So if the daemon writes without pause, the check of a large table may never complete. The thread also waits a moment
+ * between two tables.
  *
  * If the process ends before the check is complete, or if the check finds damage, the store stays marked as not closed,
  * and the next start checks again. */
@@ -27,7 +27,7 @@
 #define WAIT_MOST 60.0              /* seconds: upper limit of the wait after repeated interruptions */
 
 static const char *const small_tables[] = {
-    "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
+    "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('pending_delete')",
     "PRAGMA quick_check('idempotency')", "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",
     "PRAGMA quick_check('checkpoint')",  "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
 };
@@ -62,9 +62,12 @@ enum status check_at_start(struct storage *storage, struct error *err)
     if (status == STATUS_OK)
         status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
     bool whole = pages * page <= most;
-    if (status == STATUS_OK)
-        status = run_all(db, small_tables, SMALL, NULL, err);
-    if (status == STATUS_OK && whole)
+    if (status != STATUS_OK)
+        return status;
+    status = run_all(db, small_tables, SMALL, NULL, err);
+    if (status != STATUS_OK)
+        return status;
+    if (whole)
         status = run_all(db, large_tables, LARGE, NULL, err);
     if (status != STATUS_OK)
         return status;

@@ -85,7 +85,7 @@ static enum status create_part(struct copying *c, struct error *err)
 
 /* ---- pages ------------------------------------------------------------------------------------------- */
 
-/* Copies inside the read transaction of the caller, so that a later commit does not make SQLite start again. */
+/* Copies inside the read transaction of the caller. Otherwise a later commit would make SQLite start the copy again. */
 static enum status copy_pages(struct copying *c, struct error *err)
 {
     sqlite3_backup *backup = sqlite3_backup_init(c->copy.handle, "main", c->from.handle, "main");
@@ -110,11 +110,14 @@ static enum status open_from(struct copying *c, struct error *err)
     sqlite3_busy_timeout(c->from.handle, 5000);
     sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = db_exec(&c->from, "BEGIN", err);
-    if (status == STATUS_OK)
-        status = schema_check(&storage_schema, &c->from, &version, err); /* the first read begins the snapshot */
-    if (status == STATUS_OK && version == 0)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = schema_check(&storage_schema, &c->from, &version, err); /* the first read begins the snapshot */
+    if (status != STATUS_OK)
+        return status;
+    if (version == 0)
+        return error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
+    return STATUS_OK;
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------ */
@@ -135,9 +138,11 @@ static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, co
         seen += count;
     }
     hash_finish(&hash, digest);
-    if (status == STATUS_OK && (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the bytes of a checkpoint do not match their digest");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0)
+        return error_set(err, STATUS_CORRUPT, NULL, "the bytes of a checkpoint do not match their digest");
+    return STATUS_OK;
 }
 
 static enum status check_checkpoints(struct copying *c, struct storage_copy_report *report, struct error *err)
@@ -146,8 +151,9 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
     int64_t all, done = 0;
     sqlite3_stmt *stmt;
     enum status status = db_integer(&c->copy, &all, 0, err, "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
-    if (status == STATUS_OK)
-        status = db_query(&c->copy, &stmt, err, sql, "");
+    if (status != STATUS_OK)
+        return status;
+    status = db_query(&c->copy, &stmt, err, sql, "");
     if (status != STATUS_OK)
         return status;
     while (db_row(&c->copy, stmt, &status, err)) {

@@ -62,7 +62,8 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
         ids->high = high;
         ids->low = low;
     } else {
-        ids->low += 1 + (chance[0] & 0xffffffff); /* a random distance, so that a neighbour's id cannot be guessed */
+        ids->low += 1 + (chance[0] & 0xffffffff); /* the distance from the last id is random, so that nobody can guess
+                                                   * the next id */
         if (ids->low <= (chance[0] & 0xffffffff))
             ids->high++;
     }

@@ -8,10 +8,12 @@ enum status schema_check(const struct schema *schema, struct db *db, int64_t *ve
 {
     int64_t application, tables;
     enum status status = db_integer(db, &application, 0, err, "PRAGMA application_id", "");
-    if (status == STATUS_OK)
-        status = db_integer(db, version, 0, err, "PRAGMA user_version", "");
-    if (status == STATUS_OK)
-        status = db_integer(db, &tables, 0, err, "SELECT count(*) FROM sqlite_schema", "");
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, version, 0, err, "PRAGMA user_version", "");
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, &tables, 0, err, "SELECT count(*) FROM sqlite_schema", "");
     if (status != STATUS_OK)
         return status;
     if (application != APPLICATION_ID && (application != 0 || tables > 0))

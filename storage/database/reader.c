@@ -1,11 +1,12 @@
-/* The pool of read-only connections. They never write and never checkpoint the write-ahead log, not even when they
- * close. A connection holds a snapshot only during one call; between calls, the log can restart. */
+/* The pool of read-only connections. They never write and never copy the write-ahead log into the database file, not
+ * even when they close. A connection holds a snapshot only during one call; between calls, the log can restart. */
 #include "storage/storage_int.h"
 
 #include <stdlib.h>
 
-/* The statements are found by the address of these texts. They are prepared when the connection opens: without memory
- * to prepare a COMMIT, the transaction would stay open, hold its snapshot and block the next one. */
+/* The connection finds these statements by the address of their text. They are prepared when the connection opens.
+ * Otherwise COMMIT could fail for lack of memory. Then the transaction would stay open, hold its snapshot and block the
+ * next one. */
 static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
 
 enum status reader_open(struct storage *storage, struct db *db, struct error *err)

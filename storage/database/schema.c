@@ -4,11 +4,11 @@
  *
  * Choices that the tables do not explain themselves:
  *   - job.num is the internal key of a job. AUTOINCREMENT never assigns a number twice. So rows of a deleted job that
- *     are still waiting for the sweep cannot be mistaken for rows of a newer job;
- *   - a metric series is stored as blocks of up to 240 points of 16 bytes (int64 step, double value, little endian).
+ *     are still waiting for the sweep cannot be mistaken for rows of a newer job.
+ *   - A metric series is stored as blocks of up to 240 points of 16 bytes (int64 step, double value, little endian).
  *     A million points are 4200 rows, which one query reads in milliseconds. All blocks but the last are full, so the
- *     block that contains point i follows from i without an index;
- *   - the bytes of a checkpoint are stored as chunks of 1 MiB in a rowid table, because sqlite3_blob_read() needs one.
+ *     block that contains point i follows from i without an index.
+ *   - The bytes of a checkpoint are stored as chunks of 1 MiB in a rowid table, because sqlite3_blob_read() needs one.
  */
 #include "storage/database/migrate.h"
 
@@ -32,13 +32,22 @@ static const char tables[] =
     "  last_seq INTEGER NOT NULL,"
     "  owner TEXT NOT NULL,"    /* owner: name of the token that submitted the job; '': none */
     "  executor TEXT NOT NULL," /* executor: '' selects the daemon's default */
-    "  ranks INTEGER NOT NULL"
+    "  ranks INTEGER NOT NULL,"
+    "  trace TEXT NOT NULL" /* trace: the traceparent of the request that submitted the job; '': none */
     ") STRICT;"
     "CREATE INDEX job_queue ON job(priority DESC, num) WHERE state = 'queued';"
     "CREATE INDEX job_by_state ON job(state, id);"
     "CREATE INDEX job_by_kind ON job(kind, id);"
     "CREATE INDEX job_by_source ON job(source_job, id) WHERE source_job <> '';"
+    "CREATE INDEX job_by_name ON job(name, id) WHERE name <> '';"
     "CREATE INDEX job_by_owner ON job(owner) WHERE owner <> '' AND state IN ('queued', 'running', 'paused');"
+
+    "CREATE TABLE job_tag("
+    "  tag TEXT NOT NULL,"
+    "  job INTEGER NOT NULL REFERENCES job(num) ON DELETE CASCADE,"
+    "  PRIMARY KEY (tag, job)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX job_tag_by_job ON job_tag(job, tag);"
 
     /* Each token has keys of its own: a key finds only jobs that the same owner submitted. */
     "CREATE TABLE idempotency("
@@ -113,7 +122,7 @@ static const char tables[] =
     "  created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, revoked INTEGER NOT NULL"
     ") STRICT, WITHOUT ROWID;"
 
-    "CREATE TABLE doomed("
+    "CREATE TABLE pending_delete("
     "  kind TEXT NOT NULL CHECK (kind IN ('checkpoint','series','events')),"
     "  id INTEGER NOT NULL,"
     "  PRIMARY KEY (kind, id)"

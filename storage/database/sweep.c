@@ -63,36 +63,39 @@ static bool is_held(struct storage *storage, int64_t checkpoint)
     return hold != NULL;
 }
 
-enum status doom_checkpoint(struct db *db, int64_t checkpoint, struct error *err)
+enum status delete_checkpoint_later(struct db *db, int64_t checkpoint, struct error *err)
 {
-    enum status status = db_run(db, err, "INSERT INTO doomed VALUES ('checkpoint', ?)", "i", checkpoint);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM checkpoint WHERE id = ?", "i", checkpoint);
-    return status;
+    enum status status = db_run(db, err, "INSERT INTO pending_delete VALUES ('checkpoint', ?)", "i", checkpoint);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "DELETE FROM checkpoint WHERE id = ?", "i", checkpoint);
 }
 
-enum status doom_job(struct db *db, int64_t job, struct error *err)
+enum status delete_job_later(struct db *db, int64_t job, struct error *err)
 {
     enum status status =
-        db_run(db, err, "INSERT INTO doomed SELECT 'checkpoint', id FROM checkpoint WHERE job = ?", "i", job);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT INTO doomed SELECT 'series', id FROM series WHERE job = ?", "i", job);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT INTO doomed VALUES ('events', ?)", "i", job);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM checkpoint WHERE job = ?", "i", job);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM series WHERE job = ?", "i", job);
-    return status;
+        db_run(db, err, "INSERT INTO pending_delete SELECT 'checkpoint', id FROM checkpoint WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "INSERT INTO pending_delete SELECT 'series', id FROM series WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "INSERT INTO pending_delete VALUES ('events', ?)", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "DELETE FROM checkpoint WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "DELETE FROM series WHERE job = ?", "i", job);
 }
 
-/* Finds the next doomed entry that no reader holds. */
+/* Finds the next entry of the table `pending_delete` that no reader holds. */
 static enum status pick(struct storage *storage, struct db *db, char kind[KIND], int64_t *id, bool *found,
                         struct error *err)
 {
     sqlite3_stmt *stmt;
     *found = false;
-    enum status status = db_query(db, &stmt, err, "SELECT kind, id FROM doomed", "");
+    enum status status = db_query(db, &stmt, err, "SELECT kind, id FROM pending_delete", "");
     if (status != STATUS_OK)
         return status;
     while (db_row(db, stmt, &status, err)) {
@@ -133,7 +136,7 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
     if (bare && strcmp(kind, "series") == 0)
         status = db_run(db, err, "DELETE FROM pyramid WHERE series = ?", "i", id);
     if (bare && status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM doomed WHERE kind = ? AND id = ?", "ti", kind, id);
+        status = db_run(db, err, "DELETE FROM pending_delete WHERE kind = ? AND id = ?", "ti", kind, id);
     *more = status == STATUS_OK;
     return status;
 }

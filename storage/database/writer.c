@@ -13,7 +13,8 @@
  * After a failed write or fsync, the kernel may have dropped the page and marked it clean. A second try would report
  * success for lost data. So the store refuses all further writes.
  *
- * Each commit first checks that the path still names the open file. While it does not, the commits fail. */
+ * Each commit first checks that the path still names the open file. If the path names another file or none, the commit
+ * fails. */
 #include "storage/storage_int.h"
 
 #include <string.h>
@@ -182,8 +183,8 @@ static void note_fatal(struct storage *storage)
         fail_store(storage);
 }
 
-/* The statements are found by the address of these texts. They are prepared before the thread starts, because undoing
- * a change must not need memory. */
+/* The connection finds these statements by the address of their text. They are prepared before the thread starts,
+ * because undoing a change must not need memory. */
 static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
 static const char savepoint_sql[] = "SAVEPOINT command", undo_sql[] = "ROLLBACK TO command",
                   release_sql[] = "RELEASE command";
@@ -441,7 +442,9 @@ static bool main_is_due(const struct writer *w)
                                w->depth >= DEPTH_MAX / 2 || clock_monotonic_ms() >= w->lazy_due);
 }
 
-/* Chooses the next task. If both the main queue and a slow task (copying back, bulk) are waiting, they take turns. */
+/* Chooses the next task. If both the main queue and a slow task (copying the write-ahead log into the database, bulk
+ * commands) wait, they take turns; slow_turn is true when it is the slow task's turn. From quiet_at on, the log may be
+ * truncated. */
 static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
 {
     bool due = main_is_due(w);

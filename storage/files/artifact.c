@@ -17,10 +17,10 @@ static enum status put_run(struct storage *storage, struct db *db, struct comman
     struct put *p = (struct put *)command;
     int64_t job;
     enum status status = job_number(db, p->id, &job, err);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT OR REPLACE INTO artifact VALUES (?, ?, ?, ?, ?)", "ittib", job, p->name,
-                        p->media_type, db_stamp(db), p->bytes, p->count);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "INSERT OR REPLACE INTO artifact VALUES (?, ?, ?, ?, ?)", "ittib", job, p->name,
+                  p->media_type, db_stamp(db), p->bytes, p->count);
 }
 
 static bool name_is_valid(const char *name)
@@ -94,11 +94,12 @@ static enum status get(struct db *db, const char *id, const char *name, struct a
     int64_t job;
     sqlite3_stmt *stmt;
     enum status status = job_number(db, id, &job, err);
-    if (status == STATUS_OK)
-        status = db_query(db, &stmt, err,
-                          "SELECT name, media_type, created_at, length(data), data FROM artifact"
-                          " WHERE job = ? AND name = ?",
-                          "it", job, name);
+    if (status != STATUS_OK)
+        return status;
+    status = db_query(db, &stmt, err,
+                      "SELECT name, media_type, created_at, length(data), data FROM artifact"
+                      " WHERE job = ? AND name = ?",
+                      "it", job, name);
     if (status != STATUS_OK)
         return status;
     if (!db_row(db, stmt, &status, err))

@@ -107,7 +107,7 @@ static enum status remember(struct storage_checkpoint_writer *w, enum status sta
     return status;
 }
 
-/* Waits until a buffer is free. If its chunk failed, the writer has failed. */
+/* Waits until a buffer is free. If the chunk in this buffer could not be written, the writer has failed. */
 static void settle(struct storage_checkpoint_writer *w, struct chunk *chunk)
 {
     if (!chunk->sent)
@@ -198,7 +198,7 @@ static enum status retain(struct db *db, int64_t job, struct error *err)
         }
     }
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = doom_checkpoint(db, old[i], err);
+        status = delete_checkpoint_later(db, old[i], err);
     return status;
 }
 
@@ -233,9 +233,11 @@ static enum status discard_run(struct storage *storage, struct db *db, struct co
     struct discard *d = (struct discard *)command;
     int64_t known;
     enum status status = db_integer(db, &known, 0, err, "SELECT id FROM checkpoint WHERE id = ?", "i", d->id);
-    if (status == STATUS_OK && known != 0)
-        status = doom_checkpoint(db, d->id, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (known != 0)
+        return delete_checkpoint_later(db, d->id, err);
+    return STATUS_OK;
 }
 
 enum status storage_checkpoint_commit(struct storage_checkpoint_writer *writer, int64_t *seq, struct error *err)
@@ -289,12 +291,15 @@ static enum status pin_run(struct storage *storage, struct db *db, struct comman
     struct pin *p = (struct pin *)command;
     int64_t job;
     enum status status = job_number(db, p->id, &job, err);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "UPDATE checkpoint SET pinned = ? WHERE job = ? AND seq = ? AND complete", "nii",
-                        (int)p->pinned, job, p->seq);
-    if (status == STATUS_OK && db_changes(db) == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "UPDATE checkpoint SET pinned = ? WHERE job = ? AND seq = ? AND complete", "nii",
+                    (int)p->pinned, job, p->seq);
+    if (status != STATUS_OK)
+        return status;
+    if (db_changes(db) == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
+    return STATUS_OK;
 }
 
 enum status storage_checkpoint_pin(struct storage *storage, const char *id, int64_t seq, bool pinned, struct error *err)

@@ -240,9 +240,11 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
     }
     hash_finish(&hash, digest);
     free(piece);
-    if (status == STATUS_OK && memcmp(digest, reader->sha256, sizeof digest) != 0)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the bytes of the checkpoint do not match its SHA-256");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (memcmp(digest, reader->sha256, sizeof digest) != 0)
+        return error_set(err, STATUS_CORRUPT, NULL, "the bytes of the checkpoint do not match its SHA-256");
+    return STATUS_OK;
 }
 
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader)

@@ -88,7 +88,8 @@ static void sweep(const char *root, bool starting)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.' || path_of(inner, path, entry->d_name, "", NULL) || lstat(inner, &what) != 0)
             continue;
-        bool old = is_part(entry->d_name) && time(NULL) - what.st_mtime > KEEP_SECONDS;
+        /* a part can be from the future when somebody set the clock back; it would otherwise stay for that long */
+        bool old = is_part(entry->d_name) && llabs((long long)(time(NULL) - what.st_mtime)) > KEEP_SECONDS;
         if (S_ISREG(what.st_mode) && old)
             remove_unlocked(inner);
         else if (starting && S_ISDIR(what.st_mode))
@@ -311,8 +312,9 @@ enum status dataset_part_open(const char *root, const char *owner, const char *h
     if (hash)
         write_part_name(owner, hash, name);
     enum status status = make_folders(root, uploads, err);
-    if (!status)
-        status = path_of(path, uploads, name, "", err);
+    if (status != STATUS_OK)
+        return status;
+    status = path_of(path, uploads, name, "", err);
     if (status)
         return status;
     *file = hash ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : mkostemp(path, O_CLOEXEC);
@@ -320,18 +322,17 @@ enum status dataset_part_open(const char *root, const char *owner, const char *h
         (void)unlink(path);
     if (*file < 0)
         return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
-    if (flock(*file, LOCK_EX | LOCK_NB) != 0) {
-        bool busy = errno == EWOULDBLOCK;
+    if (flock(*file, LOCK_EX | LOCK_NB) != 0)
+        status = errno == EWOULDBLOCK
+                     ? error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress")
+                     : error_set(err, STATUS_IO, NULL, "a part of an upload cannot be locked");
+    else if (fstat(*file, &what) != 0)
+        status = error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
+    else
+        *bytes = what.st_size;
+    if (status)
         descriptor_close(file);
-        return busy ? error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress")
-                    : error_set(err, STATUS_IO, NULL, "a part of an upload cannot be locked");
-    }
-    if (fstat(*file, &what) != 0) {
-        descriptor_close(file);
-        return error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
-    }
-    *bytes = what.st_size;
-    return STATUS_OK;
+    return status;
 }
 
 void dataset_part_close(int *file)
@@ -372,11 +373,14 @@ enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct e
 {
     char uploads[DATASET_FILES];
     enum status status = make_folders(root, uploads, err);
-    if (!status)
-        status = path_of(folder, uploads, "stage-XXXXXX", "", err);
-    if (!status && !mkdtemp(folder))
-        status = error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = path_of(folder, uploads, "stage-XXXXXX", "", err);
+    if (status != STATUS_OK)
+        return status;
+    if (!mkdtemp(folder))
+        return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    return STATUS_OK;
 }
 
 void dataset_abandon(const char *folder)
@@ -451,7 +455,7 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
         status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
-    if (!status && rmdir(gone) != 0) /* only the unused name of the new folder is needed */
+    if (!status && rmdir(gone) != 0) /* move() needs the unused name without the folder */
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (!status)
         status = move(root, path, gone, err);

@@ -1,7 +1,8 @@
 /* Uploaded data sets, as files in one folder (the daemon's option --data). They are not rows of the database, because
  * they are large and never change, and the core maps them into memory.
  *
- *   NAME/about.json  describes an upload; the operator created a folder without this file, and nothing here changes it
+ *   NAME/about.json  describes an upload. The operator created each folder without this file. No function here changes
+ *                    such a folder.
  *   NAME/...         the data set's other files
  *   .uploads/        parts of uploads, named by the announced SHA-256 and a hash of the owner's name, and folders that
  *                    are being filled or removed
@@ -23,7 +24,8 @@
 
 enum { DATASET_NAME = 64, DATASET_HASH = 65, DATASET_FILES = 4096 };
 
-/* Removes incomplete folders and old parts of an earlier process. The root may be missing. */
+/* Removes what an earlier process left in the folder of uploads: incomplete folders, and parts that are older than a
+ * day. Call it once, at the start. The root may be missing. */
 void dataset_sweep(const char *root);
 /* Removes old parts while the daemon runs. Keeps folders and parts that an upload is using. */
 void dataset_sweep_parts(const char *root);
@@ -70,8 +72,8 @@ void dataset_abandon(const char *folder);
 
 /* Writes a new file into a folder that dataset_stage() created. */
 enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err);
-/* Creates such a file, so that the caller can write it in pieces. dataset_close_file() syncs and closes it. Its
- * `status` is the result of the caller's writing, and is returned if it is an error. */
+/* Creates an empty file in such a folder, so that the caller can write it in pieces. dataset_close_file() syncs and
+ * closes it. Its `status` is the result of the caller's writing, and is returned if it is an error. */
 enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err);
 enum status dataset_close_file(FILE *file, enum status status, struct error *err);
 

@@ -24,10 +24,10 @@ static enum status begin_run(struct storage *storage, struct db *db, struct comm
                                 "INSERT INTO audit(time, who, peer, request, method, target)"
                                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                                 "ittttt", e->time, e->who, e->peer, e->request, e->method, e->target);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
-                        (int64_t)STORAGE_AUDIT_KEPT);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
+                  (int64_t)STORAGE_AUDIT_KEPT);
 }
 
 static enum status end_run(struct storage *storage, struct db *db, struct command *command, struct error *err)

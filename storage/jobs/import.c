@@ -2,6 +2,7 @@
 #include "storage/storage_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -12,18 +13,42 @@ struct import {
     char *id;
 };
 
-static enum status put_chunks(struct db *db, int64_t checkpoint, const struct storage_import_checkpoint *in,
+void storage_import_copy(const struct storage_import_bytes *bytes, size_t offset, void *to, size_t count)
+{
+    size_t first = offset < bytes->count[0] ? bytes->count[0] - offset : 0;
+    first = first < count ? first : count;
+    if (first > 0)
+        memcpy(to, (const unsigned char *)bytes->part[0] + offset, first);
+    if (count > first)
+        memcpy((unsigned char *)to + first, (const unsigned char *)bytes->part[1] + (offset + first - bytes->count[0]),
+               count - first);
+}
+
+static enum status put_chunks(struct db *db, int64_t checkpoint, const struct storage_import_bytes *bytes,
                               struct error *err)
 {
-    const unsigned char *from = in->bytes;
-    enum status status = STATUS_OK;
+    size_t total = storage_import_total(bytes);
+    unsigned char *chunk = malloc(STORAGE_CHUNK);
+    enum status status =
+        chunk != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to store a checkpoint");
     int64_t number = 0;
-    for (size_t at = 0; status == STATUS_OK && at < in->count; at += STORAGE_CHUNK) {
-        size_t some = in->count - at < STORAGE_CHUNK ? in->count - at : STORAGE_CHUNK;
+    for (size_t at = 0; status == STATUS_OK && at < total; at += STORAGE_CHUNK) {
+        size_t some = total - at < STORAGE_CHUNK ? total - at : STORAGE_CHUNK;
+        storage_import_copy(bytes, at, chunk, some);
         status = db_run(db, err, "INSERT INTO chunk VALUES (?, ?)", "ib", (checkpoint << CHUNK_BITS) + number++,
-                        (const void *)(from + at), some);
+                        (const void *)chunk, some);
     }
+    free(chunk);
     return status;
+}
+
+static void hash_stream(const struct storage_import_bytes *bytes, unsigned char digest[HASH_BYTES])
+{
+    struct hash hash;
+    hash_init(&hash);
+    for (int i = 0; i < 2; i++)
+        hash_add(&hash, bytes->part[i], bytes->count[i]);
+    hash_finish(&hash, digest);
 }
 
 static enum status put_checkpoint(struct storage *storage, struct db *db, int64_t job,
@@ -31,16 +56,16 @@ static enum status put_checkpoint(struct storage *storage, struct db *db, int64_
 {
     unsigned char sha256[HASH_BYTES];
     char seq[24];
-    hash_bytes(in->bytes, in->count, sha256);
-    enum status status =
-        db_run(db, err,
-               "INSERT INTO checkpoint(job, seq, step, samples, density, accuracy, bytes, sha256,"
-               " stage_end, pinned, complete, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?)",
-               "iiiiddibni", job, in->seq, in->what.step, in->what.samples, in->what.density, in->what.accuracy,
-               (int64_t)in->count, (const void *)sha256, sizeof sha256, (int)in->what.stage_end, now);
+    hash_stream(&in->bytes, sha256);
+    enum status status = db_run(db, err,
+                                "INSERT INTO checkpoint(job, seq, step, samples, density, accuracy, bytes, sha256,"
+                                " stage_end, pinned, complete, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?)",
+                                "iiiiddibni", job, in->seq, in->what.step, in->what.samples, in->what.density,
+                                in->what.accuracy, (int64_t)storage_import_total(&in->bytes), (const void *)sha256,
+                                sizeof sha256, (int)in->what.stage_end, now);
     int64_t checkpoint = sqlite3_last_insert_rowid(db->handle);
     if (status == STATUS_OK)
-        status = put_chunks(db, checkpoint, in, err);
+        status = put_chunks(db, checkpoint, &in->bytes, err);
     if (status == STATUS_OK)
         status = chain_add(storage, db, checkpoint, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)in->seq);
@@ -79,14 +104,16 @@ static enum status check_limit(struct db *db, const struct storage_import *in, s
     if (in->owner_bytes <= 0 || or_empty(in->owner)[0] == '\0')
         return STATUS_OK;
     for (size_t i = 0; i < in->count; i++)
-        bytes += (int64_t)in->checkpoints[i].count;
+        bytes += (int64_t)storage_import_total(&in->checkpoints[i].bytes);
     enum status status = owner_bytes(db, in->owner, &used, err);
-    if (status == STATUS_OK && bytes > in->owner_bytes - used)
-        status = error_set(err, STATUS_LIMIT, NULL,
-                           "The jobs of this token keep %lld bytes of checkpoints and files, and the import has %lld "
-                           "more; the limit is %lld",
-                           (long long)used, (long long)bytes, (long long)in->owner_bytes);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (bytes > in->owner_bytes - used)
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "The jobs of this token keep %lld bytes of checkpoints and files, and the import has %lld "
+                         "more; the limit is %lld",
+                         (long long)used, (long long)bytes, (long long)in->owner_bytes);
+    return STATUS_OK;
 }
 
 static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)

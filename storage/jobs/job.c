@@ -1,12 +1,11 @@
 /* Changes jobs. Every change of state goes through apply_event(): it looks the event up in the table of job_state.c,
  * and writes the state, its times and its event. */
+#include "storage/jobs/submit_state.h"
 #include "storage/storage_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define KEY_LIFE_MS ((int64_t)7 * 24 * 3600 * 1000)
 
 /* ---- the life of a job --------------------------------------------------------------------------------- */
 
@@ -84,20 +83,24 @@ struct submit {
 static enum status find_key(struct db *db, struct submit *s, bool *found, struct error *err)
 {
     sqlite3_stmt *stmt;
+    const char *owner = or_empty(s->in->owner);
     *found = false;
     enum status status = db_query(db, &stmt, err,
-                                  "SELECT k.fingerprint, j.id FROM idempotency k JOIN job j ON j.num = k.job "
-                                  "WHERE k.owner = ? AND k.key = ? AND k.created_at > ?",
-                                  "tti", or_empty(s->in->owner), s->in->key, clock_now_ms() - KEY_LIFE_MS);
+                                  "SELECT k.fingerprint, j.id, k.created_at FROM idempotency k "
+                                  "JOIN job j ON j.num = k.job WHERE k.owner = ? AND k.key = ?",
+                                  "tt", owner, s->in->key);
     if (status != STATUS_OK || !db_row(db, stmt, &status, err))
         return status;
+    static const uint8_t none[SUBMIT_FINGERPRINT];
     const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
-    bool same = fingerprint != NULL && memcmp(fingerprint, s->in->fingerprint, sizeof s->in->fingerprint) == 0;
-    if (!db_copy(stmt, 1, s->id, STORAGE_ID))
+    const struct submit_key asked = {owner, s->in->key, s->in->fingerprint, clock_now_ms()};
+    const struct submit_key kept = {owner, s->in->key, fingerprint != NULL ? fingerprint : none,
+                                    sqlite3_column_int64(stmt, 2)};
+    s->outcome = submit_key_outcome(&kept, &asked);
+    *found = s->outcome != STORAGE_CREATED;
+    if (*found && !db_copy(stmt, 1, s->id, STORAGE_ID))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     db_done(stmt);
-    s->outcome = same ? STORAGE_REPLAYED : STORAGE_KEY_REUSED;
-    *found = true;
     return status;
 }
 
@@ -109,11 +112,11 @@ static enum status keep_key(struct db *db, const struct storage_submit *in, int6
         db_run(db, err,
                "DELETE FROM idempotency WHERE (owner, key) IN "
                "(SELECT owner, key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
-               "i", now - KEY_LIFE_MS);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?)", "ttbii",
-                        or_empty(in->owner), in->key, (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
-    return status;
+               "i", now - SUBMIT_KEY_LIFE_MS);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?)", "ttbii", or_empty(in->owner),
+                  in->key, (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
 }
 
 static enum status check_source(struct db *db, const struct storage_submit *in, struct error *err)
@@ -124,9 +127,11 @@ static enum status check_source(struct db *db, const struct storage_submit *in, 
         return status == STATUS_NOT_FOUND ? error_set(err, status, NULL, "no such source job") : status;
     status = db_integer(db, &checkpoint, 0, err, "SELECT id FROM checkpoint WHERE job = ? AND seq = ? AND complete",
                         "ii", source, in->source_checkpoint);
-    if (status == STATUS_OK && checkpoint == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (checkpoint == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
+    return STATUS_OK;
 }
 
 static enum status owner_is_full(struct db *db, const struct storage_submit *in, bool *full, struct error *err)
@@ -180,6 +185,7 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         .threads = in->threads,
         .executor = in->executor,
         .ranks = in->ranks > 0 ? in->ranks : 1,
+        .trace = in->trace,
         .config = in->config,
         .params = in->params,
         .source_job = in->source_job,
@@ -189,6 +195,8 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     int64_t job = 0;
     if (status == STATUS_OK)
         status = job_insert(db, s->id, &row, 0, &job, err);
+    if (status == STATUS_OK && in->tags != NULL)
+        status = job_set_tags(db, job, in->tags, err);
     if (status == STATUS_OK && in->key != NULL)
         status = keep_key(db, in, job, clock_now_ms(), err);
     if (status == STATUS_OK)
@@ -229,21 +237,26 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
     struct patch *p = (struct patch *)command;
     int64_t job, version;
     enum status status = job_number(db, p->id, &job, err);
-    if (status == STATUS_OK)
-        status = db_integer(db, &version, 0, err, "SELECT version FROM job WHERE num = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, &version, 0, err, "SELECT version FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
     if (p->in->expected_version != 0 && p->in->expected_version != version)
         return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read: read it again");
-    if (p->in->name == NULL && p->in->priority == NULL)
+    if (p->in->name == NULL && p->in->priority == NULL && p->in->tags == NULL)
         return STATUS_OK;
     if (p->in->name != NULL)
         status = db_run(db, err, "UPDATE job SET name = ? WHERE num = ?", "ti", p->in->name, job);
-    if (status == STATUS_OK && p->in->priority != NULL)
+    if (status != STATUS_OK)
+        return status;
+    if (p->in->priority != NULL)
         status = db_run(db, err, "UPDATE job SET priority = ? WHERE num = ?", "ni", *p->in->priority, job);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "UPDATE job SET version = version + 1 WHERE num = ?", "i", job);
-    return status;
+    if (status == STATUS_OK && p->in->tags != NULL)
+        status = job_set_tags(db, job, p->in->tags, err);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "UPDATE job SET version = version + 1 WHERE num = ?", "i", job);
 }
 
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
@@ -272,16 +285,20 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     struct change *c = (struct change *)command;
     int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status == STATUS_OK)
-        status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
-    if (status == STATUS_OK && (c->result != NULL || c->error != NULL))
+    if (status != STATUS_OK)
+        return status;
+    status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
+    if (status != STATUS_OK)
+        return status;
+    if (c->result != NULL || c->error != NULL)
         status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
-    if (status == STATUS_OK &&
-        (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL))
-        status =
-            db_run(db, err, "UPDATE lease SET state = 'none', hash = NULL, result = NULL, error = NULL WHERE job = ?",
-                   "i", job);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL)
+        return db_run(db, err,
+                      "UPDATE lease SET state = 'none', hash = NULL, result = NULL, error = NULL WHERE job = ?", "i",
+                      job);
+    return STATUS_OK;
 }
 
 enum status storage_job_request(struct storage *storage, const char *id, enum job_event request, enum job_state *state,
@@ -455,9 +472,10 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
     struct rewind *r = (struct rewind *)command;
     int64_t job, final, waiting;
     enum status status = job_number(db, r->id, &job, err);
-    if (status == STATUS_OK)
-        status = db_integer(db, &final, 0, err,
-                            "SELECT state IN ('succeeded', 'failed', 'cancelled') FROM job WHERE num = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, &final, 0, err,
+                        "SELECT state IN ('succeeded', 'failed', 'cancelled') FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
     if (!final)
@@ -466,13 +484,14 @@ static enum status delete_run(struct storage *storage, struct db *db, struct com
                         "SELECT count(*) FROM job WHERE source_job = ? AND source_job <> ''"
                         " AND state IN ('queued', 'running', 'paused')",
                         "t", r->id);
-    if (status == STATUS_OK && waiting > 0)
+    if (status != STATUS_OK)
+        return status;
+    if (waiting > 0)
         return error_set(err, STATUS_CONFLICT, NULL, "%lld unfinished jobs start from this one", (long long)waiting);
-    if (status == STATUS_OK)
-        status = doom_job(db, job, err);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
-    return status;
+    status = delete_job_later(db, job, err);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
 }
 
 enum status storage_job_delete(struct storage *storage, const char *id, struct error *err)

@@ -1,17 +1,10 @@
-/* Reads jobs: one by id, or pages of a filtered list. */
+/* Reads the row of a job, and single values of jobs. job_list.c lists jobs. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LIST_MAX 1000
-#define COLUMNS                                                                                                        \
-    "id, kind, preset, name, task, state, requested_state, priority, threads, config, params, progress, result, "      \
-    "error,"                                                                                                           \
-    " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"                  \
-    " owner, executor, ranks"
-
-static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err)
+enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err)
 {
     char state[JOB_STATE_NAME];
     memset(out, 0, sizeof *out);
@@ -41,6 +34,8 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->owner = db_text(stmt, 21, arena, &ok);
     out->executor = db_text(stmt, 22, arena, &ok);
     out->ranks = sqlite3_column_int(stmt, 23);
+    out->trace = db_text(stmt, 24, arena, &ok);
+    out->tags = db_text(stmt, 25, arena, &ok);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
 }
 
@@ -49,10 +44,10 @@ enum status storage_job_get(struct storage *storage, const char *id, struct aren
 {
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
-    enum status status = db_query(db, &stmt, err, "SELECT " COLUMNS " FROM job WHERE id = ?", "t", id);
+    enum status status = db_query(db, &stmt, err, "SELECT " JOB_COLUMNS " FROM job WHERE id = ?", "t", id);
     if (status == STATUS_OK) {
         if (db_row(db, stmt, &status, err)) {
-            status = read_row(stmt, arena, out, err);
+            status = job_row_read(stmt, arena, out, err);
             db_done(stmt);
         } else if (status == STATUS_OK) {
             status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
@@ -90,63 +85,5 @@ enum status storage_owner_bytes(struct storage *storage, const char *owner, int6
     struct db *db = reader_take(storage);
     enum status status = owner_bytes(db, owner, bytes, err);
     reader_give(storage, db);
-    return status;
-}
-
-/* A filter that is not used binds NULL. There is one statement for each index that can select the rows, so that the
- * time for a page depends on the length of the page and not on the size of the table. */
-#define REST                                                                                                           \
-    " AND id < ?1 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR source_job = ?4)"    \
-    " AND (?5 IS NULL OR task = ?5) ORDER BY id DESC LIMIT ?6"
-
-static enum status query_list(struct db *db, sqlite3_stmt **stmt, const struct storage_job_filter *f, int limit,
-                              struct error *err)
-{
-    static const char top[] = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
-    const char *before = f->before != NULL && f->before[0] != '\0' ? f->before : top;
-    const char *state = f->by_state ? job_state_name(f->state) : NULL;
-    const char *sql = "SELECT " COLUMNS " FROM job WHERE 1" REST;
-    if (f->source_job != NULL)
-        sql = "SELECT " COLUMNS " FROM job INDEXED BY job_by_source WHERE source_job = ?4 AND source_job <> ''" REST;
-    else if (state != NULL)
-        sql = "SELECT " COLUMNS " FROM job INDEXED BY job_by_state WHERE state = ?2" REST;
-    else if (f->kind != NULL)
-        sql = "SELECT " COLUMNS " FROM job INDEXED BY job_by_kind WHERE kind = ?3" REST;
-    enum status status = db_query(db, stmt, err, sql, "tttt", before, state, f->kind, f->source_job);
-    if (status != STATUS_OK)
-        return status;
-    int code = f->by_task ? sqlite3_bind_int(*stmt, 5, (int)f->task) : sqlite3_bind_null(*stmt, 5);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int(*stmt, 6, limit);
-    return code == SQLITE_OK ? STATUS_OK : db_fail(db, code, err);
-}
-
-enum status storage_job_list(struct storage *storage, const struct storage_job_filter *filter, struct arena *arena,
-                             struct storage_job **jobs, size_t *count, bool *more, struct error *err)
-{
-    int limit = filter->limit == 0 ? 100 : filter->limit;
-    *jobs = NULL;
-    *count = 0;
-    *more = false;
-    if (limit < 1 || limit > LIST_MAX)
-        return error_set(err, STATUS_INVALID, NULL, "limit must be in [1, %d]", LIST_MAX);
-    struct storage_job *list = arena_zalloc(arena, (size_t)limit, sizeof *list);
-    if (list == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list jobs");
-    sqlite3_stmt *stmt;
-    struct db *db = reader_take(storage);
-    enum status status = query_list(db, &stmt, filter, limit + 1, err);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        if (*count == (size_t)limit)
-            *more = true;
-        else
-            status = read_row(stmt, arena, &list[(*count)++], err);
-        if (*more || status != STATUS_OK) {
-            db_done(stmt);
-            break;
-        }
-    }
-    reader_give(storage, db);
-    *jobs = list;
     return status;
 }

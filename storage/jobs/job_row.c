@@ -8,9 +8,11 @@ enum status job_number(struct db *db, const char *id, int64_t *number, struct er
     if (id == NULL)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
     enum status status = db_integer(db, number, 0, err, "SELECT num FROM job WHERE id = ?", "t", id);
-    if (status == STATUS_OK && *number == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (*number == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    return STATUS_OK;
 }
 
 const char *or_empty(const char *text)
@@ -34,6 +36,7 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
         DB_INTEGER("threads", job->threads),
         DB_TEXT("executor", or_empty(job->executor)),
         DB_INTEGER("ranks", job->ranks),
+        DB_TEXT("trace", or_empty(job->trace)),
         DB_TEXT("config", job->config),
         DB_TEXT("params", job->params),
         DB_TEXT("progress", job->progress),
@@ -51,4 +54,13 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
     enum status status = db_insert(db, "job", values, sizeof values / sizeof values[0], err);
     *number = sqlite3_last_insert_rowid(db->handle);
     return status;
+}
+
+enum status job_set_tags(struct db *db, int64_t job, const char *tags, struct error *err)
+{
+    enum status status = db_run(db, err, "DELETE FROM job_tag WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err, "INSERT OR IGNORE INTO job_tag(tag, job) SELECT value, ?1 FROM json_each(?2)", "it", job,
+                  tags);
 }

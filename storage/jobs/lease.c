@@ -9,8 +9,7 @@ struct change {
     struct command base;
     const char *id;
     enum lease_event event;
-    bool any_epoch;      /* do not compare the epoch, because the event comes from the executor or is a registration */
-    int64_t epoch;       /* in: the epoch that the caller knows; out: the epoch of the lease */
+    int64_t epoch;       /* in: the epoch that a trainer knows; out: the epoch of the lease after the change */
     const uint8_t *hash; /* for LEASE_GRANT: hash of the trainer's token */
     const char *executor, *foreign_id;
     int64_t sequence; /* number of the report; 0 for other messages */
@@ -45,26 +44,28 @@ static enum status grant(struct db *db, int64_t job, struct change *c, struct er
 {
     int64_t running, newest, before, tries;
     enum status status = db_integer(db, &running, 0, err, "SELECT state = 'running' FROM job WHERE num = ?", "i", job);
-    if (status == STATUS_OK && !running)
+    if (status != STATUS_OK)
+        return status;
+    if (!running)
         return error_set(err, STATUS_CONFLICT, NULL, "the job is not running");
-    if (status == STATUS_OK)
-        status =
-            db_integer(db, &newest, 0, err, "SELECT max(seq) FROM checkpoint WHERE job = ? AND complete", "i", job);
-    if (status == STATUS_OK)
-        status = db_integer(db, &before, -1, err, "SELECT newest FROM lease WHERE job = ?", "i", job);
-    if (status == STATUS_OK)
-        status = db_integer(db, &tries, 0, err, "SELECT tries FROM lease WHERE job = ?", "i", job);
+    status = db_integer(db, &newest, 0, err, "SELECT max(seq) FROM checkpoint WHERE job = ? AND complete", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, &before, -1, err, "SELECT newest FROM lease WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, &tries, 0, err, "SELECT tries FROM lease WHERE job = ?", "i", job);
     if (status != STATUS_OK)
         return status;
     c->tries = newest > before ? 1 : (int)tries + 1;
     return db_run(db, err,
                   "INSERT INTO lease(job, state, epoch, hash, executor, foreign_id, sequence, tries, newest, seen)"
-                  " VALUES (?1, 'offered', 1, ?2, ?3, ?7, 0, ?4, ?5, ?6)"
-                  " ON CONFLICT(job) DO UPDATE SET state = 'offered', epoch = epoch + 1, hash = ?2, executor = ?3,"
+                  " VALUES (?1, 'offered', ?8, ?2, ?3, ?7, 0, ?4, ?5, ?6)"
+                  " ON CONFLICT(job) DO UPDATE SET state = 'offered', epoch = ?8, hash = ?2, executor = ?3,"
                   " foreign_id = ?7, sequence = 0, tries = ?4, newest = ?5, seen = ?6, ending = NULL, result = NULL, "
                   "error = NULL",
-                  "ibtniit", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
-                  db_stamp(db), c->foreign_id);
+                  "ibtniiti", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
+                  db_stamp(db), c->foreign_id, c->epoch);
 }
 
 static enum status write_change(struct db *db, int64_t job, struct change *c, struct error *err)
@@ -74,10 +75,8 @@ static enum status write_change(struct db *db, int64_t job, struct change *c, st
     case LEASE_GRANT:
         return grant(db, job, c, err);
     case LEASE_REGISTER:
-        c->epoch++;
-        return db_run(db, err,
-                      "UPDATE lease SET state = 'held', epoch = epoch + 1, sequence = 0, seen = ? WHERE job = ?", "ii",
-                      now, job);
+        return db_run(db, err, "UPDATE lease SET state = 'held', epoch = ?, sequence = 0, seen = ? WHERE job = ?",
+                      "iii", c->epoch, now, job);
     case LEASE_MESSAGE:
         return db_run(db, err, "UPDATE lease SET sequence = max(sequence, ?), seen = ? WHERE job = ?", "iii",
                       c->sequence, now, job);
@@ -96,19 +95,21 @@ static enum status write_change(struct db *db, int64_t job, struct change *c, st
 static enum status change_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     struct change *c = (struct change *)command;
-    enum lease_state state, next;
-    int64_t job, epoch = 0;
+    struct lease_place lease;
+    int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status == STATUS_OK)
-        status = read_state(db, job, &state, &epoch, err);
     if (status != STATUS_OK)
         return status;
-    if (!c->any_epoch && c->epoch != epoch)
+    status = read_state(db, job, &lease.state, &lease.epoch, err);
+    if (status != STATUS_OK)
+        return status;
+    enum lease_verdict verdict = lease_apply(&lease, c->event, c->epoch);
+    if (verdict == LEASE_OTHER_EPOCH)
         return error_set(err, STATUS_CONFLICT, NULL, "another trainer has taken over");
-    if (!lease_state_next(state, c->event, &next))
+    if (verdict == LEASE_FORBIDDEN)
         return error_set(err, STATUS_CONFLICT, NULL, "a lease in state \"%s\" does not allow \"%s\"",
-                         lease_state_name(state), lease_event_name(c->event));
-    c->epoch = epoch;
+                         lease_state_name(lease.state), lease_event_name(c->event));
+    c->epoch = lease.epoch;
     return write_change(db, job, c, err);
 }
 
@@ -118,7 +119,6 @@ enum status storage_lease_grant_to(struct storage *storage, const char *id, cons
     struct change c = {.base = {.run = change_run},
                        .id = id,
                        .event = LEASE_GRANT,
-                       .any_epoch = true,
                        .hash = hash,
                        .executor = executor,
                        .foreign_id = foreign_id};
@@ -141,12 +141,15 @@ static enum status foreign_run(struct storage *storage, struct db *db, struct co
     struct change *c = (struct change *)command;
     int64_t job;
     enum status status = job_number(db, c->id, &job, err);
-    if (status == STATUS_OK)
-        status = db_run(db, err, "UPDATE lease SET foreign_id = ? WHERE job = ? AND state <> 'none'", "ti",
-                        c->foreign_id, job);
-    if (status == STATUS_OK && db_changes(db) == 0)
-        status = error_set(err, STATUS_CONFLICT, NULL, "the job has no lease");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status =
+        db_run(db, err, "UPDATE lease SET foreign_id = ? WHERE job = ? AND state <> 'none'", "ti", c->foreign_id, job);
+    if (status != STATUS_OK)
+        return status;
+    if (db_changes(db) == 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "the job has no lease");
+    return STATUS_OK;
 }
 
 enum status storage_lease_foreign(struct storage *storage, const char *id, const char *foreign_id, struct error *err)
@@ -159,7 +162,7 @@ enum status storage_lease_foreign(struct storage *storage, const char *id, const
 
 enum status storage_lease_register(struct storage *storage, const char *id, int64_t *epoch, struct error *err)
 {
-    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_REGISTER, .any_epoch = true};
+    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_REGISTER};
     enum status status = writer_call(storage, &c.base, err);
     *epoch = c.epoch;
     return status;
@@ -190,7 +193,7 @@ enum status storage_lease_end(struct storage *storage, const char *id, int64_t e
 
 enum status storage_lease_close(struct storage *storage, const char *id, struct error *err)
 {
-    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_CLOSE, .any_epoch = true};
+    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_CLOSE};
     return writer_call(storage, &c.base, err);
 }
 

@@ -36,6 +36,23 @@ bool lease_state_next(enum lease_state state, enum lease_event event, enum lease
     return false;
 }
 
+bool lease_event_has_epoch(enum lease_event event)
+{
+    return event == LEASE_MESSAGE || event == LEASE_END;
+}
+
+enum lease_verdict lease_apply(struct lease_place *place, enum lease_event event, int64_t epoch)
+{
+    enum lease_state next;
+    if (lease_event_has_epoch(event) && epoch != place->epoch)
+        return LEASE_OTHER_EPOCH;
+    if (!lease_state_next(place->state, event, &next))
+        return LEASE_FORBIDDEN;
+    place->state = next;
+    place->epoch += event == LEASE_GRANT || event == LEASE_REGISTER;
+    return LEASE_ALLOWED;
+}
+
 const char *lease_state_name(enum lease_state state)
 {
     return (unsigned)state < LEASE_STATES ? state_names[state] : NULL;

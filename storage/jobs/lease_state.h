@@ -13,6 +13,7 @@
 #define MOTIF_STORAGE_JOBS_LEASE_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum lease_state { LEASE_NONE, LEASE_OFFERED, LEASE_HELD, LEASE_ENDED };
 #define LEASE_STATES 4
@@ -29,6 +30,21 @@ enum lease_event {
 
 /* Sets *next to the state after the event, or returns false if the table does not allow the event. */
 bool lease_state_next(enum lease_state state, enum lease_event event, enum lease_state *next);
+
+/* A lease with its epoch, which counts grants and registrations. */
+struct lease_place {
+    enum lease_state state;
+    int64_t epoch; /* 0: the job never had a lease */
+};
+enum lease_verdict {
+    LEASE_ALLOWED,
+    LEASE_OTHER_EPOCH, /* another trainer has taken over */
+    LEASE_FORBIDDEN    /* the table does not allow the event */
+};
+/* Whether an event compares the epoch. The executor's events and a registration do not. */
+bool lease_event_has_epoch(enum lease_event event);
+/* Changes a lease by an event. epoch: the epoch that a trainer sends. *place changes only if the event is allowed. */
+enum lease_verdict lease_apply(struct lease_place *place, enum lease_event event, int64_t epoch);
 
 /* "none", "offered", ... as stored. Names are NULL for a value outside the enumeration; parse returns false for an
  * unknown name. */

@@ -20,12 +20,12 @@ static enum status add_run(struct storage *storage, struct db *db, struct comman
     enum status status =
         db_integer(db, &taken, 0, err, "SELECT count(*) FROM token WHERE hash = ?3 OR (name = ?2 AND" LIVE ")", "itb",
                    now, t->name, (const void *)t->hash, sizeof t->hash);
-    if (status == STATUS_OK && taken > 0)
+    if (status != STATUS_OK)
+        return status;
+    if (taken > 0)
         return error_set(err, STATUS_CONFLICT, NULL, "a token of that name exists already");
-    if (status == STATUS_OK)
-        status = db_run(db, err, "INSERT INTO token VALUES (?, ?, ?, ?, ?, 0)", "btnii", (const void *)t->hash,
-                        sizeof t->hash, t->name, t->scope, now, t->expires_at);
-    return status;
+    return db_run(db, err, "INSERT INTO token VALUES (?, ?, ?, ?, ?, 0)", "btnii", (const void *)t->hash,
+                  sizeof t->hash, t->name, t->scope, now, t->expires_at);
 }
 
 enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err)
@@ -41,9 +41,11 @@ static enum status revoke_run(struct storage *storage, struct db *db, struct com
     struct change *c = (struct change *)command;
     enum status status =
         db_run(db, err, "UPDATE token SET revoked = 1 WHERE name = ?2 AND" LIVE, "it", clock_now_ms(), c->name);
-    if (status == STATUS_OK && db_changes(db) == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (db_changes(db) == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
+    return STATUS_OK;
 }
 
 enum status storage_token_revoke(struct storage *storage, const char *name, struct error *err)

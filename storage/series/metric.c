@@ -276,10 +276,12 @@ static enum status rewind_series(struct db *db, int64_t series, int64_t last_ste
     int64_t id;
     enum status status = db_run(db, err, "DELETE FROM block WHERE id >= ? AND id < ? AND first > ?", "iii",
                                 series << BLOCK_BITS, (series + 1) << BLOCK_BITS, last_step);
-    if (status == STATUS_OK)
-        status = block_last(db, series, &id, &block, err);
-    if (status == STATUS_OK)
-        status = pyramid_cut(db, series, id < 0 ? 0 : id - (series << BLOCK_BITS), err);
+    if (status != STATUS_OK)
+        return status;
+    status = block_last(db, series, &id, &block, err);
+    if (status != STATUS_OK)
+        return status;
+    status = pyramid_cut(db, series, id < 0 ? 0 : id - (series << BLOCK_BITS), err);
     if (status != STATUS_OK)
         return status;
     if (id < 0)

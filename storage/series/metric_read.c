@@ -1,9 +1,9 @@
 /* Reads series, and reduces those that have more points than requested.
  *
  * All blocks of a series but the last are full. So the number of points follows from the last block, and a binary
- * search over the blocks finds the first point after `since`. A bucket is the union of whole blocks, which are read as
- * summaries (pyramid.h), and of points of the two blocks at its edges. The result is the same as if all points had
- * been read. Memory is proportional to the answer. */
+ * search over the blocks finds the first point after `since`. A bucket (storage_metric_read()) consists of whole
+ * blocks, which are read as summaries (pyramid.h), and of points of the two blocks at its edges. The result is the same
+ * as if all points had been read. Memory is proportional to the answer. */
 #include "storage/series/pyramid.h"
 
 #include <stdlib.h>
@@ -109,11 +109,12 @@ static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyr
     if (first >= last)
         return stretch_each(stretch, from, to, take_summary, out, err);
     enum status status = stretch_each(stretch, from, first * BLOCK_POINTS, take_summary, out, err);
-    if (status == STATUS_OK)
-        status = pyramid_join(pyramid, first, last, out, err);
-    if (status == STATUS_OK)
-        status = stretch_each(stretch, last * BLOCK_POINTS, to, take_summary, out, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = pyramid_join(pyramid, first, last, out, err);
+    if (status != STATUS_OK)
+        return status;
+    return stretch_each(stretch, last * BLOCK_POINTS, to, take_summary, out, err);
 }
 
 static enum status reduce_series(struct stretch *stretch, int64_t start, int64_t end, int64_t sealed, int64_t buckets,

@@ -30,7 +30,7 @@ size_t summary_points(const struct summary *summary, struct storage_point out[3]
 
 /* In a transaction: adds the summary of block `number`, which is full and does not change any more. */
 enum status pyramid_seal(struct db *db, int64_t series, int64_t number, const struct block *block, struct error *err);
-/* In a transaction: removes all summaries except those of the first `sealed` blocks. */
+/* In a transaction: removes the summaries of all blocks but the first `sealed` ones. */
 enum status pyramid_cut(struct db *db, int64_t series, int64_t sealed, struct error *err);
 
 struct pyramid_row { /* a row of the table */
@@ -45,7 +45,8 @@ struct pyramid_reader {
 };
 /* Prepares to read the summaries of one series; `db` is borrowed. */
 void pyramid_reader_init(struct pyramid_reader *reader, struct db *db, int64_t series);
-/* Adds the summaries of the blocks [from, to), which are all sealed, to `into`. CORRUPT: a summary is missing. */
+/* Adds the summaries of the blocks [from, to) to `into`. Each of these blocks must be full, and so have a summary.
+ * CORRUPT: a summary is missing. */
 enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to, struct summary *into,
                          struct error *err);
 

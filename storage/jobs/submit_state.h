@@ -1,0 +1,25 @@
+/* What a submission with an idempotency key does, as a pure function.
+ *
+ * A key belongs to the token that used it. For its life it names one job: the same request gets that job again, and
+ * another request with the same key is refused. Any thread may call the function. */
+#ifndef MOTIF_STORAGE_JOBS_SUBMIT_STATE_H
+#define MOTIF_STORAGE_JOBS_SUBMIT_STATE_H
+
+#include <stdint.h>
+
+#include "storage/storage.h"
+
+#define SUBMIT_KEY_LIFE_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define SUBMIT_FINGERPRINT 32 /* bytes */
+
+struct submit_key {
+    const char *owner, *name;   /* the token, "" for none, and the key */
+    const uint8_t *fingerprint; /* [SUBMIT_FINGERPRINT] SHA-256 of the request */
+    int64_t created_at;         /* milliseconds since 1970 */
+};
+
+/* What happens to a submission when the database has the key `kept` (NULL: no such key). asked->created_at: now.
+ * STORAGE_CREATED: `kept` does not concern this submission. */
+enum storage_submit_outcome submit_key_outcome(const struct submit_key *kept, const struct submit_key *asked);
+
+#endif
