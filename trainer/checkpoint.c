@@ -11,17 +11,39 @@
 
 #define SAVE_TRIES 3
 #define HASH_BLOCK (256u * 1024u)
+#define PIECE ((size_t)4 << 20) /* bytes that are written between two checks for a cancel */
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
+
+/* Writes to the coordinator's writer until the job is cancelled, because a cancelled job needs no checkpoint. */
+struct saving {
+    struct job_run *run;
+    struct snapshot_writer to;
+};
+
+static enum status write_piece(void *context, const void *bytes, size_t count, struct error *err)
+{
+    struct saving *saving = context;
+    const char *from = bytes;
+    enum status status = thread_pool_check(saving->run->pool, err);
+    for (size_t at = 0, some; status == STATUS_OK && at < count; at += some) {
+        some = count - at < PIECE ? count - at : PIECE;
+        status = saving->to.write(saving->to.context, from + at, some, err);
+        if (status == STATUS_OK)
+            status = thread_pool_check(saving->run->pool, err);
+    }
+    return status;
+}
 
 static enum status save_once(struct job_run *run, const struct storage_checkpoint_new *what, struct error *err)
 {
     const struct coordinator *coordinator = run->coordinator;
-    struct snapshot_writer to;
+    struct saving saving = {.run = run};
+    const struct snapshot_writer to = {.context = &saving, .write = write_piece};
     uint64_t bytes = 0;
     int64_t seq = 0;
     double begun = run_now();
-    enum status status = coordinator->save_begin(coordinator->context, what, &to, err);
+    enum status status = coordinator->save_begin(coordinator->context, what, &saving.to, err);
     if (status != STATUS_OK)
         return status;
     status = run->method->save(run->run, &to, &bytes, err);
@@ -65,6 +87,18 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 /* ---- restoring --------------------------------------------------------------------------------------- */
 
+/* Whether a stream has nothing but weights, as after an import of weights. An evaluation then starts from the weights;
+ * the state of the training is not there. */
+static enum status weights_only(const struct snapshot_reader *from, bool *only, struct error *err)
+{
+    struct snapshot_entry *entries = NULL;
+    size_t count = 0;
+    enum status status = snapshot_contents(from, &entries, &count, err);
+    *only = status == STATUS_OK && count > 0 && entries[count - 1].role == SNAPSHOT_WEIGHT; /* weights come first */
+    free(entries);
+    return status;
+}
+
 static enum status load_from(struct job_run *run, enum run_of of, struct storage_checkpoint_pick pick, bool warm,
                              struct storage_checkpoint *info, struct error *err)
 {
@@ -72,10 +106,13 @@ static enum status load_from(struct job_run *run, enum run_of of, struct storage
     struct snapshot_reader from;
     void *reader = NULL;
     enum status status = coordinator->open(coordinator->context, of, pick, &reader, &from, info, err);
-    if (status == STATUS_OK) {
+    if (status != STATUS_OK)
+        return status;
+    if (!warm && run->job->task == JOB_EVALUATE)
+        status = weights_only(&from, &warm, err);
+    if (status == STATUS_OK)
         status = warm ? method_warm_start(run->method, run->run, &from, err) : run->method->load(run->run, &from, err);
-        coordinator->close(coordinator->context, reader);
-    }
+    coordinator->close(coordinator->context, reader);
     return status;
 }
 
@@ -106,9 +143,11 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     /* The run begins at the start: an earlier attempt without a checkpoint may have stored points that this run
      * measures again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
-    if (status == STATUS_OK && run->job->source_job[0] != '\0')
-        status = load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (run->job->source_job[0] != '\0')
+        return load_from(run, RUN_OF_SOURCE, source_pick(run), true, &info, err);
+    return STATUS_OK;
 }
 
 /* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
@@ -138,9 +177,11 @@ static enum status table_entry(struct job_run *run, size_t index, struct error *
 {
     size_t count = 0;
     enum status status = run->list_valid ? STATUS_OK : table_count(run, &count, err);
-    if (status == STATUS_OK && index >= run->list_count)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (index >= run->list_count)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
+    return STATUS_OK;
 }
 
 static enum status table_describe(void *context, size_t index, struct method_checkpoint *out, struct error *err)

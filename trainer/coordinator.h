@@ -51,7 +51,10 @@ struct coordinator {
     enum status (*rewind)(void *context, int64_t last_samples, struct error *err);
 
     bool (*must_yield)(void *context); /* Called after every step. True: the run saves a checkpoint and yields. */
-    bool (*draining)(void *context);   /* True: the process is ending, so the run does not repeat a failed save. */
+    /* Called within a step, from any thread of the run, about every 10 ms; returns quickly. True: the job was
+     * cancelled, so the run soon gives up a long step and saves nothing more. May be NULL. */
+    bool (*must_stop)(void *context);
+    bool (*draining)(void *context); /* True: the process is ending, so the run does not repeat a failed save. */
     /* Reports a completed step. gflops is the speed of one thread; 0: unknown. */
     void (*stepped)(void *context, int64_t samples, double seconds, double gflops);
     void (*line)(void *context, enum log_level level, const char *text);

@@ -23,9 +23,11 @@ struct answer {
 static enum status spread(struct comm *comm, struct answer *answer, struct error *err)
 {
     enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
-    if (status == STATUS_OK && answer->status != STATUS_OK)
-        status = error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (answer->status != STATUS_OK)
+        return error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
+    return STATUS_OK;
 }
 
 /* Returns OK only if all ranks succeeded, so that either all continue or none. */
@@ -33,9 +35,11 @@ static enum status all_have(struct comm *comm, bool mine, struct error *err)
 {
     double missing = mine ? 0 : 1;
     enum status status = comm_most(comm, &missing, 1, err);
-    if (status == STATUS_OK && missing > 0)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank has not enough memory for the data that rank 0 read");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (missing > 0)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "a rank has not enough memory for the data that rank 0 read");
+    return STATUS_OK;
 }
 
 /* ---- what a run sends -------------------------------------------------------------------------------- */
@@ -245,6 +249,14 @@ static bool must_yield(void *context)
     return comm_most(distributed->comm, &requested, 1, &err) != STATUS_OK || requested > 0;
 }
 
+/* Several ranks must end a step together. So only a run with one rank may give up a step. */
+static bool must_stop(void *context)
+{
+    struct distributed_run *distributed = context;
+    return comm_size(distributed->comm) == 1 && distributed->outside.must_stop != NULL &&
+           distributed->outside.must_stop(distributed->outside.context);
+}
+
 static bool draining(void *context)
 {
     struct distributed_run *distributed = context;
@@ -279,6 +291,7 @@ struct coordinator distributed_coordinator(struct distributed_run *distributed)
         .close = close_checkpoint,
         .rewind = rewind_points,
         .must_yield = must_yield,
+        .must_stop = must_stop,
         .draining = draining,
         .stepped = stepped,
         .line = line,

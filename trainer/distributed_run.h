@@ -28,8 +28,8 @@ struct distributed_run {
 /* Returns the coordinator for this rank's run_job(); it points to `distributed`. */
 struct coordinator distributed_coordinator(struct distributed_run *distributed);
 
-/* Broadcasts the job that rank 0 received. `status` and `err` are rank 0's if it failed to receive one; they are
- * broadcast too. The texts of the other ranks are allocated in `arena`. */
+/* Broadcasts the job that rank 0 received. `status` and `err` say whether rank 0 received a job; they are broadcast
+ * too. The texts of the other ranks are allocated in `arena`. */
 enum status distributed_job(struct comm *comm, enum status status, struct arena *arena, struct storage_job *job,
                             struct error *err);
 

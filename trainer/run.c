@@ -7,6 +7,8 @@
 #include "api/json/config_json.h"
 #include "api/json/json.h"
 
+#define GRACE_S 0.5 /* seconds that the step of a cancelled job has to end before the run gives it up */
+
 enum outcome { OUTCOME_DONE, OUTCOME_YIELD, OUTCOME_FAILED };
 
 static void log_core(void *context, enum log_level level, const char *text)
@@ -76,16 +78,31 @@ static int threads_of(const struct job_run *run)
     return threads > setup->threads_max ? setup->threads_max : threads;
 }
 
+/* Whether the run must give up its step, because the job was cancelled and the step did not end within the grace time.
+ * A shorter step ends, and its model is saved. Any thread of the pool may call this. */
+static bool must_give_up(void *context)
+{
+    struct job_run *run = context;
+    double none = 0, now = run_now();
+    if (run->coordinator->must_stop == NULL || !run->coordinator->must_stop(run->coordinator->context))
+        return false;
+    (void)atomic_compare_exchange_strong(&run->cancelled_at, &none, now);
+    return now - atomic_load(&run->cancelled_at) >= GRACE_S;
+}
+
 static enum status open_run(struct job_run *run, struct error *err)
 {
     struct method_estimate estimate = {0};
     enum status status = find_method(run, err);
-    if (status == STATUS_OK)
-        status = parse_config(run, err);
-    if (status == STATUS_OK) {
-        run->threads = threads_of(run);
-        status = thread_pool_create(run->threads, &run->pool, err);
-    }
+    if (status != STATUS_OK)
+        return status;
+    status = parse_config(run, err);
+    if (status != STATUS_OK)
+        return status;
+    run->threads = threads_of(run);
+    status = thread_pool_create(run->threads, &run->pool, err);
+    if (status == STATUS_OK && comm_size(run->setup->comm) == 1) /* ranks must end a step together */
+        thread_pool_stop_when(run->pool, must_give_up, run);
     if (status != STATUS_OK)
         return status;
     if (method_estimate(run->method, run->config, &estimate, NULL) == STATUS_OK) {
@@ -107,13 +124,17 @@ static enum status open_run(struct job_run *run, struct error *err)
     };
     run->seconds_before = report_seconds_before(run->job->progress);
     status = run->method->create(run->config, &run->env, &run->run, err);
-    if (status == STATUS_OK)
-        status = checkpoint_restore(run, err);
-    if (status == STATUS_OK && run->job->task == JOB_EVALUATE)
+    if (status != STATUS_OK)
+        return status;
+    status = checkpoint_restore(run, err);
+    if (status != STATUS_OK)
+        return status;
+    if (run->job->task == JOB_EVALUATE)
         status = begin_evaluation(run, err);
-    if (status == STATUS_OK)
-        method_progress(run->method, run->run, &run->progress);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    method_progress(run->method, run->run, &run->progress);
+    return STATUS_OK;
 }
 
 /* ---- the steps --------------------------------------------------------------------------------------- */
@@ -159,16 +180,16 @@ static enum outcome run_steps(struct job_run *run, struct error *err)
     bool stepped = false;
     while (!run->coordinator->must_yield(run->coordinator->context)) {
         if (one_step(run, &requested, err) != STATUS_OK)
-            return OUTCOME_FAILED;
+            return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
         stepped = true;
         bool save = requested != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
         if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err) != STATUS_OK)
-            return OUTCOME_FAILED;
+            return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
         if (requested == METHOD_DONE)
             return OUTCOME_DONE;
     }
     if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK)
-        return OUTCOME_FAILED;
+        return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
     return OUTCOME_YIELD;
 }
 
@@ -192,6 +213,11 @@ static enum job_event succeed(struct job_run *run)
 {
     struct error err = {0};
     char *document = report_result(run, &err);
+    if (thread_pool_stopped(run->pool)) {
+        free(document);
+        leave(run, JOB_EVENT_YIELD, NULL, NULL);
+        return JOB_EVENT_YIELD;
+    }
     if (document == NULL) {
         (void)error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for the result");
         return fail(run, &err);
@@ -210,6 +236,16 @@ static void close_run(struct job_run *run)
     free(run->config);
     arena_close(&run->list_arena);
     free(run);
+}
+
+/* Ends a run that could not be opened. If a cancel has stopped the thread pool, the run yields; otherwise the job
+ * fails. */
+static enum job_event run_not_opened(struct job_run *run, const struct error *failure)
+{
+    if (run->pool == NULL || !thread_pool_stopped(run->pool))
+        return fail(run, failure);
+    leave(run, JOB_EVENT_YIELD, NULL, NULL);
+    return JOB_EVENT_YIELD;
 }
 
 static enum job_event run_opened(struct job_run *run)
@@ -245,7 +281,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     run->begun = run->reported = run_now();
     run->saved_step = -1;
     arena_init(&run->list_arena, 4096, 0);
-    enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : fail(run, &err);
+    enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : run_not_opened(run, &err);
     close_run(run);
     return end;
 }

@@ -2,6 +2,8 @@
 #ifndef MOTIF_TRAINER_RUN_INT_H
 #define MOTIF_TRAINER_RUN_INT_H
 
+#include <stdatomic.h>
+
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "trainer/run.h"
@@ -17,6 +19,7 @@ struct job_run {
     void *config;
     int threads;
     struct thread_pool *pool;
+    _Atomic double cancelled_at; /* monotonic time at which the pool first noticed a cancel; 0: no cancel */
     struct method_env env;
     struct method_run *run;
     double flops_per_sample;

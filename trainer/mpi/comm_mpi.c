@@ -5,8 +5,8 @@
  * the same bits for every network, MPI version and load. MPI_Allreduce guarantees neither a fixed order nor the same
  * order twice.
  *
- * MPI makes progress on started operations whenever it is called, so also during the small gathers that a backward
- * pass makes anyway. */
+ * MPI continues operations that have started whenever the program calls MPI. So the sums also continue during the small
+ * gathers that a backward pass makes anyway. */
 #include "trainer/mpi/comm_mpi.h"
 
 #include <limits.h>
@@ -25,8 +25,8 @@ struct sum {
     enum comm_type type;
     char *parts;          /* the parts that the other ranks sent: [ranks - 1][numbers in this rank's share] */
     size_t capacity;      /* bytes allocated for `parts` */
-    int *counts, *places; /* each is [3][ranks], for what is sent, received and returned; this rank sends and receives 0
-                             of its own */
+    int *counts, *places; /* [3][ranks] each, for the numbers that this rank sends to a rank, receives from it, and gets
+                           * back as sums from it. In the first two rows, the entry of this rank itself is 0. */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };

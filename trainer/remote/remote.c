@@ -19,7 +19,7 @@
 
 static enum status grow_points(struct message *report, struct error *err)
 {
-    /* logged when the number of tries is 0, 64, 128, 256, ... */
+    /* The capacity is 64 at first. It doubles when the number of points reaches it: at 64, 128, 256, ... */
     if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) {
         size_t capacity = report->count == 0 ? 64 : report->count * 2;
         struct remote_point *points = realloc(report->points, capacity * sizeof *points);
@@ -339,6 +339,12 @@ static bool must_yield(void *context)
     return atomic_load(&remote->yield) || atomic_load(&remote->lost) || atomic_load(remote->options.stop_requested);
 }
 
+static bool must_stop(void *context)
+{
+    struct remote *remote = context;
+    return atomic_load(&remote->cancelled) || atomic_load(&remote->lost);
+}
+
 static bool draining(void *context)
 {
     struct remote *remote = context;
@@ -353,8 +359,10 @@ static void leave(void *context, enum job_event event, const char *result, const
     struct buf body;
     char path[128];
     const char *document = event == JOB_EVENT_SUCCEED ? result : event == JOB_EVENT_FAIL ? error : NULL;
+    if (atomic_load(&remote->cancelled))
+        remote_drop_checkpoints(remote);
     (void)pthread_mutex_lock(&remote->lock);
-    bool refused = remote->failure.code != STATUS_OK; /* then the end is still sent */
+    bool refused = remote->failure.code != STATUS_OK; /* then the function sends the end nevertheless */
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused)
         return;
@@ -394,6 +402,7 @@ struct coordinator remote_coordinator(struct remote *remote)
         .close = close_bytes,
         .rewind = rewind_points,
         .must_yield = must_yield,
+        .must_stop = must_stop,
         .draining = draining,
         .stepped = stepped,
         .line = line,

@@ -54,21 +54,25 @@ struct remote {
     struct message *head, **tail;
     struct message *pending; /* the report that is being filled; never NULL */
     size_t queued_bytes;
+    int queued_checkpoints;
     int64_t sequence;
     bool closing;
     struct error failure; /* set when the daemon has refused a message; the run then fails */
     double last_answer;   /* monotonic seconds of the daemon's last answer */
-    atomic_bool lost, yield, ended;
+    atomic_bool lost, yield, cancelled, ended;
     struct message *saving; /* the checkpoint that is being written; only the run's thread uses it */
 };
 
 /* ---- remote_queue.c: the queue, and the thread that sends it ----------------------------------------- */
 enum status remote_start(struct remote *remote, struct error *err);
 void remote_stop(struct remote *remote); /* ends the sender thread and drops the messages that it has not sent */
-/* Queues a message; waits while the queue is full. Takes ownership, also if it fails. */
+/* Queues a message; waits while the queue is full, and before a checkpoint while another one is queued. Takes
+ * ownership, also if it fails. */
 enum status remote_post(struct remote *remote, struct message *message, struct error *err);
 /* Moves the pending report to the queue. The caller holds the lock. */
 enum status remote_flush(struct remote *remote, struct error *err);
+/* Removes the checkpoints from the queue that the sender has not begun to send; a cancelled job needs none. */
+void remote_drop_checkpoints(struct remote *remote);
 /* Waits until the daemon has stored all messages. */
 enum status remote_settle(struct remote *remote, struct error *err);
 void message_free(struct message *message); /* `message` may be NULL */

@@ -153,6 +153,8 @@ static void read_request(struct remote *remote, const struct http_answer *answer
     const cJSON *requested = cJSON_GetObjectItemCaseSensitive(root, "requested_state");
     if (cJSON_IsString(requested) || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining")))
         atomic_store(&remote->yield, true);
+    if (cJSON_IsString(requested) && strcmp(requested->valuestring, "cancelled") == 0)
+        atomic_store(&remote->cancelled, true);
     cJSON_Delete(root);
 }
 
@@ -204,7 +206,8 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
 struct upload {
-    int64_t received, seq; /* values of the daemon's last answer; seq > 0: the checkpoint is stored */
+    int64_t received, seq; /* from the daemon's last answer: the bytes that it has, and the checkpoint's number; above
+                              0: it is stored */
     double moved;          /* monotonic seconds of the last answer that accepted bytes */
     int pause;             /* milliseconds before the next try, if the last try made no progress */
 };
@@ -257,7 +260,8 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     return status;
 }
 
-/* Gives up after patience_s without progress. remote_call() cannot do so, because the daemon answers. */
+/* Gives up after patience_s without progress. remote_call() gives up only if the daemon does not answer. Here the
+ * daemon answers, but it accepts no bytes. */
 static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
     if (!within_patience(remote, &upload->moved))

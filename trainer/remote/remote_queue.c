@@ -35,6 +35,7 @@ static void append(struct remote *remote, struct message *message)
     *remote->tail = message;
     remote->tail = &message->next;
     remote->queued_bytes += message->bytes;
+    remote->queued_checkpoints += message->kind == MESSAGE_CHECKPOINT;
     (void)pthread_cond_signal(&remote->work);
 }
 
@@ -61,12 +62,21 @@ static enum status state_of(struct remote *remote, struct error *err)
     return STATUS_OK;
 }
 
+/* True if the message must wait, because the queue has no space for it or because another checkpoint waits. At most one
+ * checkpoint may wait, because each is as large as the whole state of the run. */
+static bool must_wait(const struct remote *remote, const struct message *message)
+{
+    if (atomic_load(&remote->cancelled) || remote->head == NULL)
+        return false;
+    return (int64_t)(remote->queued_bytes + message->bytes) > remote->options.buffer_bytes ||
+           (message->kind == MESSAGE_CHECKPOINT && remote->queued_checkpoints > 0);
+}
+
 enum status remote_post(struct remote *remote, struct message *message, struct error *err)
 {
     (void)pthread_mutex_lock(&remote->lock);
     enum status status = remote_flush(remote, err); /* the points measured before this message go first */
-    while (status == STATUS_OK && remote->head != NULL &&
-           (int64_t)(remote->queued_bytes + message->bytes) > remote->options.buffer_bytes) {
+    while (status == STATUS_OK && must_wait(remote, message)) {
         status = state_of(remote, err);
         if (status == STATUS_OK) {
             struct timespec until = in_ms(HEARTBEAT_MS);
@@ -113,8 +123,28 @@ static void send_head(struct remote *remote)
     if (remote->head == NULL)
         remote->tail = &remote->head;
     remote->queued_bytes -= message->bytes;
+    remote->queued_checkpoints -= message->kind == MESSAGE_CHECKPOINT;
     message_free(message);
     (void)pthread_cond_broadcast(&remote->change);
+}
+
+void remote_drop_checkpoints(struct remote *remote)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    struct message **at = remote->head != NULL ? &remote->head->next : &remote->head; /* the first one is being sent */
+    remote->tail = at;
+    while (*at != NULL) {
+        struct message *message = *at;
+        if (message->kind != MESSAGE_CHECKPOINT) {
+            at = remote->tail = &message->next;
+            continue;
+        }
+        *at = message->next;
+        remote->queued_bytes -= message->bytes;
+        remote->queued_checkpoints--;
+        message_free(message);
+    }
+    (void)pthread_mutex_unlock(&remote->lock);
 }
 
 static void *send_all(void *context)
