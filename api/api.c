@@ -15,6 +15,8 @@
 #include "api/documents/documents.h"
 #include "api/documents/prometheus.h"
 #include "api/http/exchange.h"
+#include "api/http/query_check.h"
+#include "api/jobs/job_name.h"
 #include "api/json/faults.h"
 #include "api/models/model_cache.h"
 #include "api/queries/queries.h"
@@ -130,7 +132,7 @@ static void begin(struct exchange *x, struct api *api, const struct api_request 
     response->route = x->match.route != NULL ? x->match.route->pattern : "";
 }
 
-/* Gives a response that may be cached an ETag over its bytes, unless the handler set one. */
+/* Adds an ETag to a response that may be cached, unless the handler set one. The ETag is a hash of the bytes. */
 static void tag_body(struct exchange *x)
 {
     struct api_response *response = x->response;
@@ -193,6 +195,19 @@ static bool admit_scope(struct exchange *x)
     return false;
 }
 
+/* True if a parameter in the query string states the format of the body. */
+static bool states_format(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    if (query_parse(x->match.query, &x->query, &err) != STATUS_OK)
+        return false;
+    for (const struct api_parameter *p = x->match.route->query; p != NULL && p->type != PARAMETER_END; p++)
+        if (p->type == PARAMETER_FORMAT && exchange_query(x, p->name) != NULL)
+            return true;
+    return false;
+}
+
 /* Checks the size, the coding and the media type of the body, as its headers announce them. */
 static bool admit_body(struct exchange *x)
 {
@@ -218,7 +233,7 @@ static bool admit_body(struct exchange *x)
         respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not supported; send the body without it.");
         return false;
     }
-    if (!route_takes(route, type)) {
+    if (!route_takes(route, type) && (type != NULL || !states_format(x))) {
         char taken[256] = "";
         for (const char *const *each = route->media_types; each != NULL && *each != NULL; each++) {
             size_t used = strlen(taken);
@@ -235,6 +250,7 @@ static bool admit_body(struct exchange *x)
 static bool admit(struct exchange *x)
 {
     const struct route_match *match = &x->match;
+    char meant[API_TARGET_MAX + 8];
     if (match->route == NULL) {
         if (match->status == 400) {
             respond_problem(x, PROBLEM_BAD_REQUEST, "The request target is malformed: %s.", match->err.message);
@@ -244,71 +260,14 @@ static bool admit(struct exchange *x)
         } else if (match->status == 414) {
             respond_problem(x, PROBLEM_TARGET_TOO_LONG, "The request target may have at most %d bytes.",
                             API_TARGET_MAX);
+        } else if (path_guess(x, meant)) {
+            respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path; did you mean %s?", meant);
         } else {
             respond_problem(x, PROBLEM_NOT_FOUND, "There is no such path; /openapi.json lists the paths.");
         }
         return false;
     }
     return admit_scope(x) && admit_body(x);
-}
-
-static void check_parameter(const struct api_parameter *p, const char *value, struct api_faults *faults)
-{
-    int64_t integer;
-    switch (p->type) {
-    case PARAMETER_INTEGER:
-        if (!text_integer(value, &integer) || integer < p->min || integer > p->max) {
-            api_faults_add(faults, p->name, "must be an integer in [%lld, %lld]; got '%.40s'", (long long)p->min,
-                           (long long)p->max, value);
-        }
-        break;
-    case PARAMETER_FLAG:
-        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0 && strcmp(value, "true") != 0 &&
-            strcmp(value, "false") != 0)
-            api_faults_add(faults, p->name, "must be 0 or 1; got '%.40s'", value);
-        break;
-    case PARAMETER_CHOICE:
-        for (const char *const *choice = p->choices; *choice != NULL; choice++)
-            if (strcmp(*choice, value) == 0)
-                return;
-        api_faults_add(faults, p->name, "is not an allowed value; got '%.40s'", value);
-        break;
-    default:
-        if (value[0] == '\0' || strlen(value) > (size_t)p->max)
-            api_faults_add(faults, p->name, "must be 1 to %lld bytes of text", (long long)p->max);
-        break;
-    }
-}
-
-static bool check_query(struct exchange *x)
-{
-    struct error err;
-    error_clear(&err);
-    if (query_parse(x->match.query, &x->query, &err) != STATUS_OK) {
-        respond_problem(x, PROBLEM_BAD_QUERY, "%s.", err.message);
-        return false;
-    }
-    if (x->query.count == 0)
-        return true;
-    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    if (faults == NULL) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-        return false;
-    }
-    for (size_t i = 0; i < x->query.count; i++) {
-        const struct api_parameter *p = x->match.route->query;
-        while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, x->query.pairs[i].name) != 0)
-            p++;
-        if (p == NULL || p->type == PARAMETER_END)
-            api_faults_add(faults, x->query.pairs[i].name, "is not a parameter of this path");
-        else
-            check_parameter(p, x->query.pairs[i].value, faults);
-    }
-    if (faults->count > 0) {
-        respond_faults(x, PROBLEM_BAD_QUERY, "parameter", faults);
-        return false;
-    }
-    return true;
 }
 
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit)
@@ -338,7 +297,7 @@ bool api_upload_begin(struct api *api, const struct api_request *request, struct
     struct exchange x;
     begin(&x, api, request, response);
     *upload = NULL;
-    if (!check_query(&x) || !datasets_begin(&x, upload)) {
+    if (!query_check(&x) || !datasets_begin(&x, upload)) {
         finish(&x, &start);
         return false;
     }
@@ -363,7 +322,7 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
     begin(&x, api, request, response);
-    if (admit(&x) && check_query(&x)) {
+    if (admit(&x) && query_check(&x) && job_name_resolve(&x)) {
         if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0 &&
             request->upload == NULL) {
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");

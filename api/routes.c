@@ -8,6 +8,7 @@
 #include "api/http/route.h"
 #include "api/http/service.h"
 #include "api/http/uri.h"
+#include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
@@ -21,10 +22,9 @@
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
+static const char *const targets[] = {"labels", "sequence", "class", "count", NULL};
 static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
-
-static const char *const list_fields[] = {"config", NULL};
 
 static const struct api_parameter submit_query[] = {
     {PARAMETER_FLAG, "dry_run", 0, 0, NULL, "1: validate and estimate only; nothing is stored"},
@@ -33,10 +33,25 @@ static const struct api_parameter submit_query[] = {
 static const struct api_parameter list_query[] = {
     {PARAMETER_CHOICE, "state", 0, 0, states, "only jobs in this state"},
     {PARAMETER_TEXT, "kind", 0, 40, NULL, "only jobs of this kind"},
-    {PARAMETER_CHOICE, "fields", 0, 0, list_fields,
-     "config: with the configuration of each job, which the list otherwise leaves out"},
+    {PARAMETER_TEXT, "name", 0, STORAGE_NAME - 1, NULL, "only jobs with exactly this name"},
+    {PARAMETER_TEXT, "tag", 0, JOB_TAG_BYTES - 1, NULL, "only jobs with this tag"},
+    {PARAMETER_TEXT, "owner", 0, STORAGE_NAME - 1, NULL, "only jobs that the token of this name submitted"},
+    {PARAMETER_TEXT, "preset", 0, 64, NULL, "only jobs of this preset"},
+    {PARAMETER_RESULT, "result.NAME", 0, 64, NULL,
+     "bound on a member of the result: result.fpe<=0.1, result.accuracy>=0.9 or result.verdict=learned; may occur for "
+     "several members"},
+    {PARAMETER_TEXT, "sort", 0, 80, NULL,
+     "created_at, started_at, finished_at, name, kind, preset, owner, state, priority or result.NAME, smallest first; "
+     "with - in front, largest first (-created_at)"},
+    {PARAMETER_TEXT, "fields", 0, 1000, NULL,
+     "members of each job, separated by commas, such as name,state,result.fpe; id is always there. config alone: the "
+     "configuration in addition to the other members"},
     {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "jobs on a page (50)"},
     {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the previous page"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+static const struct api_parameter show_query[] = {
+    {PARAMETER_FLAG, "checkpoint", 0, 0, NULL, "1: latest means the newest training that has a checkpoint"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter metrics_query[] = {
@@ -74,12 +89,14 @@ static const struct api_parameter bundle_query[] = {
 };
 
 static const struct api_parameter dataset_query[] = {
-    {PARAMETER_CHOICE, "format", 0, 0, collection_format_names,
-     "format of the body, if the Content-Type does not name it"},
+    {PARAMETER_FORMAT, "format", 0, 0, collection_format_names,
+     "format of the body, if the Content-Type does not name it; with this parameter the Content-Type may be missing"},
     {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: name of the column with the label (label, labels, class or target)"},
     {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: name of the column with the group for splits (group or split)"},
     {PARAMETER_CHOICE, "layout", 0, 0, layouts,
-     "npz, npy: position of the channels in four-dimensional arrays (channels-last)"},
+     "npz, npy: position of the channels in four-dimensional arrays (default: channels-last, or channels-first where "
+     "only the second size looks like a number of channels)"},
+    {PARAMETER_CHOICE, "target", 0, 0, targets, "what the labels are (default: the format's own rules decide)"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL,
      "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},
     {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL,
@@ -95,12 +112,13 @@ static const char *const run_of[] = {"job", "source", NULL};
 static const struct api_parameter epoch_query[] = {EPOCH, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_artifact_query[] = {
     EPOCH,
-    {PARAMETER_TEXT, "type", 0, 100, NULL, "media type of the file (application/octet-stream)"},
+    {PARAMETER_TEXT, "type", 0, 100, NULL, "media type of the file (default: application/octet-stream)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_of_query[] = {
     EPOCH,
     {PARAMETER_CHOICE, "of", 0, 0, run_of,
-     "job: the checkpoints of the job itself; source: those of the job that it starts from or evaluates (job)"},
+     "whose checkpoints: `job` (default) for those of the job itself, `source` for those of the job from which it "
+     "starts or which it evaluates"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter piece_query[] = {
     EPOCH,
@@ -126,7 +144,10 @@ static const struct api_answer submit_answers[] = {
     PROBLEM(503, "The queue is full or the daemon is shutting down."),
     END};
 static const struct api_answer list_answers[] = {
-    {200, JSON, "JobList", "Newest first."}, PROBLEM(400, "A query parameter is wrong."), END};
+    {200, JSON, "JobList",
+     "Newest first, unless sort asks for another order. Of a result, the list has the single values only."},
+    PROBLEM(400, "A query parameter is wrong."),
+    END};
 static const struct api_answer show_answers[] = {{200, JSON, "Job", "The job, with an ETag."},
                                                  {304, NULL, NULL, "If-None-Match contains the current ETag."},
                                                  PROBLEM(404, "There is no such job."),
@@ -147,7 +168,10 @@ static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Deleted."}
                                                    PROBLEM(412, "If-Match contains the ETag of another version."),
                                                    END};
 static const struct api_answer metrics_answers[] = {
-    {200, JSON, "Metrics", "Series of [step, value]."}, PROBLEM(404, "There is no such job."), END};
+    {200, JSON, "Metrics", "Series of [step, value]."},
+    PROBLEM(404, "There is no such job."),
+    PROBLEM(422, "A name is neither a series of the job nor a metric of its method."),
+    END};
 #define STREAM                                                                                                         \
     {                                                                                                                  \
         200, "text/event-stream", NULL, "Server-sent events: state, progress, metric, checkpoint."                     \
@@ -155,8 +179,8 @@ static const struct api_answer metrics_answers[] = {
 #define STREAM_PROBLEMS                                                                                                \
     PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                                                      \
         PROBLEM(429, "The token or the address has as many open streams as it may have."),                             \
-        PROBLEM(503,                                                                                                   \
-                "64 streams are open already, or the daemon is shutting down; Retry-After gives the time to wait.")
+        PROBLEM(503, "As many streams are open as the daemon allows (--streams), or the daemon is shutting down; "     \
+                     "Retry-After gives the time to wait.")
 static const struct api_answer events_answers[] = {STREAM, STREAM_PROBLEMS, END};
 static const struct api_answer job_events_answers[] = {
     STREAM,
@@ -183,6 +207,9 @@ static const struct api_answer onnx_answers[] = {
     PROBLEM(400, "The parameter is wrong."),
     PROBLEM(404, "There is no such job or checkpoint, or models of its kind cannot be exported to ONNX."),
     PROBLEM(409, "The job has no checkpoint yet, or its model uses random noise."),
+    PROBLEM(429, "Too many queries are running; Retry-After gives the time to wait."),
+    PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
+    PROBLEM(504, "The export took longer than --query-seconds."),
     END};
 static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
@@ -292,6 +319,10 @@ static const struct api_answer asset_answers[] = {
     {304, NULL, NULL, "If-None-Match contains the current ETag."},
     PROBLEM(404, "The page has no file of this name."),
     END};
+static const struct api_answer python_client_answers[] = {
+    {200, "text/x-python", NULL, "The client as one module; it needs the standard library and NumPy."},
+    {304, NULL, NULL, "If-None-Match contains the current ETag."},
+    END};
 
 #define GET(pattern, name, scope, query, answers, handle, summary)                                                     \
     {                                                                                                                  \
@@ -306,10 +337,11 @@ static const struct api_answer asset_answers[] = {
 const struct api_route api_routes[] = {
     {"POST", "/v1/jobs", "submitJob", "Submit a job", API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewJob",
      submit_query, submit_answers, jobs_submit},
-    GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list, "List jobs, newest first"),
-    GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, NULL, show_answers, jobs_show, "Show a job"),
-    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name or priority of a job", API_SCOPE_SUBMIT, API_JSON_MAX,
-     false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
+    GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list,
+        "List jobs, newest first or sorted"),
+    GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, show_query, show_answers, jobs_show, "Show a job"),
+    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name, priority or tags of a job", API_SCOPE_SUBMIT,
+     API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
     {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_ADMIN, 0,
      false, NULL, NULL, NULL, delete_answers, jobs_delete},
     ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
@@ -382,5 +414,7 @@ const struct api_route api_routes[] = {
     GET("/openapi.json", "openapi", API_SCOPE_NONE, NULL, openapi_answers, openapi_show, "The OpenAPI document"),
     GET("/", "root", API_SCOPE_NONE, NULL, root_answers, root_show, "The dashboard"),
     GET("/assets/{name}", "asset", API_SCOPE_NONE, NULL, asset_answers, asset_show, "Script of the dashboard"),
+    GET("/motifd.py", "pythonClient", API_SCOPE_NONE, NULL, python_client_answers, python_client_show,
+        "The Python client"),
 };
 const size_t api_route_count = sizeof api_routes / sizeof api_routes[0];

@@ -48,15 +48,21 @@ static bool hash_good(const char *text)
     return strlen(text) == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == HASH_TEXT - 1;
 }
 
+static const char *const layouts[] = {"channels-last", "channels-first"};
+
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
-               *layout = exchange_query(x, "layout");
+               *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target");
     const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
-    *request =
-        (struct upload_request){.offset = exchange_query_integer(x, "offset", 0), .most = x->api->options.upload_bytes};
+    *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
+                                       .most = x->api->options.upload_bytes,
+                                       .stored = x->api->options.datasets_bytes};
     request->format = format ? collection_format_named(format) : format_of(exchange_header(x, "Content-Type"));
-    request->channels_first = layout && strcmp(layout, "channels-first") == 0;
+    request->layout = !layout ? LAYOUT_AUTO : strcmp(layout, layouts[true]) == 0 ? LAYOUT_FIRST : LAYOUT_LAST;
+    for (int t = 0; target && collection_targets[t]; t++)
+        if (strcmp(target, collection_targets[t]) == 0)
+            request->target = (enum collection_target)t;
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
@@ -102,7 +108,7 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return false;
     }
     if (hash[0] == '\0' || strstr(text, hash) != NULL)
-        return true; /* possibly the same data set again; compared after the upload has arrived */
+        return true; /* perhaps the same data set again: the two are compared after the upload has arrived */
     respond_problem(x, PROBLEM_CONFLICT,
                     "Another data set is named %s, and data sets never change: choose another name.", name);
     return false;
@@ -139,12 +145,12 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
     struct upload_request request;
     struct error err;
     int64_t there, length = -1;
-    const char *said = exchange_header(x, "Content-Length");
+    const char *length_text = exchange_header(x, "Content-Length");
     error_clear(&err);
     *upload = NULL;
     if (!read_request(x, &request) || !name_free(x, exchange_param(x, "name"), request.hash))
         return false;
-    if (said && !text_integer(said, &length))
+    if (length_text && !text_integer(length_text, &length))
         length = -1;
     if (length > request.most - request.offset) {
         respond_problem(x, PROBLEM_TOO_LARGE, "An upload may have at most %lld bytes.", (long long)request.most);
@@ -195,6 +201,18 @@ struct arrived {
     int64_t bytes;
 };
 
+/* The layout that the upload was read with, which the format may have chosen. */
+static const char *layout_of(const struct arrived *a)
+{
+    return layouts[a->request->layout == LAYOUT_FIRST || a->collection->channels_first];
+}
+
+/* The target that the client asked for; "": none. */
+static const char *wanted_of(const struct arrived *a)
+{
+    return a->request->target != TARGET_NONE ? collection_targets[a->request->target] : "";
+}
+
 static void write_about(const struct arrived *a, struct buf *out)
 {
     struct json_sink json;
@@ -208,7 +226,8 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_begin_object(to, "options");
     sink_text(to, "label", a->request->label);
     sink_text(to, "group", a->request->group);
-    sink_text(to, "layout", a->request->channels_first ? "channels-first" : "channels-last");
+    sink_text(to, "layout", layout_of(a));
+    sink_text(to, "target", wanted_of(a));
     sink_end_object(to);
     sink_time(to, "created_at", now_ms());
     collection_describe(a->collection, to);
@@ -257,15 +276,19 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
 {
     const char *owner = a->request->owner;
     enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
-    if (status == STATUS_OK)
-        status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
-    if (status == STATUS_OK && owner[0] != '\0')
+    if (status != STATUS_OK)
+        return status;
+    status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
+    if (status != STATUS_OK)
+        return status;
+    if (owner[0] != '\0')
         status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
-    if (status == STATUS_OK)
-        status = write_set(a->collection, folder, err);
-    if (status == STATUS_OK)
-        status = dataset_write(folder, "preview.png", preview->data, preview->size, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = write_set(a->collection, folder, err);
+    if (status != STATUS_OK)
+        return status;
+    return dataset_write(folder, "preview.png", preview->data, preview->size, err);
 }
 
 /* Stores the data set. The quotas count the bytes of all its files; their sizes are known before the first one is
@@ -334,22 +357,24 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
     size_t size;
     cJSON *about = NULL;
     enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
-    if (status == STATUS_OK)
-        status = json_parse(text, size, &about, err);
+    if (status != STATUS_OK)
+        return status;
+    status = json_parse(text, size, &about, err);
     if (status != STATUS_OK)
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
-    const char *names[] = {"label", "group", "layout"};
-    const char *wanted[] = {a->request->label, a->request->group,
-                            a->request->channels_first ? "channels-first" : "channels-last"};
+    const char *names[] = {"label", "group", "layout", "target"};
+    const char *wanted[] = {a->request->label, a->request->group, layout_of(a), wanted_of(a)};
     bool same = true;
     for (int i = 0; i < 2; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
         same = same && value && strcmp(value, values[i]) == 0;
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
+        if (!value && i == 3)
+            value = ""; /* older data sets have no member `target` */
         same = same && value && strcmp(value, wanted[i]) == 0;
     }
     cJSON_Delete(about);
@@ -391,16 +416,15 @@ static void take_in(struct exchange *x, struct api_upload *upload)
             refuse_upload(x, &err);
         return;
     }
+    upload_drop(upload);
     if (a.request->hash[0] != '\0' && strcmp(a.request->hash, a.hash) != 0) {
         char detail[160];
-        upload_drop(upload);
         (void)snprintf(detail, sizeof detail,
                        "is not the SHA-256 of the bytes that arrived, which is %s over %lld bytes", a.hash,
                        (long long)a.bytes);
         respond_fault(x, "/sha256", detail);
         return;
     }
-    upload_drop(upload);
     if (dataset_find(root_of(x), a.name, &kind, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;

@@ -1,4 +1,4 @@
-/* Handlers of /v1/datasets and /v1/uploads, one for each of their rows in routes.c. Each handler sends a response. */
+/* Handlers of /v1/datasets and /v1/uploads. routes.c has one row for each handler. Each handler sends a response. */
 #ifndef MOTIF_API_DATASETS_DATASETS_H
 #define MOTIF_API_DATASETS_DATASETS_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/datasets/reservation_room.h"
 #include "storage/files/dataset.h"
 
 static int64_t arrived(const struct reservation *r)
@@ -39,20 +40,18 @@ static void unlink_reservation(struct reservations *all, struct reservation *r)
 static enum status apply_limit(const struct reservations *all, const char *root, const char *owner, int64_t limit,
                                int64_t least, int64_t *most, struct error *err)
 {
-    /* The reservations are added up before the files are measured: bytes that arrive between the two count twice,
-     * instead of not at all. */
+    /* Adds up the reservations before it measures the files. Bytes that arrive in between count twice. In the other
+     * order they would not count at all. */
     int64_t waiting = reserved(all, owner), used;
     enum status status = dataset_bytes(root, owner, &used, err);
     if (status != STATUS_OK)
         return status;
-    int64_t left = limit - used - waiting;
-    if (least > left)
+    if (!reservation_room(limit, used, waiting, least, most))
         return error_set(err, STATUS_LIMIT, NULL,
                          "%s use %lld of %lld bytes, and uploads in progress reserve %lld; this one needs %lld",
                          owner != NULL ? "The data sets and unfinished uploads of this token"
                                        : "Data sets and unfinished uploads",
                          (long long)used, (long long)limit, (long long)waiting, (long long)least);
-    *most = *most < left ? *most : left;
     return STATUS_OK;
 }
 

@@ -14,7 +14,7 @@ struct reservation { /* a reservation that is all zero holds nothing */
     struct reservation *next;
     const char *owner; /* borrowed; "": no owner */
     int64_t bytes;     /* bytes of the whole upload, including those that have arrived */
-    int part;          /* descriptor of a named part, whose bytes the files on disk include already; -1: none */
+    int part;          /* descriptor of a part with a name (its bytes are on disk and counted there); -1: none */
     bool held;
 };
 
@@ -25,7 +25,7 @@ struct reservations {
 
 struct reservation_limits {
     const char *root;   /* the folder of data sets */
-    int64_t all, owner; /* upper limits of bytes: of all data sets, and of those of one owner; 0: no limit */
+    int64_t all, owner; /* upper limits of the bytes of all data sets and of one owner's data sets; 0: no limit */
 };
 
 /* Reserves `least` to `most` bytes and writes the number to r->bytes. If `r` holds bytes already, the new number

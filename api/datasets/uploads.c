@@ -13,6 +13,7 @@ struct api_upload {
     const char *root;
     struct upload_request request;
     int file;
+    int store;          /* unnamed file of the values while they are parsed */
     struct error fault; /* the first failure of upload_add() */
     struct reservation reservation;
     /* These members are shared with the parser thread: */
@@ -60,8 +61,10 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 static void *parse(void *context)
 {
     struct api_upload *u = context;
-    struct collection_options options = {u->request.label, u->request.group, u->request.channels_first};
+    struct collection_options options = {u->request.label, u->request.group, u->request.layout, u->request.target,
+                                         &u->store};
     struct collection_limits limits = COLLECTION_LIMITS;
+    limits.bytes = u->request.stored > limits.bytes ? u->request.stored : limits.bytes;
     struct byte_source from = {u, pull};
     unsigned char digest[HASH_BYTES];
     char rest[4096];
@@ -103,11 +106,14 @@ enum status upload_begin(const char *root, const struct upload_request *request,
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an upload");
     u->root = root;
     u->request = *request;
-    u->file = -1;
+    u->file = u->store = -1;
     hash_init(&u->hash);
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->more, NULL);
+    int64_t none;
     enum status status = open_part(u, there, err);
+    if (!status)
+        status = dataset_part_open(root, "", NULL, &u->store, &none, err);
     if (!status && pthread_create(&u->parser, NULL, parse, u) != 0)
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for an upload");
     u->parsing = !status;
@@ -207,6 +213,7 @@ void upload_close(struct api_upload *u)
     join(u);
     dataset_part_close(&u->file);
     collection_close(&u->collection);
+    dataset_part_close(&u->store);
     pthread_cond_destroy(&u->more);
     pthread_mutex_destroy(&u->lock);
     free(u);

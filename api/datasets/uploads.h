@@ -20,10 +20,12 @@ struct api_upload;
 struct upload_request {
     const struct collection_format *format;
     char label[64], group[64];
-    bool channels_first;
+    enum collection_layout layout;
+    enum collection_target target; /* NONE: the format's own rules decide */
     char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the bytes of the whole upload */
+    int64_t stored;       /* upper limit of the bytes of the values as they are stored */
     char owner[128];      /* name of the token that uploads; "": none */
 };
 

@@ -1,5 +1,6 @@
-/* GET / and /assets/{name}: the page and its files. The program contains them as gzip and sends them in this form. A
- * client that does not accept gzip gets them unpacked. The two representations have different ETags. */
+/* GET /, /assets/{name} and /motifd.py: the page, its files, and the Python client. The program contains them as gzip
+ * and sends them in this form. A client that does not accept gzip gets them unpacked. The two representations have
+ * different ETags. */
 #include "api/documents/dashboard.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
     "default-src 'none'; script-src 'self' '%s'; style-src '%s'; img-src 'self' blob: data:; connect-src 'self'; "     \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/* True when an Accept-Encoding header ("gzip, br;q=0.8") contains gzip without q=0. */
+/* True when an Accept-Encoding header, such as "gzip, br;q=0.8", contains gzip or * with a weight above 0. */
 static bool takes_gzip(const char *accepted)
 {
     while (accepted != NULL && *accepted != '\0') {
@@ -48,10 +49,11 @@ static bool unpack(const struct dashboard_file *file, struct arena *arena, struc
 static void respond_file(struct exchange *x, const struct dashboard_file *file)
 {
     bool packed = takes_gzip(exchange_header(x, "Accept-Encoding")), page = file->path[0] == '\0';
+    bool changes = page || file == &python_client_file; /* another build may have other bytes at the same address */
     char etag[64];
     (void)snprintf(etag, sizeof etag, "\"%s%s\"", file->tag, packed ? "-gzip" : "");
     response_header(x->response, "Vary", "Accept-Encoding%s", page ? ", Accept" : "");
-    response_header(x->response, "Cache-Control", "%s", page ? "no-cache" : "public, max-age=31536000, immutable");
+    response_header(x->response, "Cache-Control", "%s", changes ? "no-cache" : "public, max-age=31536000, immutable");
     if (page)
         response_header(x->response, "Content-Security-Policy", PAGE_POLICY, dashboard_boot_hash, dashboard_style_hash);
     if (respond_not_modified(x, etag))
@@ -60,7 +62,7 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
         response_header(x->response, "Content-Encoding", "gzip");
         buf_append(&x->response->body, file->bytes, file->size);
     } else if (!unpack(file, &x->arena, &x->response->body)) {
-        respond_problem(x, PROBLEM_INTERNAL, "The page could not be unpacked.");
+        respond_problem(x, PROBLEM_INTERNAL, "The file could not be unpacked.");
         return;
     }
     respond_body(x, 200, file->type);
@@ -96,6 +98,11 @@ void root_show(struct exchange *x)
         respond_directory(x);
     else
         respond_file(x, &dashboard_files[0]);
+}
+
+void python_client_show(struct exchange *x)
+{
+    respond_file(x, &python_client_file);
 }
 
 void asset_show(struct exchange *x)

@@ -15,6 +15,8 @@ struct dashboard_file {
 
 extern const struct dashboard_file dashboard_files[];
 extern const size_t dashboard_file_count;
+/* The Python client, clients/python/motifd.py, which every build contains. */
+extern const struct dashboard_file python_client_file;
 /* Hashes of the inline script and style, "sha256-...", for the Content-Security-Policy. */
 extern const char dashboard_boot_hash[], dashboard_style_hash[];
 

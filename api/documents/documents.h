@@ -1,5 +1,5 @@
-/* Handlers of documents about the daemon itself: kinds, system, health, metrics, OpenAPI, the page. There is one for
- * each of their rows in routes.c. Each handler sends a response. */
+/* Handlers that answer with documents about the daemon itself: kinds, system, health, metrics, OpenAPI, the page.
+ * routes.c has one row for each handler. Each handler sends a response. */
 #ifndef MOTIF_API_DOCUMENTS_DOCUMENTS_H
 #define MOTIF_API_DOCUMENTS_DOCUMENTS_H
 
@@ -18,6 +18,7 @@ void health_metrics(struct exchange *x);
 void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);
 void asset_show(struct exchange *x);
+void python_client_show(struct exchange *x);
 
 /* Appends the OpenAPI document of api->routes and the methods' tables to `out`. STATUS_INTERNAL when a table is wrong.
  */

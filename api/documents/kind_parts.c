@@ -95,6 +95,7 @@ void kind_page_write(const struct sink *out, const struct method *method)
         sink_begin_object(out, NULL);
         sink_text(out, "view", method->panels[i].view);
         sink_text(out, "title", method->panels[i].title);
+        sink_text(out, "query", method->panels[i].query);
         sink_end_object(out);
     }
     sink_end_list(out);

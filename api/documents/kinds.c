@@ -8,6 +8,7 @@
 #include "api/documents/kind_parts.h"
 #include "api/http/exchange.h"
 #include "api/json/config_json.h"
+#include "core/methods/findings.h"
 
 static const char *type_name(enum field_type type)
 {
@@ -115,6 +116,18 @@ static enum status write_kind(const struct sink *out, const struct method *metho
         sink_text(out, "name", method->metrics[i].name);
         sink_text(out, "unit", method->metrics[i].unit);
         sink_text(out, "meaning", method->metrics[i].meaning);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "findings");
+    for (size_t i = 0; i < method->finding_count; i++) {
+        const struct finding_code *finding = &method->findings[i];
+        sink_begin_object(out, NULL);
+        sink_text(out, "code", finding->code);
+        sink_text(out, "severity", finding_severities[finding->severity]);
+        sink_text(out, "verdict", verdict_names[finding->verdict]);
+        sink_text(out, "meaning", finding->meaning);
+        sink_text(out, "try", finding->next);
         sink_end_object(out);
     }
     sink_end_list(out);

@@ -33,6 +33,7 @@ static void parameter_schema(const struct sink *out, const struct api_parameter 
         sink_integer(out, "maximum", p->max);
         break;
     case PARAMETER_CHOICE:
+    case PARAMETER_FORMAT:
     case PARAMETER_FLAG:
         sink_text(out, "type", "string");
         sink_begin_list(out, "enum");
@@ -41,6 +42,9 @@ static void parameter_schema(const struct sink *out, const struct api_parameter 
         for (size_t i = 0; p->type == PARAMETER_FLAG && i < 4; i++)
             sink_text(out, NULL, ((const char *const[]){"0", "1", "false", "true"})[i]);
         sink_end_list(out);
+        break;
+    case PARAMETER_RESULT:
+        sink_text(out, "type", "string");
         break;
     default:
         sink_text(out, "type", "string");
@@ -353,7 +357,9 @@ enum status openapi_build(const struct api *api, struct buf *text, struct error 
     write_paths(&api->routes, out);
     enum status status = write_components(api, &json, err);
     sink_end_object(out);
-    if (status == STATUS_OK && !json_sink_done(&json))
-        status = error_set(err, STATUS_INTERNAL, NULL, "the OpenAPI document is incomplete");
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (!json_sink_done(&json))
+        return error_set(err, STATUS_INTERNAL, NULL, "the OpenAPI document is incomplete");
+    return STATUS_OK;
 }

@@ -102,6 +102,14 @@ static void write_answer(const struct api *api, const struct method_query *query
     sink_text(out, "type", "array");
     sink_begin_object(out, "items");
     write_any_of(api, query, out);
+    sink_begin_object(out, "properties");
+    sink_begin_object(out, "warnings");
+    sink_text(out, "type", "array");
+    sink_begin_object(out, "items");
+    sink_text(out, "$ref", "#/components/schemas/Warning");
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_end_object(out);
     sink_end_object(out);
     sink_end_object(out);
     sink_end_object(out);

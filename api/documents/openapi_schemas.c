@@ -17,8 +17,10 @@ const struct openapi_schema openapi_schemas[] = {
     {"Dataset",
      "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "
      "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
-     "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer",
+     "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
+     "*warnings [Warning]",
      NULL, false},
+    {"Warning", "code text, text text", NULL, false},
     {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer, endings [FileEnding]", NULL, false},
     {"FileEnding", "ending text, format text", NULL, false},
     {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
@@ -62,13 +64,22 @@ const struct openapi_schema openapi_schemas[] = {
      "density number?, target_accuracy number?, accuracy number?, stage text?",
      NULL, false},
     {"Job",
-     "id text, kind text, preset text?, name text?, owner text?, task Task, state State, requested_state "
+     "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
      "RequestedState?, priority integer, "
-     "threads integer, executor text?, ranks integer, *config object, from From?, evaluation object?, progress "
+     "threads integer, executor text?, ranks integer, traceparent text?, *config object, *warnings [Fault], from "
+     "From?, evaluation "
+     "object?, progress "
      "Progress, result object?, "
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
      NULL, false},
-    {"JobList", "jobs [Job], next_cursor text?", NULL, false},
+    {"JobItem",
+     "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
+     "*requested_state RequestedState?, *priority integer, *threads integer, *executor text?, *ranks integer, "
+     "*traceparent text?, *config object, *warnings [Fault], *from From?, *evaluation object?, *progress Progress, "
+     "*result object?, "
+     "*error object?, *created_at time, *started_at time?, *finished_at time?, *links {text}",
+     NULL, false},
+    {"JobList", "jobs [JobItem], next_cursor text?", NULL, false},
     {"Name", NULL, "{'type':'string','maxLength':127}", false},
     {"Priority", NULL,
      "{'description':'jobs with a higher priority start first','type':'integer','minimum':-100,'maximum':100}", false},
@@ -81,12 +92,16 @@ const struct openapi_schema openapi_schemas[] = {
      false},
     {"NewJobBase",
      "kind text, *preset text?, *config object, *name Name, *priority Priority, *threads Threads, "
-     "*ranks Ranks, *executor Executor, *from From?",
+     "*ranks Ranks, *executor Executor, *from From?, *tags Tags?",
      NULL, true},
-    {"JobPatch", "*name Name?, *priority Priority", NULL, true},
+    {"Tags", NULL,
+     "{'description':'words by which lists can be filtered','type':'array','maxItems':16,"
+     "'items':{'type':'string','minLength':1,'maxLength':63}}",
+     false},
+    {"JobPatch", "*name Name?, *priority Priority, *tags Tags?", NULL, true},
     {"Estimate",
      "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
-     "parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "
+     "warnings [Fault], parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "
      "allowed_bytes integer, checkpoint_bytes integer, predicted_seconds number, prediction Prediction",
      NULL, false},
     {"Prediction", "basis text, gflops_per_thread number, threads integer", NULL, false},
@@ -172,10 +187,12 @@ const struct openapi_schema openapi_schemas[] = {
      false},
     {"KindComputation", "name text, meaning text", NULL, false},
     {"Chart", "title text, metrics [text], targets [text], format text, log flag, stages flag", NULL, false},
-    {"Panel", "view text, title text", NULL, false},
+    {"Panel", "view text, title text, query text?", NULL, false},
+    {"KindFinding", "code text, severity text, verdict text, meaning text, try text", NULL, false},
     {"Kind",
      "kind text, title text, summary text, paper text, fields [Field], presets [Preset], metrics [Metric], "
-     "queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel]",
+     "queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel], "
+     "findings [KindFinding]",
      NULL, false},
     {"KindList", "kinds [Kind]", NULL, false},
     {"System",

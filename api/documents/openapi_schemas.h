@@ -21,7 +21,8 @@ struct openapi_schema {
     const char *name;
     const char *shape;  /* the schema in the notation above; NULL if `schema` is set */
     const char *schema; /* the schema in JSON; NULL if `shape` is set */
-    bool closed;        /* for a body, in which other members are rejected; an answer may get new members */
+    bool closed;        /* true for a request body, because other members are rejected; false for an answer, which may
+                         * get new members */
 };
 extern const struct openapi_schema openapi_schemas[];
 extern const size_t openapi_schema_count;

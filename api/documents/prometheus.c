@@ -8,8 +8,9 @@
 
 #include "api/http/route.h"
 
+/* Statuses that are counted separately; the last entry counts all others. */
 static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412,
-                               413, 414, 415, 416, 417, 421, 422, 429, 431, 500, 501, 503, 504, 0 /* others */};
+                               413, 414, 415, 416, 417, 421, 422, 429, 431, 500, 501, 503, 504, 0};
 #define STATUSES (sizeof statuses / sizeof statuses[0])
 struct row {
     _Atomic uint64_t by_status[2][STATUSES]; /* the first index is 1 for HEAD, else 0 */

@@ -1,5 +1,5 @@
-/* Converts the weights of a checkpoint to a safetensors file and back. The file need not be built: it can be read at
- * any offset.
+/* Converts the weights of a checkpoint to a safetensors file and back. The file is never in memory as a whole:
+ * safetensors_read() makes any part of it.
  *
  *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
  *
@@ -46,7 +46,7 @@ struct safetensors_tensor {
     const char *name;
     enum snapshot_type type;
     int rank;
-    uint64_t dim[4], begin, end; /* first and last offset in the data, in bytes */
+    uint64_t dim[4], begin, end; /* the tensor's bytes are [begin, end) of the data */
 };
 struct safetensors_content {
     cJSON *head;                        /* the parsed JSON, which contains the names of the tensors; owned */
@@ -62,7 +62,11 @@ void safetensors_content_close(struct safetensors_content *content); /* a struct
 const char *safetensors_note(const struct safetensors_content *content,
                              const char *name); /* returns the value of a note; NULL: there is no such note */
 
-/* Appends the tensors as a stream of weights (core/base/snapshot.h) to `out`. */
+/* Appends the beginning of a stream of weights (core/base/snapshot.h) to `out`. The stream is complete with the
+ * tensors' bytes after it, which are content->data as they are: both formats store tensors in the same order without
+ * gaps. */
 enum status safetensors_to_snapshot(const struct safetensors_content *content, struct buf *out, struct error *err);
+/* The bytes of all tensors. */
+size_t safetensors_data_bytes(const struct safetensors_content *content);
 
 #endif

@@ -39,7 +39,8 @@ static bool read_type(const char *name, enum snapshot_type *type)
     return false;
 }
 
-/* A stored stream accepts names of printable ASCII that JSON does not escape. */
+/* Returns whether the name consists of printable ASCII characters without the space and those that JSON escapes. Only
+ * such names may stand in a stream of tensors (safetensors.h). */
 static bool name_fits(const char *name)
 {
     size_t length = strlen(name);
@@ -192,6 +193,11 @@ const char *safetensors_note(const struct safetensors_content *content, const ch
     return cJSON_IsString(note) ? note->valuestring : NULL;
 }
 
+size_t safetensors_data_bytes(const struct safetensors_content *content)
+{
+    return content->count > 0 ? (size_t)content->tensors[content->count - 1].end : 0;
+}
+
 static enum status append(void *context, const void *bytes, size_t count, struct error *err)
 {
     struct buf *out = context;
@@ -206,12 +212,11 @@ enum status safetensors_to_snapshot(const struct safetensors_content *content, s
     enum status status = snapshot_create(&snapshot, err);
     for (size_t i = 0; status == STATUS_OK && i < content->count; i++) {
         const struct safetensors_tensor *tensor = &content->tensors[i];
-        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, tensor->type, tensor->name, tensor->rank, tensor->dim,
-                              (void *)(uintptr_t)(content->data + tensor->begin),
-                              err); /* only read; NOLINT(performance-no-int-to-ptr) */
+        status =
+            snapshot_add(snapshot, SNAPSHOT_WEIGHT, tensor->type, tensor->name, tensor->rank, tensor->dim, NULL, err);
     }
     if (status == STATUS_OK)
-        status = snapshot_write(snapshot, &to, err);
+        status = snapshot_write_head(snapshot, &to, err);
     snapshot_destroy(snapshot);
     return status;
 }

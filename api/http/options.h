@@ -16,12 +16,14 @@ struct storage;
  * static or live as long as the api. */
 struct api_system {
     const char *version, *build, *compiler; /* such as "0.1.0" and "release gcc 12.2.0" */
-    const char *cpu, *cpu_features;         /* name of the processor; the features in use, such as "avx2 fma avx512f" */
-    const char *kernels;                    /* name of the kernel table, such as "avx512" */
-    const char *blas, *blas_core;           /* such as "OpenBLAS 0.3.21" and "Haswell" */
+    const char *cpu, *cpu_features; /* name of the processor, and the features in use, such as "avx2 fma avx512f" */
+    const char *kernels;            /* name of the kernel table, such as "avx512" */
+    const char *blas, *blas_core;   /* such as "OpenBLAS 0.3.21" and "Haswell" */
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;       /* milliseconds since 1970 */
     double gflops_per_thread; /* speed that trainings on this machine have reached; 0: not measured yet */
+    double pace;              /* speed of a thread here, divided by that of the processor on which the methods' costs
+                               * were measured; 0: unknown */
     uint64_t steps, samples;  /* steps and samples of trainings since the process started */
     uint64_t memory_bytes;    /* resident memory; 0: unknown */
     int64_t queue_limit;      /* upper limit of the jobs in the queue; 0: no limit */
@@ -51,7 +53,7 @@ struct api_options {
     const char *data;              /* folder of data sets; borrowed; NULL: the daemon has none */
     struct log_hook log;
     struct api_daemon daemon;
-    uint64_t model_cache_bytes; /* upper limit of the memory of all open models together; 0: 1 GiB */
+    uint64_t model_cache_bytes; /* upper limit of the memory of all open models together; 0 selects 1 GiB */
     int64_t job_memory;         /* upper limit of a job's estimated memory; 0: no limit */
     struct api_share {          /* the quota of one token; 0 in a member: no limit */
         int64_t jobs;           /* upper limit of the jobs that are not finished */
@@ -63,14 +65,14 @@ struct api_options {
     } share;
     /* executors that a job may request, the default first; ends with NULL. NULL: only "thread" */
     const char *const *executors;
-    int threads_max;        /* upper limit of the threads of one job; 0: 256 */
-    int64_t upload_bytes;   /* upper limit of the bytes of one upload of a data set; 0: 1 GiB */
-    int64_t datasets_bytes; /* upper limit of the bytes of all uploaded data sets together; 0: 16 GiB */
-    int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0: 2 */
-    int queries_at_once;    /* upper limit of the queries that compute at the same time; 0: 4 */
+    int threads_max;        /* upper limit of the threads of one job; 0 selects 256 */
+    int64_t upload_bytes;   /* upper limit of the bytes of one upload of a data set; 0 selects 1 GiB */
+    int64_t datasets_bytes; /* upper limit of the bytes of all uploaded data sets together; 0 selects 16 GiB */
+    int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0 selects 2 */
+    int queries_at_once;    /* upper limit of the queries that compute at the same time; 0 selects 4 */
     int queries_waiting;    /* upper limit of the queries that wait; further ones get 429 */
     int64_t query_seconds;  /* seconds that a query may take, including its wait; 0: no limit */
-    int imports_at_once;    /* upper limit of simultaneous imports; further ones get 429; 0: 2 */
+    int imports_at_once;    /* upper limit of simultaneous imports; further ones get 429; 0 selects 2 */
 };
 
 #endif

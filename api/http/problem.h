@@ -50,7 +50,7 @@ struct problem_kind {
 const struct problem_kind *problem_kind(enum problem problem);
 /* Returns the first problem with this HTTP status, or PROBLEM_INTERNAL. */
 enum problem problem_of_status(int status);
-/* Returns the problem as which a client sees an error of core or storage. */
+/* Returns the problem that a client sees when core or storage fails with this code. */
 enum problem problem_of_error(enum status code);
 /* True when clients may see the messages of errors with this code. Other messages go to the log. */
 bool problem_is_public(enum status code);

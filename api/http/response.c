@@ -181,9 +181,14 @@ void respond_problem(struct exchange *x, enum problem problem, const char *forma
 
 void respond_faults(struct exchange *x, enum problem problem, const char *member, const struct api_faults *faults)
 {
-    char detail[128];
-    size_t count = faults->count + faults->more;
-    (void)snprintf(detail, sizeof detail, "%zu %s", count, count == 1 ? "fault was found." : "faults were found.");
+    char detail[512];
+    size_t more = faults->count + faults->more - 1;
+    const struct api_fault *first = &faults->items[0];
+    int used =
+        snprintf(detail, sizeof detail, "%s%s%s", first->pointer, first->pointer[0] != '\0' ? ": " : "", first->detail);
+    if (more > 0)
+        (void)snprintf(detail + used, sizeof detail - (size_t)used, " (and %zu more %s)", more,
+                       more == 1 ? "fault" : "faults");
     problem_response(x, problem, detail, member, faults);
 }
 
@@ -235,7 +240,7 @@ void sink_time(const struct sink *out, const char *key, int64_t ms)
         sink_null(out, key);
         return;
     }
-    (void)gmtime_r(&seconds, &parts); /* cannot fail: the year of any int64_t of milliseconds fits */
+    (void)gmtime_r(&seconds, &parts); /* cannot fail: for any number of milliseconds, the year fits into an int */
     (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     (void)snprintf(whole, sizeof whole, "%s.%03dZ", text, (int)(ms % 1000));
     sink_text(out, key, whole);

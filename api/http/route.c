@@ -17,7 +17,10 @@ static const struct path_parameter {
     const char *name, *characters, *pattern, *meaning;
     size_t max;
 } path_parameters[] = {
-    {"id", DIGITS CAPITALS LETTERS, "^[0-9A-Za-z]{1,26}$", "id of a job", 26},
+    {"id", DIGITS CAPITALS LETTERS "._-", "^[0-9A-Za-z_-][0-9A-Za-z._-]{0,70}$",
+     "id of a job, its name if no other job has it, or latest: the newest job, one's own first; for queries of a "
+     "model, the newest job with a checkpoint",
+     71},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
     {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},

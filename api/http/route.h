@@ -15,13 +15,21 @@
 
 struct exchange;
 
-enum parameter_type { PARAMETER_END, PARAMETER_INTEGER, PARAMETER_FLAG, PARAMETER_CHOICE, PARAMETER_TEXT };
+enum parameter_type {
+    PARAMETER_END,
+    PARAMETER_INTEGER,
+    PARAMETER_FLAG,
+    PARAMETER_CHOICE,
+    PARAMETER_FORMAT, /* a CHOICE that states the format of the body, which then needs no Content-Type */
+    PARAMETER_RESULT, /* every name that begins with "result.": a bound on a member of the result (query_check.h) */
+    PARAMETER_TEXT
+};
 
 struct api_parameter { /* a parameter of the query string; a list ends with PARAMETER_END */
     enum parameter_type type;
     const char *name;
     int64_t min, max;           /* INTEGER: the allowed range; TEXT: `max` is the maximum number of bytes */
-    const char *const *choices; /* CHOICE: the allowed values; ends with NULL */
+    const char *const *choices; /* CHOICE, FORMAT: the allowed values; ends with NULL */
     const char *meaning;
 };
 

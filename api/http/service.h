@@ -31,7 +31,7 @@ struct api {
     atomic_bool interrupted;          /* true after api_interrupt(): queries stop */
     atomic_int uploads;               /* number of uploads of data sets in progress */
     atomic_int imports;               /* number of imports that are being checked and stored */
-    struct reservations reservations; /* bytes that uploads may still write */
+    struct reservations reservations; /* bytes reserved for uploads in progress */
 };
 
 /* Fills the facts about the process with options.daemon.system(); all zero and "" if the process does not provide that

@@ -48,6 +48,18 @@ enum status uri_decode(const char *text, size_t bytes, bool plus_is_space, char 
     return STATUS_OK;
 }
 
+void uri_encode(struct buf *out, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
+                     strchr("-._~", *at) != NULL;
+        if (plain)
+            buf_append(out, at, 1);
+        else
+            buf_format(out, "%%%02X", *at);
+    }
+}
+
 enum status query_parse(const char *text, struct query *query, struct error *err)
 {
     query->count = 0;
@@ -89,6 +101,14 @@ const char *query_get(const struct query *query, const char *name)
         if (strcmp(query->pairs[i].name, name) == 0)
             return query->pairs[i].value;
     return NULL;
+}
+
+bool traceparent_valid(const char *text)
+{
+    static const char hex[] = "0123456789abcdef";
+    return strlen(text) == 55 && strncmp(text, "00-", 3) == 0 && text[35] == '-' && text[52] == '-' &&
+           strspn(text + 3, hex) == 32 && strspn(text + 36, hex) == 16 && strspn(text + 53, hex) == 2 &&
+           strspn(text + 3, "0") < 32 && strspn(text + 36, "0") < 16;
 }
 
 bool text_integer(const char *text, int64_t *value)
@@ -227,7 +247,7 @@ static bool range_number(const char **at, uint64_t *value)
     for (; isdigit((unsigned char)**at); (*at)++) {
         uint64_t digit = (uint64_t)(**at - '0');
         if (*value > (UINT64_MAX - digit) / 10) {
-            *value = UINT64_MAX; /* a number that no file reaches */
+            *value = UINT64_MAX; /* larger than the size of any file */
             while (isdigit((unsigned char)**at))
                 (*at)++;
             return true;

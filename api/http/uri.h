@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/buf.h"
 #include "core/base/error.h"
 
 #define QUERY_PAIRS 32
@@ -17,6 +18,9 @@
  * encoding; STATUS_LIMIT: `out` is too small. */
 enum status uri_decode(const char *text, size_t bytes, bool plus_is_space, char *out, size_t out_bytes,
                        struct error *err);
+
+/* Appends text in percent-encoding: all bytes except letters, digits and "-._~" become %XX. */
+void uri_encode(struct buf *out, const char *text);
 
 struct query_pair {
     const char *name, *value;
@@ -33,6 +37,10 @@ const char *query_get(const struct query *query, const char *name); /* returns N
 
 /* Parses a decimal integer ("-12", "7"). False for any other text and for numbers beyond int64_t. */
 bool text_integer(const char *text, int64_t *value);
+
+/* True for a traceparent of version 00 (W3C Trace Context): "00-", 32 and 16 hex digits that are not all 0, and flags.
+ */
+bool traceparent_valid(const char *text);
 
 /* True if the media type of a Content-Type ("application/json; charset=utf-8") is `type`. False for a charset other
  * than UTF-8; other parameters are ignored. */

@@ -8,6 +8,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/jobs.h"
+#include "api/json/json.h"
 #include "storage/storage.h"
 
 #define RETRY_MS 1000 /* milliseconds that clients wait before they connect again */
@@ -44,6 +45,22 @@ static enum status write_points(struct storage *storage, const struct storage_ev
     return STATUS_OK;
 }
 
+/* Writes the verdict of a job that has succeeded, if its result has one. */
+static enum status write_verdict(struct storage *storage, const struct storage_event *event, struct arena *arena,
+                                 const struct sink *out, struct error *err)
+{
+    struct storage_job job;
+    char verdict[32];
+    if (strcmp(event->data, job_state_name(JOB_SUCCEEDED)) != 0)
+        return STATUS_OK;
+    enum status status = storage_job_get(storage, event->job, arena, &job, err);
+    if (status == STATUS_NOT_FOUND)
+        return STATUS_OK; /* the job has been deleted since */
+    if (status == STATUS_OK && json_member_text(job.result, "verdict", verdict, sizeof verdict))
+        sink_text(out, "verdict", verdict);
+    return status;
+}
+
 static enum status write_data(struct storage *storage, const struct storage_event *event, struct arena *arena,
                               struct json_sink *json, struct error *err)
 {
@@ -52,9 +69,10 @@ static enum status write_data(struct storage *storage, const struct storage_even
     sink_begin_object(out, NULL);
     sink_text(out, "job", event->job);
     sink_time(out, "time", event->time);
-    if (strcmp(event->type, "state") == 0)
+    if (strcmp(event->type, "state") == 0) {
         sink_text(out, "state", event->data);
-    else if (strcmp(event->type, "progress") == 0)
+        status = write_verdict(storage, event, arena, out, err);
+    } else if (strcmp(event->type, "progress") == 0)
         progress_document(json, event->data);
     else if (strcmp(event->type, "metric") == 0)
         status = write_points(storage, event, arena, out, err);

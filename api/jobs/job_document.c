@@ -56,7 +56,20 @@ static void link(const struct sink *out, const char *key, const char *id, const 
     sink_text(out, key, path);
 }
 
-static void links(struct exchange *x, const struct storage_job *job)
+static void method_links(struct exchange *x, const struct storage_job *job)
+{
+    const struct method *method = api_method(x->api, job->kind);
+    for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
+        if (method->queries[i].item == NULL) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
+            link(x->out, method->queries[i].name, job->id, path);
+        }
+    }
+}
+
+/* Writes the links. Without `all`, only the job itself and the actions that its state allows. */
+static void links(struct exchange *x, const struct storage_job *job, bool all)
 {
     static const struct {
         const char *name, *path;
@@ -64,31 +77,28 @@ static void links(struct exchange *x, const struct storage_job *job)
     } actions[] = {{"cancel", "/cancel", JOB_EVENT_CANCEL},
                    {"pause", "/pause", JOB_EVENT_PAUSE},
                    {"resume", "/resume", JOB_EVENT_RESUME}};
+    static const char *const parts[] = {"metrics", "events", "checkpoints", "evaluation", "artifacts"};
     const struct sink *out = x->out;
     sink_begin_object(out, "links");
     link(out, "self", job->id, "");
-    link(out, "metrics", job->id, "/metrics");
-    link(out, "events", job->id, "/events");
-    link(out, "checkpoints", job->id, "/checkpoints");
-    link(out, "evaluation", job->id, "/evaluation");
-    link(out, "artifacts", job->id, "/artifacts");
-    const struct method *method = api_method(x->api, job->kind);
-    for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
-        if (method->queries[i].item == NULL) {
-            char path[64];
-            (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
-            link(out, method->queries[i].name, job->id, path);
-        }
+    for (size_t i = 0; all && i < sizeof parts / sizeof parts[0]; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "/%s", parts[i]);
+        link(out, parts[i], job->id, path);
     }
+    if (all)
+        method_links(x, job);
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         enum job_state state;
         enum requested_state requested;
         if (job_state_next(job->state, job->requested, actions[i].event, &state, &requested))
             link(out, actions[i].name, job->id, actions[i].path);
     }
-    char kind[96];
-    (void)snprintf(kind, sizeof kind, "/v1/kinds/%s", job->kind);
-    sink_text(out, "kind", kind);
+    if (all) {
+        char kind[96];
+        (void)snprintf(kind, sizeof kind, "/v1/kinds/%s", job->kind);
+        sink_text(out, "kind", kind);
+    }
     sink_end_object(out);
 }
 
@@ -124,6 +134,8 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     if (status == STATUS_OK) {
         config_read_object(method, root, "", config, &faults);
         status = faults.count > 0 ? STATUS_INVALID : config_show(method, config, "config", x->out, &err);
+        if (status == STATUS_OK)
+            status = config_warn(method, job->preset, config, x->out, &err);
     }
     if (status == STATUS_NO_MEMORY)
         x->response->body.failed = true;
@@ -133,45 +145,163 @@ static void config_document(struct exchange *x, const struct storage_job *job)
     free(config);
 }
 
-static void write_document(struct exchange *x, const char *key, const struct storage_job *job, bool config)
+/* Names of the members of a job document, in the order in which it has them. */
+static const char *const member_names[] = {
+    "id",       "kind",        "preset",          "name",       "owner",      "tags",
+    "task",     "state",       "requested_state", "priority",   "threads",    "executor",
+    "ranks",    "traceparent", "config",          "warnings",   "from",       "evaluation",
+    "progress", "result",      "error",           "created_at", "started_at", "finished_at",
+    "links"};
+#define MEMBERS (sizeof member_names / sizeof member_names[0])
+
+/* Which members a document has. A list of names has commas at both ends, such as ",id,name,". */
+struct view {
+    struct exchange *x;
+    const struct storage_job *job;
+    const char *fields; /* names of the wanted members; NULL: all but the configuration, and of the result and of the
+                           links only what a table shows */
+    bool config;        /* without `fields`: with the configuration */
+    bool whole;         /* without `fields`: everything */
+};
+
+static bool listed(const char *fields, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(fields, name); at != NULL; at = strstr(at + 1, name))
+        if (at[-1] == ',' && at[length] == ',')
+            return true;
+    return false;
+}
+
+static bool shows(const struct view *v, const char *name)
+{
+    return v->fields == NULL || listed(v->fields, name);
+}
+
+static void show_text(const struct view *v, const char *name, const char *value)
+{
+    if (shows(v, name))
+        sink_text(v->x->out, name, value != NULL && value[0] != '\0' ? value : NULL);
+}
+
+static void show_integer(const struct view *v, const char *name, int64_t value)
+{
+    if (shows(v, name))
+        sink_integer(v->x->out, name, value);
+}
+
+static void show_time(const struct view *v, const char *name, int64_t value)
+{
+    if (shows(v, name))
+        sink_time(v->x->out, name, value);
+}
+
+/* Writes a part of the result: with `fields`, the members that it lists as "result.NAME"; otherwise the members that
+ * are single values. */
+static void write_result_part(const struct view *v)
+{
+    struct json_sink *json = &v->x->json;
+    cJSON *root = NULL;
+    if (v->job->result != NULL)
+        json->out->failed |= json_parse(v->job->result, strlen(v->job->result), &root, NULL) == STATUS_NO_MEMORY;
+    if (!cJSON_IsObject(root)) {
+        stored_json(json, "result", v->job->result);
+        cJSON_Delete(root);
+        return;
+    }
+    sink_begin_object(v->x->out, "result");
+    JSON_EACH (item, root) {
+        char name[96];
+        (void)snprintf(name, sizeof name, "result.%.80s", item->string);
+        bool single = !cJSON_IsArray(item) && !cJSON_IsObject(item);
+        if (v->fields != NULL ? !listed(v->fields, name) : !single)
+            continue;
+        char *text = cJSON_PrintUnformatted(item);
+        json->out->failed |= text == NULL;
+        if (text != NULL)
+            json_sink_raw(json, item->string, text);
+        cJSON_free(text);
+    }
+    sink_end_object(v->x->out);
+    cJSON_Delete(root);
+}
+
+static void show_result(const struct view *v)
+{
+    bool part = v->fields != NULL ? strstr(v->fields, ",result.") != NULL : !v->whole;
+    if (v->fields != NULL ? listed(v->fields, "result") : v->whole)
+        stored_json(&v->x->json, "result", v->job->result);
+    else if (part)
+        write_result_part(v);
+}
+
+static void write_origin(const struct view *v)
 {
     static const char *const requested[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
-    const struct sink *out = x->out;
-    sink_begin_object(out, key);
-    sink_text(out, "id", job->id);
-    sink_text(out, "kind", job->kind);
-    sink_text(out, "preset", job->preset[0] != '\0' ? job->preset : NULL);
-    sink_text(out, "name", job->name[0] != '\0' ? job->name : NULL);
-    sink_text(out, "owner", job->owner[0] != '\0' ? job->owner : NULL);
-    sink_text(out, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
-    sink_text(out, "state", job_state_name(job->state));
-    sink_text(out, "requested_state", requested[job->requested]);
-    sink_integer(out, "priority", job->priority);
-    sink_integer(out, "threads", job->threads);
-    sink_text(out, "executor", job->executor[0] != '\0' ? job->executor : NULL);
-    sink_integer(out, "ranks", job->ranks);
-    if (config)
-        config_document(x, job);
-    source(out, "from", job);
-    stored_json(&x->json, "evaluation", job->params);
-    progress_document(&x->json, job->progress);
-    stored_json(&x->json, "result", job->result);
-    stored_json(&x->json, "error", job->error);
-    sink_time(out, "created_at", job->created_at);
-    sink_time(out, "started_at", job->started_at);
-    sink_time(out, "finished_at", job->finished_at);
-    links(x, job);
-    sink_end_object(out);
+    const struct storage_job *job = v->job;
+    show_text(v, "id", job->id);
+    show_text(v, "kind", job->kind);
+    show_text(v, "preset", job->preset);
+    show_text(v, "name", job->name);
+    show_text(v, "owner", job->owner);
+    if (shows(v, "tags"))
+        stored_json(&v->x->json, "tags", job->tags != NULL ? job->tags : "[]");
+    show_text(v, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
+    show_text(v, "state", job_state_name(job->state));
+    show_text(v, "requested_state", requested[job->requested]);
+    show_integer(v, "priority", job->priority);
+    show_integer(v, "threads", job->threads);
+    show_text(v, "executor", job->executor);
+    show_integer(v, "ranks", job->ranks);
+    show_text(v, "traceparent", job->trace);
+}
+
+static void write_document(const struct view *v, const char *key)
+{
+    const struct storage_job *job = v->job;
+    sink_begin_object(v->x->out, key);
+    write_origin(v);
+    if (v->fields != NULL ? listed(v->fields, "config") || listed(v->fields, "warnings") : v->config)
+        config_document(v->x, job);
+    if (shows(v, "from"))
+        source(v->x->out, "from", job);
+    if (shows(v, "evaluation"))
+        stored_json(&v->x->json, "evaluation", job->params);
+    if (shows(v, "progress"))
+        progress_document(&v->x->json, job->progress);
+    show_result(v);
+    if (shows(v, "error"))
+        stored_json(&v->x->json, "error", job->error);
+    show_time(v, "created_at", job->created_at);
+    show_time(v, "started_at", job->started_at);
+    show_time(v, "finished_at", job->finished_at);
+    if (shows(v, "links"))
+        links(v->x, job, v->whole || v->fields != NULL);
+    sink_end_object(v->x->out);
 }
 
 void job_document(struct exchange *x, const char *key, const struct storage_job *job)
 {
-    write_document(x, key, job, true);
+    const struct view v = {.x = x, .job = job, .config = true, .whole = true};
+    write_document(&v, key);
 }
 
-void job_list_item(struct exchange *x, const struct storage_job *job, bool config)
+void job_list_item(struct exchange *x, const struct storage_job *job, const char *fields, bool config)
 {
-    write_document(x, NULL, job, config);
+    const struct view v = {.x = x, .job = job, .fields = fields, .config = config};
+    write_document(&v, NULL);
+}
+
+bool job_member_known(const char *name, struct name_guess *guess)
+{
+    if (strncmp(name, "result.", 7) == 0 && name[7] != '\0')
+        return true;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        if (strcmp(member_names[i], name) == 0)
+            return true;
+        name_guess_offer(guess, member_names[i]);
+    }
+    return false;
 }
 
 /* The tag contains two numbers, VERSION and PROGRESS, because both identify the representation. If-Match compares only

@@ -3,6 +3,7 @@
 #define MOTIF_API_JOBS_JOB_DOCUMENT_H
 
 #include "api/http/exchange.h"
+#include "api/json/faults.h"
 #include "storage/storage.h"
 
 /* Loads the job of the path's {id} into the exchange's arena. After a failure it returns false and has responded (404
@@ -15,9 +16,13 @@ bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, stru
 
 /* Writes the job document under `key` (NULL: as the root or an item of a list). */
 void job_document(struct exchange *x, const char *key, const struct storage_job *job);
-/* Writes a job as an item of a list. The configuration is left out unless `config` is true: reading it costs more than
- * the rest of the document. */
-void job_list_item(struct exchange *x, const struct storage_job *job, bool config);
+/* Writes a job as an item of a list. fields: names of the wanted members with commas at both ends (",id,result.fpe,").
+ * NULL: all members, but of the result only single values, of the links only the job and its actions, and the
+ * configuration only if `config` is true: reading it costs more than the rest of the document. */
+void job_list_item(struct exchange *x, const struct storage_job *job, const char *fields, bool config);
+/* True if a job document has a member of this name, or the name is "result." with the name of a member of the result.
+ * Otherwise the known names are offered to `guess`. */
+bool job_member_known(const char *name, struct name_guess *guess);
 /* Loads the job and responds with its document and its ETag. */
 void respond_job(struct exchange *x, int status, const char *id);
 /* Writes the entity tag of a job: "VERSION.PROGRESS". */

@@ -55,8 +55,10 @@ static void read_preset(struct reading *r, const cJSON *value)
     struct name_guess guess = {.given = value->valuestring};
     for (size_t i = 0; i < r->spec->method->preset_count; i++)
         name_guess_offer(&guess, r->spec->method->presets[i].name);
-    char what[80];
-    (void)snprintf(what, sizeof what, "a preset of %s", r->spec->method->kind);
+    char what[120];
+    const char *kind = r->spec->method->kind;
+    (void)snprintf(what, sizeof what, guess.best != NULL ? "a preset of %s" : "a preset of %s; /v1/kinds/%s lists them",
+                   kind, kind);
     name_guess_fault(&guess, what, "/preset", r->faults);
 }
 
@@ -105,6 +107,49 @@ bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int6
     }
     *out = (int64_t)number;
     return true;
+}
+
+static bool tag_read(const cJSON *item, size_t number, struct buf *out, struct api_faults *faults)
+{
+    char pointer[32];
+    const char *text = cJSON_GetStringValue(item);
+    size_t bytes = text != NULL ? strlen(text) : 0;
+    (void)snprintf(pointer, sizeof pointer, "/tags/%zu", number);
+    if (bytes == 0 || bytes >= JOB_TAG_BYTES || !utf8_printable(text, bytes) || strpbrk(text, "\"\\,") != NULL) {
+        api_faults_add(faults, pointer,
+                       "must be text of 1 to %d bytes without quotation marks, backslashes, commas and control "
+                       "characters",
+                       JOB_TAG_BYTES - 1);
+        return false;
+    }
+    buf_format(out, "%s\"%s\"", number > 0 ? "," : "[", text);
+    return true;
+}
+
+bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults)
+{
+    size_t number = 0;
+    bool good = cJSON_IsArray(value) && cJSON_GetArraySize(value) <= JOB_TAGS_MAX;
+    struct buf text;
+    if (!good) {
+        api_faults_add(faults, "/tags", "must be a list of at most %d texts", JOB_TAGS_MAX);
+        return false;
+    }
+    buf_init(&text, JOB_TAGS_TEXT - 1);
+    JSON_EACH (item, value)
+        good = tag_read(item, number++, &text, faults) && good;
+    buf_text(&text, number > 0 ? "]" : "[]");
+    good = good && !text.failed;
+    if (good)
+        (void)snprintf(tags, JOB_TAGS_TEXT, "%.*s", (int)text.size, text.data);
+    buf_close(&text);
+    return good;
+}
+
+static void read_tags(struct reading *r, const cJSON *value)
+{
+    if (!cJSON_IsNull(value))
+        (void)job_tags_read(value, r->spec->tags, r->faults);
 }
 
 static void read_name(struct reading *r, const cJSON *value)
@@ -191,8 +236,9 @@ static void read_from(struct reading *r, const cJSON *value)
         else if (!checkpoint_pick_json(item, &r->spec->from_checkpoint))
             api_faults_add(r->faults, pointer, CHECKPOINT_PICK_RULE);
     }
-    if (job == NULL || !cJSON_IsString(job) || strlen(job->valuestring) != STORAGE_ID - 1) {
-        api_faults_add(r->faults, "/from/job", "must be the id of a job");
+    if (job == NULL || !cJSON_IsString(job) || job->valuestring[0] == '\0' ||
+        strlen(job->valuestring) >= STORAGE_NAME) {
+        api_faults_add(r->faults, "/from/job", "must be the id or name of a job, or latest");
         return;
     }
     (void)snprintf(r->spec->from_job, sizeof r->spec->from_job, "%s", job->valuestring);
@@ -203,9 +249,9 @@ static const struct member {
     void (*read)(struct reading *r, const cJSON *value);
 } members[] = {
     /* kind comes first, because the readers of other members use it */
-    {"kind", read_kind},   {"preset", read_preset},     {"config", read_config},
-    {"name", read_name},   {"priority", read_priority}, {"threads", read_threads},
-    {"ranks", read_ranks}, {"from", read_from},         {"executor", read_executor},
+    {"kind", read_kind},         {"preset", read_preset},   {"config", read_config}, {"name", read_name},
+    {"priority", read_priority}, {"threads", read_threads}, {"ranks", read_ranks},   {"from", read_from},
+    {"executor", read_executor}, {"tags", read_tags},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
@@ -232,9 +278,9 @@ static void settle_threads(struct reading *r)
         (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
 }
 
-/* Checks pairs of a field and a list, where a list that is not empty replaces the field. If the client sets only the
- * field, a list of the preset would hide the field, so the list is emptied. If the client sets both, the field would
- * have no effect. That is a fault, unless the field has the value that it has in `start` (defaults and preset). */
+/* Checks pairs of a field and a list; a list that is not empty replaces its field. If the client sets only the field,
+ * this function empties the list, because a list of the preset would replace the field. If the client sets both, the
+ * field has no effect. That is a fault, unless the field has the value that it has in `start` (defaults and preset). */
 static void settle_lists(const struct reading *r, const void *start)
 {
     const struct config_table *table = &r->spec->method->config;
@@ -270,6 +316,13 @@ static enum status read_fields(struct reading *r, const struct method_preset *pr
     return status;
 }
 
+static bool is_given(const void *context, const char *field)
+{
+    const struct reading *r = context;
+    const struct config_field *found = config_find(&r->spec->method->config, field);
+    return found != NULL && config_member(found, r->config) != NULL;
+}
+
 /* Calls the method to find its data sets. Failures of the daemon (memory, unreadable files) are returned as errors;
  * everything else is a fault of the job. */
 static enum status resolve(const struct reading *r, struct error *err)
@@ -280,7 +333,8 @@ static enum status resolve(const struct reading *r, struct error *err)
     error_clear(&cause);
     if (rules->data == NULL)
         return STATUS_OK;
-    enum status status = method_resolve(spec->method, spec->config, rules->data, &cause);
+    const struct method_given given = {is_given, r};
+    enum status status = method_resolve(spec->method, spec->config, &given, rules->data, &cause);
     if (status == STATUS_NO_MEMORY || status == STATUS_IO)
         return error_set(err, status, NULL, "%s", cause.message);
     if (status != STATUS_OK) {
@@ -290,6 +344,22 @@ static enum status resolve(const struct reading *r, struct error *err)
         api_faults_add(r->faults, pointer, "%s", cause.message);
     }
     return STATUS_OK;
+}
+
+/* A member that is a field of the kind belongs into the configuration, under the name that the configuration has for
+ * it.
+ */
+static void unknown_member(const struct method *method, const struct name_guess *guess, struct api_faults *faults)
+{
+    char pointer[128];
+    fault_pointer(pointer, "", guess->given);
+    const char *field = method != NULL ? config_field_meant(method, guess->given) : NULL;
+    if (field != NULL && strcmp(field, guess->given) == 0)
+        api_faults_add(faults, pointer, "belongs into config: {\"config\": {\"%s\": ...}}", field);
+    else if (field != NULL && guess->best == NULL)
+        api_faults_add(faults, pointer, "is not a member of a job; did you mean '%s' in config?", field);
+    else
+        name_guess_fault(guess, "a member of a job", pointer, faults);
 }
 
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
@@ -309,11 +379,8 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         size_t m = 0;
         for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++)
             name_guess_offer(&guess, members[m].name);
-        if (m == MEMBERS) {
-            char pointer[128];
-            fault_pointer(pointer, "", item->string);
-            name_guess_fault(&guess, "a member of a job", pointer, faults);
-        }
+        if (m == MEMBERS)
+            unknown_member(spec->method, &guess, faults);
     }
     settle_executor(&r);
     if (spec->method != NULL) {

@@ -15,11 +15,14 @@
 #include "storage/storage.h"
 
 #define JOB_PRIORITY_MAX 100
+#define JOB_TAGS_MAX 16  /* tags of a job */
+#define JOB_TAG_BYTES 64 /* bytes of a tag, with its NUL */
+#define JOB_TAGS_TEXT (JOB_TAGS_MAX * (2 * JOB_TAG_BYTES + 3) + 3)
 
 struct api_job_rules { /* the limits of this daemon; everything is borrowed */
     const struct method *const *methods;
     size_t method_count;
-    int threads_max;              /* upper limit of the threads of a job; 0: 256 */
+    int threads_max;              /* upper limit of the threads of a job; 0 selects 256 */
     const char *data;             /* folder of data sets; NULL: the names of data sets are not checked */
     const char *const *executors; /* executors that a job may request, ends with NULL; NULL: every executor */
 };
@@ -27,12 +30,13 @@ struct api_job_spec {
     const struct method *method;
     char preset[64]; /* "": no preset */
     char name[128];
-    int priority;              /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; a job with a higher priority runs first */
-    int threads;               /* 0: the daemon chooses */
-    char executor[16];         /* "": the daemon chooses */
-    int ranks;                 /* 0: the daemon chooses */
-    void *config;              /* the resolved configuration; owned: api_job_spec_close() frees it */
-    char from_job[STORAGE_ID]; /* id of the job from whose checkpoint this one starts; "": none */
+    int priority;                /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; a job with a higher priority runs first */
+    int threads;                 /* 0: the daemon chooses */
+    char executor[16];           /* "": the daemon chooses */
+    int ranks;                   /* 0: the daemon chooses */
+    void *config;                /* the resolved configuration; owned: api_job_spec_close() frees it */
+    char tags[JOB_TAGS_TEXT];    /* JSON list of texts; "": none */
+    char from_job[STORAGE_NAME]; /* id, name or "latest": the job from whose checkpoint this one starts; "": none */
     struct storage_checkpoint_pick from_checkpoint; /* the checkpoint of from_job; undefined if from_job is "" */
 };
 
@@ -48,6 +52,8 @@ void api_job_spec_close(struct api_job_spec *spec);
 /* Readers of single members, for other bodies that have the same members. Each returns false after it has added a
  * fault. */
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
+/* Writes the tags as a JSON list. */
+bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults);
 bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
                       struct api_faults *faults);
 

@@ -1,4 +1,4 @@
-/* Submits, lists and shows jobs. A submission is checked completely (members, configuration, quota, memory) before it
+/* Submits and shows jobs. A submission is checked completely (members, configuration, quota, memory) before it
  * is stored; a dry run returns the resolved configuration and an estimate instead of storing a job. */
 #include "api/jobs/jobs.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/http/cursor.h"
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
+#include "api/jobs/job_name.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/quota.h"
 #include "api/json/config_json.h"
@@ -52,6 +52,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     struct error err;
     error_clear(&err);
     submit->key = exchange_header(x, "Idempotency-Key");
+    const char *trace = exchange_header(x, "traceparent");
+    submit->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* the standard: ignore any other */
     submit->owner = x->request->who;
     submit->owner_limit = x->api->options.share.jobs;
     if (submit->key != NULL && !key_valid(submit->key)) {
@@ -87,6 +89,9 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
                         "This Idempotency-Key was used for another request, which created job %s.", id);
         return;
     }
+    if (outcome == STORAGE_CREATED && submit->trace != NULL)
+        log_line(&x->api->options.log, LOG_LEVEL_INFO, "request %s submitted job %s, traceparent %s", x->response->id,
+                 id, submit->trace);
     if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL)
         x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
     respond_job(x, 201, id);
@@ -109,9 +114,16 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
         return STATUS_INVALID;
     }
     struct storage_job source;
-    enum status status = storage_job_get(x->api->options.storage, spec->from_job, &x->arena, &source, err);
+    char id[STORAGE_ID];
+    enum status status = job_name_find(x, spec->from_job, true, id, err);
+    if (status == STATUS_OK)
+        status = storage_job_get(x->api->options.storage, id, &x->arena, &source, err);
     if (status == STATUS_NOT_FOUND) {
-        api_faults_add(faults, "/from/job", "there is no such job");
+        api_faults_add(faults, "/from/job", "there is no job %.80s; must be an id, a name or latest", spec->from_job);
+        return STATUS_INVALID;
+    }
+    if (status == STATUS_CONFLICT) {
+        api_faults_add(faults, "/from/job", "%s", err->message);
         return STATUS_INVALID;
     }
     if (status != STATUS_OK)
@@ -121,6 +133,7 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
         return STATUS_INVALID;
     }
     struct storage_checkpoint checkpoint;
+    memcpy(spec->from_job, id, sizeof id);
     status = storage_checkpoint_find(x->api->options.storage, spec->from_job, spec->from_checkpoint, &checkpoint, err);
     if (status == STATUS_NOT_FOUND) {
         api_faults_add(faults, "/from/checkpoint", "the job has no such checkpoint");
@@ -136,7 +149,8 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     struct api_system system;
     api_facts(x->api, &system);
     bool measured = system.gflops_per_thread > 0 && estimate.gflops <= 0;
-    double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
+    double pace = system.pace > 0 ? system.pace : 1;
+    double gflops = estimate.gflops > 0 ? estimate.gflops * pace : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
     int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
     if (system.cores > 0 && threads > system.cores)
         threads = system.cores; /* more threads than cores do not increase the speed */
@@ -151,7 +165,8 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec, const s
     sink_integer(out, "threads", spec->threads);
     struct error err;
     error_clear(&err);
-    if (config_show(spec->method, spec->config, "config", out, &err) != STATUS_OK) {
+    if (config_show(spec->method, spec->config, "config", out, &err) != STATUS_OK ||
+        config_warn(spec->method, spec->preset, spec->config, out, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
     }
@@ -183,6 +198,7 @@ static void store_spec(struct exchange *x, struct api_job_spec *spec, int64_t se
         .kind = spec->method->kind,
         .preset = spec->preset,
         .name = spec->name,
+        .tags = spec->tags[0] != '\0' ? spec->tags : NULL,
         .config = config,
         .task = JOB_TRAIN,
         .priority = spec->priority,
@@ -235,53 +251,6 @@ void jobs_submit(struct exchange *x)
         store_spec(x, &spec, seq, body);
     api_job_spec_close(&spec);
     cJSON_Delete(body);
-}
-
-void jobs_list(struct exchange *x)
-{
-    struct error err;
-    error_clear(&err);
-    const char *state = exchange_query(x, "state"), *kind = exchange_query(x, "kind");
-    const char *cursor = exchange_query(x, "cursor");
-    char filter_text[128], before[STORAGE_ID];
-    (void)snprintf(filter_text, sizeof filter_text, "%s/%.64s", state != NULL ? state : "", kind != NULL ? kind : "");
-    if (cursor != NULL && !cursor_read(cursor, filter_text, before)) {
-        respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not from this list, or from the list with other filters.");
-        return;
-    }
-    struct storage_job_filter filter = {
-        .by_state = state != NULL,
-        .kind = kind,
-        .before = cursor != NULL ? before : NULL,
-        .limit = (int)exchange_query_integer(x, "limit", 50),
-    };
-    if (state != NULL)
-        (void)job_state_parse(state, &filter.state); /* cannot fail, because the route table allows only valid states */
-    struct storage_job *jobs;
-    size_t count;
-    bool more;
-    if (storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, &err) != STATUS_OK) {
-        respond_error(x, &err);
-        return;
-    }
-    sink_begin_object(x->out, NULL);
-    sink_begin_list(x->out, "jobs");
-    for (size_t i = 0; i < count; i++)
-        job_list_item(x, &jobs[i], exchange_query(x, "fields") != NULL);
-    sink_end_list(x->out);
-    if (more && count > 0) {
-        char next[CURSOR_TEXT];
-        cursor_write(jobs[count - 1].id, filter_text, next);
-        sink_text(x->out, "next_cursor", next);
-        response_header(x->response, "Link", "</v1/jobs?%s%s%s%s%s%slimit=%d&cursor=%s>; rel=\"next\"",
-                        state != NULL ? "state=" : "", state != NULL ? state : "", state != NULL ? "&" : "",
-                        kind != NULL ? "kind=" : "", kind != NULL ? kind : "", kind != NULL ? "&" : "", filter.limit,
-                        next);
-    } else {
-        sink_null(x->out, "next_cursor");
-    }
-    sink_end_object(x->out);
-    respond_json(x, 200);
 }
 
 void jobs_show(struct exchange *x)

@@ -1,4 +1,4 @@
-/* Handlers of /v1/jobs, /v1/events and the routes below a job; one for each of their rows in routes.c. Each handler
+/* Handlers of /v1/jobs, /v1/events and the routes below a job. routes.c has one row for each handler. Each handler
  * sends a response. */
 #ifndef MOTIF_API_JOBS_JOBS_H
 #define MOTIF_API_JOBS_JOBS_H

@@ -1,4 +1,4 @@
-/* Changes jobs: name and priority, cancel, pause, resume, delete. */
+/* Changes jobs: name, priority and tags, cancel, pause, resume, delete. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,27 +43,37 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
     return false;
 }
 
-static void read_patch(const cJSON *body, struct storage_job_patch *patch, char name[STORAGE_NAME], int *priority,
+struct patch_values { /* what the members of storage_job_patch point to */
+    char name[STORAGE_NAME], tags[JOB_TAGS_TEXT];
+    int priority;
+};
+
+static void read_patch(const cJSON *body, struct storage_job_patch *patch, struct patch_values *values,
                        struct api_faults *faults)
 {
     JSON_EACH (item, body) {
         int64_t integer = 0;
         if (strcmp(item->string, "name") == 0) {
-            name[0] = '\0';
-            if (cJSON_IsNull(item) || job_name_read(item, name, faults))
-                patch->name = name;
+            values->name[0] = '\0';
+            if (cJSON_IsNull(item) || job_name_read(item, values->name, faults))
+                patch->name = values->name;
         } else if (strcmp(item->string, "priority") == 0) {
             if (job_integer_read(item, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &integer, faults)) {
-                *priority = (int)integer;
-                patch->priority = priority;
+                values->priority = (int)integer;
+                patch->priority = &values->priority;
             }
+        } else if (strcmp(item->string, "tags") == 0) {
+            (void)snprintf(values->tags, sizeof values->tags, "[]");
+            if (cJSON_IsNull(item) || job_tags_read(item, values->tags, faults))
+                patch->tags = values->tags;
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
             struct name_guess guess = {.given = item->string};
             name_guess_offer(&guess, "name");
             name_guess_offer(&guess, "priority");
-            name_guess_fault(&guess, "a member that can be changed (name and priority can)", pointer, faults);
+            name_guess_offer(&guess, "tags");
+            name_guess_fault(&guess, "a member that can be changed (name, priority and tags can)", pointer, faults);
         }
     }
 }
@@ -78,14 +88,13 @@ void jobs_patch(struct exchange *x)
         return;
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     struct storage_job_patch patch = {0};
-    char name[STORAGE_NAME];
-    int priority;
+    struct patch_values values;
     if (faults == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
         cJSON_Delete(body);
         return;
     }
-    read_patch(body, &patch, name, &priority, faults);
+    read_patch(body, &patch, &values, faults);
     cJSON_Delete(body);
     if (!exchange_job(x, &job))
         return;

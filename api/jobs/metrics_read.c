@@ -4,6 +4,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/jobs.h"
+#include "api/json/faults.h"
 #include "storage/storage.h"
 
 #define NAMES_MAX 64
@@ -20,11 +21,11 @@ static bool cut_names(struct exchange *x, const char *text, const char **names, 
             *comma = '\0';
         if (copy[0] == '\0' || *count == NAMES_MAX)
             return false;
-        size_t twin = 0;
-        while (twin < *count && strcmp(names[twin], copy) != 0)
-            twin++;
-        names[twin] = copy;
-        *count += twin == *count;
+        size_t at = 0;
+        while (at < *count && strcmp(names[at], copy) != 0)
+            at++;
+        names[at] = copy;
+        *count += at == *count;
         copy = comma != NULL ? comma + 1 : NULL;
     }
     return *count > 0;
@@ -40,6 +41,52 @@ void series_write(const struct sink *out, const struct storage_series *series)
         sink_end_list(out);
     }
     sink_end_list(out);
+}
+
+/* A name is known if the job has such a series, or if its method can record one. For other names, adds a fault with the
+ * nearest name. */
+static enum status check_name(struct exchange *x, const struct storage_job *job, const char *name,
+                              struct api_faults *faults, struct error *err)
+{
+    const struct method *method = api_method(x->api, job->kind);
+    struct name_guess guess = {.given = name};
+    struct storage_series *all;
+    size_t count;
+    for (size_t i = 0; method != NULL && i < method->metric_count; i++) {
+        if (strcmp(method->metrics[i].name, name) == 0)
+            return STATUS_OK;
+        name_guess_offer(&guess, method->metrics[i].name);
+    }
+    const struct storage_metric_query newest = {.since = INT64_MAX - 1, .max_points = 3};
+    enum status status = storage_metric_read(x->api->options.storage, job->id, &newest, &x->arena, &all, &count, err);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        name_guess_offer(&guess, all[i].name);
+    name_guess_fault(&guess, "a series of this job", "name", faults);
+    return STATUS_OK;
+}
+
+/* Checks the names of the query for which nothing was found. False: the function has responded. */
+static bool names_known(struct exchange *x, const struct storage_job *job, const struct storage_metric_query *query,
+                        const struct storage_series *series, size_t count)
+{
+    struct error err;
+    error_clear(&err);
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    enum status status = faults != NULL ? STATUS_OK : error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for faults");
+    for (size_t n = 0; n < query->name_count && status == STATUS_OK; n++) {
+        size_t at = 0;
+        while (at < count && strcmp(series[at].name, query->names[n]) != 0)
+            at++;
+        if (at == count)
+            status = check_name(x, job, query->names[n], faults, &err);
+    }
+    if (status != STATUS_OK)
+        respond_error(x, &err);
+    else if (faults->count > 0)
+        respond_faults(x, PROBLEM_INVALID, "parameter", faults);
+    return status == STATUS_OK && faults->count == 0;
 }
 
 void metrics_read(struct exchange *x)
@@ -69,12 +116,14 @@ void metrics_read(struct exchange *x)
         respond_error(x, &err);
         return;
     }
+    if (!names_known(x, &job, &query, series, count))
+        return;
     sink_begin_object(x->out, NULL);
     sink_begin_object(x->out, "series");
     for (size_t i = 0; i < count; i++)
         series_write(x->out, &series[i]);
     sink_end_object(x->out);
-    sink_begin_object(x->out, "points"); /* number of stored points; the series may contain fewer */
+    sink_begin_object(x->out, "points"); /* number of stored points; this answer may contain fewer */
     for (size_t i = 0; i < count; i++)
         sink_integer(x->out, series[i].name, series[i].total);
     sink_end_object(x->out);

@@ -12,8 +12,8 @@ void share_check_threads(const struct exchange *x, int threads, struct api_fault
 /* Checks, before a job is stored, that the bytes of the token's checkpoints and files are below the limit. After a
  * failure, the function has responded and returns false. */
 bool share_has_room(struct exchange *x);
-/* Checks the estimated memory of a job against the limit. STATUS_INVALID at `pointer`: the job would exceed the limit;
- * when memory runs out, the daemon and all its jobs end. */
+/* Checks the estimated memory of a job against the limit. STATUS_INVALID at `pointer`: the job would exceed the limit.
+ * Without this check, one job could use up the memory and so end the daemon and all its jobs. */
 enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
                              struct error *err);
 

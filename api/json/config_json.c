@@ -89,12 +89,68 @@ static void add_check_fault(void *context, const char *field, const char *detail
     api_faults_add(check->faults, pointer, "%s", detail);
 }
 
-static void unknown_field(const struct method *method, const char *name, const char *pointer, struct api_faults *faults)
+/* Names that other programs give to settings, and our names, most specific first. */
+static const struct {
+    const char *other;
+    const char *ours[4];
+} synonyms[] = {
+    {"lr", {"learning_rate"}},
+    {"eta", {"learning_rate"}},
+    {"step_size", {"learning_rate"}},
+    {"epochs", {"epochs", "total_samples", "max_epochs"}},
+    {"n_epochs", {"epochs", "total_samples"}},
+    {"num_epochs", {"epochs", "total_samples"}},
+    {"max_epochs", {"epochs", "total_samples"}},
+    {"max_iter", {"iterations", "epochs", "total_samples"}},
+    {"iterations", {"epochs", "total_samples"}},
+    {"steps", {"total_samples"}},
+    {"max_steps", {"total_samples"}},
+    {"samples", {"total_samples"}},
+    {"batch_size", {"batch"}},
+    {"bs", {"batch"}},
+    {"n_components", {"latent", "channels"}},
+    {"latent_dim", {"latent"}},
+    {"n_latents", {"latent"}},
+    {"hidden_size", {"hidden", "width"}},
+    {"hidden_dim", {"hidden", "width"}},
+    {"num_layers", {"layers"}},
+    {"n_layers", {"layers"}},
+    {"random_state", {"seed"}},
+    {"random_seed", {"seed"}},
+    {"n_jobs", {"threads"}},
+    {"num_workers", {"threads"}},
+    {"dataset", {"dataset_name"}},
+    {"data_set", {"dataset_name"}},
+    {"density", {"density_final"}},
+    {"sparsity_target", {"density_final"}},
+};
+
+static const char *synonym_of(const struct method *method, const char *name)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        if (strcmp(synonyms[i].other, name) != 0)
+            continue;
+        for (size_t k = 0; k < 4 && synonyms[i].ours[k] != NULL; k++)
+            if (config_find(&method->config, synonyms[i].ours[k]) != NULL)
+                return synonyms[i].ours[k];
+    }
+    return NULL;
+}
+
+const char *config_field_meant(const struct method *method, const char *name)
 {
     struct name_guess guess = {.given = name};
-    char what[80];
-    for (size_t i = 0; i < method->config.count; i++)
+    if (config_find(&method->config, name) != NULL)
+        return config_find(&method->config, name)->name;
+    const char *synonym = synonym_of(method, name);
+    for (size_t i = 0; i < method->config.count && synonym == NULL; i++)
         name_guess_offer(&guess, method->config.fields[i].name);
+    return synonym != NULL ? synonym : guess.best;
+}
+
+static void unknown_field(const struct method *method, const char *name, const char *pointer, struct api_faults *faults)
+{
+    char what[80];
     for (int group = 0; group < FIELD_GROUPS; group++) {
         if (strcmp(config_group_name((enum field_group)group), name) == 0) {
             api_faults_add(faults, pointer, "is a group of fields: must be an object");
@@ -102,6 +158,7 @@ static void unknown_field(const struct method *method, const char *name, const c
         }
     }
     (void)snprintf(what, sizeof what, "a field of %s", method->kind);
+    struct name_guess guess = {.given = name, .best = config_field_meant(method, name)};
     name_guess_fault(&guess, what, pointer, faults);
 }
 
@@ -245,8 +302,8 @@ void config_sink(const struct config_table *table, const void *config, const cha
     sink_end_object(out);
 }
 
-/* Returns the position of a field in the display: first those that the configuration has changed (rank 0), then those
- * with their default, by level. */
+/* Returns the rank of a field in the display. Fields that the configuration has changed come first (rank 0). Fields
+ * with their default follow, by level. */
 static int display_rank(const struct config_field *field, const void *config, const void *defaults)
 {
     return config_same(field, config, defaults) ? 1 + (int)field->level : 0;
@@ -269,6 +326,33 @@ enum status config_show(const struct method *method, const void *config, const c
     }
     sink_end_object(out);
     free(defaults);
+    return STATUS_OK;
+}
+
+enum status config_warn(const struct method *method, const char *preset, const void *config, const struct sink *out,
+                        struct error *err)
+{
+    void *start;
+    char pointer[128];
+    enum status status = config_start(method, preset != NULL ? method_preset(method, preset) : NULL, &start, err);
+    if (status != STATUS_OK)
+        return status;
+    sink_begin_list(out, "warnings");
+    for (size_t i = 0; i < method->config.count; i++) {
+        const struct config_field *field = &method->config.fields[i];
+        if (config_applies(&method->config, field, config) || config_same(field, config, start) ||
+            config_is_default(&method->config, field, config))
+            continue;
+        char detail[512];
+        (void)snprintf(detail, sizeof detail, "has no effect: it applies only with %s", field->applies);
+        fault_pointer(pointer, "/config", field->name);
+        sink_begin_object(out, NULL);
+        sink_text(out, "pointer", pointer);
+        sink_text(out, "detail", detail);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    free(start);
     return STATUS_OK;
 }
 

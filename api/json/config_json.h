@@ -48,5 +48,14 @@ void config_field_sink(const struct config_field *field, const void *config, con
  * then basic, advanced and research ones. STATUS_NO_MEMORY: nothing was written. */
 enum status config_show(const struct method *method, const void *config, const char *key, const struct sink *out,
                         struct error *err);
+/* Writes the list "warnings": the fields that a client set and that have no effect, because their condition `applies`
+ * does not hold. A client has set a field that has neither the preset's value (NULL or "": no preset) nor its default.
+ * STATUS_NO_MEMORY: nothing was written. */
+enum status config_warn(const struct method *method, const char *preset, const void *config, const struct sink *out,
+                        struct error *err);
+
+/* Returns the field of a method that a client probably means by a name: the field itself, the field that has another
+ * program's name for the same setting ("lr" for "learning_rate"), or the nearest name. NULL: none is similar. */
+const char *config_field_meant(const struct method *method, const char *name);
 
 #endif

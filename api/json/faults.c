@@ -21,7 +21,7 @@ void api_faults_add(struct api_faults *faults, const char *pointer, const char *
     va_end(args);
 }
 
-/* Levenshtein distance of two names, cut off at NAME_MAX bytes. */
+/* Levenshtein distance of two names, of which only the first NAME_MAX_BYTES bytes count. */
 #define NAME_MAX_BYTES 48
 static size_t name_distance(const char *a, const char *b)
 {

@@ -415,3 +415,17 @@ const char *json_type_name(const cJSON *value)
            : cJSON_IsArray(value)  ? "a list"
                                    : "null";
 }
+
+bool json_member_text(const char *document, const char *name, char *out, size_t room)
+{
+    cJSON *root = NULL;
+    out[0] = '\0';
+    if (document == NULL || json_parse(document, strlen(document), &root, NULL) != STATUS_OK)
+        return false;
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, name));
+    bool fits = text != NULL && strlen(text) < room;
+    if (fits)
+        (void)snprintf(out, room, "%s", text);
+    cJSON_Delete(root);
+    return fits;
+}

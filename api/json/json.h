@@ -32,6 +32,10 @@ enum status json_scan(const char *text, size_t bytes, struct error *err);
  * if two members of an object have the same name. */
 enum status json_parse(const char *text, size_t bytes, cJSON **root, struct error *err);
 
+/* Copies the text member `name` of a document's top-level object into `out`, of `room` bytes. Returns false, with out
+ * "", if the document is NULL or damaged, has no such text, or the text does not fit. */
+bool json_member_text(const char *document, const char *name, char *out, size_t room);
+
 /* Appends a value in canonical form: members sorted by their bytes, no white space, shortest numbers. Values that are
  * equal give the same bytes. */
 void json_canonical(const cJSON *value, struct buf *out);

@@ -11,8 +11,8 @@
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
 /* A float whose digits can be computed quickly. Pictures and maps contain thousands of floats, and printf() needs long
- * integers for each. A float of usual size is m / 2^k with m below 2^24, so one product of 128 bits gives its digits.
- * The text is the same as that of printf(). */
+ * integers for each. A float of usual size is m / 2^k with m below 2^24, so one product of 128 bits is enough to
+ * compute its digits. The text is the same as that of printf(). */
 struct plain_float {
     uint32_t m; /* [2^23, 2^24) */
     int k;      /* [4, 37] */
@@ -55,7 +55,8 @@ static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
     bool up = rest > half || (rest == half && (quotient & 1) != 0);
     unsigned __int128 error = up ? unit - rest : rest;
     *out = (uint64_t)quotient + up;
-    return error << 30 <= scale; /* half a unit in the last place of a double is 2^-30 of the float's */
+    return error << 30 <= scale; /* The rounding error must be at most half a unit in the last place of a double, which
+                                  * is 2^-30 of a unit in the last place of a float. */
 }
 
 /* Writes a number whose digits are those of `value`. digits: the number of all digits; whole: the number of digits

@@ -97,39 +97,44 @@ static void evict(struct model_cache *cache)
     }
 }
 
-static enum status open_model(struct model_cache *cache, const struct method *method, const struct storage_job *job,
-                              int64_t seq, struct method_model **model, struct error *err)
+/* Parses a job's stored configuration. The caller frees `*config`. */
+static enum status parse_config(const struct method *method, const struct storage_job *job, void **config,
+                                struct error *err)
 {
-    *model = NULL;
-    void *config = NULL;
+    *config = NULL;
     struct api_faults *faults = calloc(1, sizeof *faults);
-    struct storage_checkpoint_reader *reader = NULL;
-    struct storage_checkpoint info;
     struct error why;
     error_clear(&why);
     if (faults == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     enum status status =
-        api_config_parse(method, NULL, job->config, strlen(job->config), "/config", &config, faults, &why);
-    if (status == STATUS_NO_MEMORY) {
+        api_config_parse(method, NULL, job->config, strlen(job->config), "/config", config, faults, &why);
+    if (status == STATUS_NO_MEMORY)
         (void)error_set(err, status, NULL, "%s", why.message);
-        goto done;
-    }
-    if (status != STATUS_OK) {
+    else if (status != STATUS_OK)
         status = error_set(err, STATUS_CORRUPT, NULL, "the configuration of job %s is not one of this build: %s %s",
                            job->id, faults->items[0].pointer, faults->items[0].detail);
-        goto done;
-    }
+    free(faults);
+    return status;
+}
+
+static enum status open_model(struct model_cache *cache, const struct method *method, const struct storage_job *job,
+                              int64_t seq, struct method_model **model, struct error *err)
+{
+    *model = NULL;
+    void *config;
+    struct storage_checkpoint_reader *reader = NULL;
+    struct storage_checkpoint info;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
-    status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
-    if (status != STATUS_OK)
-        goto done;
-    struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
-    status = method->open(config, cache->kernels, cache->data, &from, model, err);
-done:
+    enum status status = parse_config(method, job, &config, err);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
+    if (status == STATUS_OK) {
+        struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
+        status = method->open(config, cache->kernels, cache->data, &from, model, err);
+    }
     storage_checkpoint_close(reader);
     free(config);
-    free(faults);
     return status;
 }
 

@@ -21,8 +21,9 @@
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 
 struct recovery {
-    struct method reading; /* the table of options, as the method that config_read_object() expects */
+    struct method reading; /* contains only the table of options; config_read_object() expects a method */
     const struct method_computation *computation;
+    struct query_run *run;
     struct storage_job job; /* the job that the body names; else all zero */
     struct storage_checkpoint checkpoint;
     const struct method *source;
@@ -349,7 +350,12 @@ static void answer(struct exchange *x, struct recovery *r, const cJSON *body)
         sink_text(x->out, "job", r->job.id);
         sink_integer(x->out, "checkpoint", r->checkpoint.seq);
     }
-    if (r->computation->compute(&r->request, x->out, &err) != STATUS_OK) {
+    enum status status = r->computation->compute(&r->request, x->out, &err);
+    if (status == STATUS_CANCELLED) {
+        queries_respond_stopped(r->run);
+        return;
+    }
+    if (status != STATUS_OK) {
         respond_fault_of_method(x, r, &err);
         return;
     }
@@ -412,6 +418,9 @@ void computation_answer(struct exchange *x)
         r->reading = (struct method){.kind = origin->computation->name, .config = *origin->computation->options};
         r->faults = faults;
         r->arrays = arrays;
+        r->request.stop = queries_stopped;
+        r->request.stop_context = &run;
+        r->run = &run;
         r->request.kernels = x->api->options.kernels;
         compute(x, r, body);
         queries_leave(&run);

@@ -32,14 +32,12 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     size_t numbers = 1;
     for (int d = 0; d < rank; d++)
         numbers *= (size_t)dim[d];
-    if (inputs->count == INPUTS_MAX) {
+    bool many = inputs->count == INPUTS_MAX;
+    if (many || numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
         free(values);
-        return error_set(err, STATUS_INVALID, NULL, "contains more than %d inputs", INPUTS_MAX);
-    }
-    if (numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
-        free(values);
-        return error_set(err, STATUS_INVALID, NULL, "is too large: all inputs together may contain at most %u numbers",
-                         INPUTS_NUMBERS_MAX);
+        return many ? error_set(err, STATUS_INVALID, NULL, "contains more than %d inputs", INPUTS_MAX)
+                    : error_set(err, STATUS_INVALID, NULL,
+                                "is too large: all inputs together may contain at most %u numbers", INPUTS_NUMBERS_MAX);
     }
     inputs->numbers += numbers;
     struct method_input *input = &inputs->items[inputs->count];
@@ -81,9 +79,9 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
 enum status inputs_split(struct inputs *inputs, struct error *err)
 {
     const struct method_input whole = inputs->items[0];
-    if (inputs->count != 1 || whole.kind != METHOD_INPUT_ARRAY || whole.rank < 2 || whole.dim[0] > INPUTS_MAX) {
+    if (inputs->count != 1 || whole.kind != METHOD_INPUT_ARRAY || whole.rank < 2 || whole.dim[0] > BATCH_MAX) {
         return error_set(err, STATUS_INVALID, NULL,
-                         "a batch must be one array of two dimensions or more, of at most %d inputs", INPUTS_MAX);
+                         "a batch must be one array of two dimensions or more, of at most %d inputs", BATCH_MAX);
     }
     size_t size = 1;
     for (int d = 1; d < whole.rank; d++)
@@ -313,7 +311,9 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
         }
     }
     enum status status = read_list(list, inputs, faults, err);
-    if (status == STATUS_OK && faults->count > 0)
-        status = error_set(err, STATUS_INVALID, "", "the query has %zu invalid members", faults->count);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (faults->count > 0)
+        return error_set(err, STATUS_INVALID, "", "the query has %zu invalid members", faults->count);
+    return STATUS_OK;
 }

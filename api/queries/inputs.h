@@ -9,17 +9,19 @@
 
 struct api_faults;
 
-#define INPUTS_MAX 256
+#define INPUTS_MAX 256 /* maximum number of inputs in a JSON body or a file */
+/* Maximum number of inputs that inputs_split() makes of one array. */
+#define BATCH_MAX 4096
 #define INPUT_NUMBERS_MAX (4u << 20) /* maximum number of values of one array */
 /* maximum number of values of all inputs together: a small file can contain a large picture */
 #define INPUTS_NUMBERS_MAX (16u << 20)
 
 struct inputs {
-    size_t count, numbers; /* number of inputs; number of values in all their arrays */
-    struct method_input items[INPUTS_MAX];
-    float *owned[INPUTS_MAX];              /* memory behind items[i].values, or NULL */
-    struct method_edit *edits[INPUTS_MAX]; /* memory behind items[i].edits, or NULL */
-    bool edited;                           /* set by the caller: whether inputs may have "edits" and "keep" */
+    size_t count, numbers; /* count: number of inputs; numbers: number of values in all their arrays */
+    struct method_input items[BATCH_MAX];
+    float *owned[BATCH_MAX];              /* memory behind items[i].values, or NULL */
+    struct method_edit *edits[BATCH_MAX]; /* memory behind items[i].edits, or NULL */
+    bool edited;                          /* set by the caller: whether inputs may have "edits" and "keep" */
 };
 void inputs_close(struct inputs *inputs);
 

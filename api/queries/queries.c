@@ -1,9 +1,8 @@
 /* Answers the queries of trained models: every route /v1/jobs/{id}/NAME that comes from a method's table.
  *
  * query_request.c reads the request. This file opens the model of the checkpoint through a cache, calls the function of
- * the query and sends the answer as a document, a picture or an array. It never touches a run. The number of queries
- * that compute at the same time is limited, so that other requests always find a handler thread.
- */
+ * the query and sends the answer as a document, a picture or an array. A query never affects a running job. The number
+ * of queries that compute at the same time is limited, so that other requests always find a handler thread. */
 #include "api/queries/queries.h"
 
 #include <stdio.h>
@@ -69,6 +68,10 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
             respond_method_error(x, a, i, &err);
             return false;
         }
+        sink_begin_list(x->out, "warnings");
+        if (a->method->warn != NULL)
+            a->method->warn(model, &a->inputs->items[i], x->out);
+        sink_end_list(x->out);
         sink_end_object(x->out);
     }
     sink_end_list(x->out);
@@ -136,41 +139,60 @@ static void write_npy_header(struct buf *out, size_t inputs, int rank, const int
     buf_format(out, "%-*s\n", (int)padded - 1, text);
 }
 
-static void answer_array(struct exchange *x, const struct query_request *a, const struct method_model *model,
-                         const struct method_model *with)
+/* Computes one array for each input into `values`, and responds. */
+static void answer_values(struct exchange *x, const struct query_request *a, const struct method_model *model,
+                          const struct method_model *with, struct buf *values)
 {
     struct error err;
-    struct buf values;
     int rank = 0;
     int64_t dim[4];
     error_clear(&err);
-    buf_init(&values, API_DOCUMENT_MAX / 2);
     size_t count = a->inputs != NULL ? a->inputs->count : 1;
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && !queries_yield(a->run)) {
             queries_respond_stopped(a->run);
-            buf_close(&values);
             return;
         }
         struct method_question question = question_of(a, model, with, i);
-        if (a->query->array(&question, &values, &rank, dim, &err) != STATUS_OK) {
+        if (a->query->array(&question, values, &rank, dim, &err) != STATUS_OK) {
             respond_method_error(x, a, i, &err);
-            buf_close(&values);
             return;
         }
     }
-    if (values.failed && !values.full) {
+    if (values->failed && !values->full) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    } else if (values.failed) {
+    } else if (values->failed) {
         respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; send fewer inputs.",
                         API_DOCUMENT_MAX >> 21);
     } else {
         write_npy_header(&x->response->body, count, rank, dim);
-        buf_append(&x->response->body, values.data, values.size);
+        buf_append(&x->response->body, values->data, values->size);
         response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
         respond_body(x, 200, "application/x-npy");
     }
+}
+
+static void answer_array(struct exchange *x, const struct query_request *a, const struct method_model *model,
+                         const struct method_model *with)
+{
+    struct buf values;
+    buf_init(&values, API_DOCUMENT_MAX / 2);
+    answer_values(x, a, model, with, &values);
     buf_close(&values);
+}
+
+static void answer_text(struct exchange *x, const struct query_request *a, const struct method_model *model)
+{
+    struct error err;
+    error_clear(&err);
+    struct method_question question = question_of(a, model, NULL, 0);
+    if (a->text->write(&question, &x->response->body, &err) != STATUS_OK) {
+        buf_clear(&x->response->body);
+        respond_method_error(x, a, 0, &err);
+        return;
+    }
+    response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
+    respond_body(x, 200, a->text->type);
 }
 
 /* Makes a strong ETag from the weights and the request. The same weights and request give the same bytes, so the tag is
@@ -194,6 +216,8 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
         hash_add(&hash, x->request->body != NULL ? x->request->body : "", x->request->body_bytes);
     }
     hash_add(&hash, &form, 1);
+    if (a->text != NULL)
+        hash_add(&hash, a->text->type, strlen(a->text->type));
     hash_finish(&hash, digest);
     hash_hex(digest, hex);
     (void)snprintf(etag, 40, "\"%.32s\"", hex);
@@ -269,6 +293,8 @@ static void answer(struct exchange *x, const struct query_request *a, const stru
         answer_picture(x, a, model, with);
     else if (a->form == FORM_ARRAY)
         answer_array(x, a, model, with);
+    else if (a->form == FORM_TEXT)
+        answer_text(x, a, model);
     else
         answer_document(x, a, model, with);
 }
@@ -284,7 +310,8 @@ static void compute(struct exchange *x, struct query_request *a)
     bool batch = a->inputs != NULL && a->inputs->count > 1;
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
         return;
-    /* `a` lives no longer than the caller's frame, which uses a->run only below this function. */
+    /* `run` ends before `a`, which keeps this pointer. That is safe: only functions that are called from here read
+     * a->run. */
     /* cppcheck-suppress autoVariables */
     a->run = &run;
     if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {

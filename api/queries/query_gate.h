@@ -26,7 +26,7 @@ struct query_ticket {
     bool batch;
     bool (*stop)(void *context); /* called while the query waits; true ends the wait */
     void *context;
-    struct query_ticket *next, *behind; /* links: all queries; the queue of those that wait */
+    struct query_ticket *next, *behind; /* next: in the list of all queries; behind: in the queue of waiting queries */
     bool computes;
 };
 

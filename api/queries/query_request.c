@@ -60,10 +60,10 @@ static bool find_query(struct exchange *x, struct query_request *a)
 /* Chooses the representation of the answer from the Accept header and the representations that the query supports. */
 static bool choose_form(struct exchange *x, struct query_request *a)
 {
-    const char *offers[3];
-    enum query_form forms[3];
+    const char *offers[3 + METHOD_TEXTS];
+    enum query_form forms[3 + METHOD_TEXTS];
     int count = 0;
-    char offered[80] = "";
+    char offered[256] = "";
     if (a->query->answer != NULL) {
         forms[count] = FORM_DOCUMENT;
         offers[count++] = "application/json";
@@ -76,6 +76,11 @@ static bool choose_form(struct exchange *x, struct query_request *a)
         forms[count] = FORM_ARRAY;
         offers[count++] = "application/x-npy";
     }
+    int texts = count;
+    for (size_t i = 0; i < a->query->text_count; i++) {
+        forms[count] = FORM_TEXT;
+        offers[count++] = a->query->texts[i].type;
+    }
     int pick = media_pick(exchange_header(x, "Accept"), offers, count);
     if (pick < 0) {
         for (int i = 0; i < count; i++) {
@@ -86,6 +91,7 @@ static bool choose_form(struct exchange *x, struct query_request *a)
         return false;
     }
     a->form = forms[pick];
+    a->text = a->form == FORM_TEXT ? &a->query->texts[pick - texts] : NULL;
     if (count > 1)
         response_header(x->response, "Vary", "Accept");
     return true;

@@ -9,7 +9,7 @@
 #include "storage/storage.h"
 
 /* The representation of the answer. */
-enum query_form { FORM_DOCUMENT, FORM_PICTURE, FORM_ARRAY };
+enum query_form { FORM_DOCUMENT, FORM_PICTURE, FORM_ARRAY, FORM_TEXT };
 
 /* A request for one query while it is read and answered. */
 struct query_request {
@@ -23,7 +23,8 @@ struct query_request {
     struct api_faults *faults;
     int64_t item;
     enum query_form form;
-    struct query_run *run; /* set while the query computes */
+    const struct method_text *text; /* with FORM_TEXT; else NULL */
+    struct query_run *run;          /* set while the query computes */
 };
 
 /* Reads the request of a route from a method's table into `a`, which the caller zeroes. Returns false after it has sent

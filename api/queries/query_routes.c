@@ -13,7 +13,7 @@
 
 #define JSON "application/json"
 #define INTEGER_MAX 9007199254740991
-#define ANSWERS_MAX 16
+#define ANSWERS_MAX 24
 
 struct query_routes {
     struct arena arena; /* memory of the rows, texts and lists */
@@ -32,6 +32,8 @@ struct merged {
     const struct method_query *query; /* the query of the first of these methods */
     bool inputs, edits, sample, model, bare, parameters;
     bool answers, draws, arrays;
+    const struct method_text *texts[METHOD_TEXTS];
+    size_t text_count;
 };
 
 static const char *text(struct query_routes *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -60,6 +62,16 @@ bool query_same_route(const struct method_query *one, const struct method_query 
            (one->item != NULL) == (other->item != NULL);
 }
 
+/* Adds a text unless another method's query has one of its media type. */
+static void add_text(struct merged *out, const struct method_text *text)
+{
+    for (size_t i = 0; i < out->text_count; i++)
+        if (strcmp(out->texts[i]->type, text->type) == 0)
+            return;
+    if (out->text_count < METHOD_TEXTS)
+        out->texts[out->text_count++] = text;
+}
+
 static void merge(const struct query_routes *r, const struct method_query *query, struct merged *out)
 {
     *out = (struct merged){.query = query};
@@ -77,6 +89,8 @@ static void merge(const struct query_routes *r, const struct method_query *query
             out->answers = out->answers || q->answer != NULL;
             out->draws = out->draws || q->draw != NULL;
             out->arrays = out->arrays || q->array != NULL;
+            for (size_t t = 0; t < q->text_count; t++)
+                add_text(out, &q->texts[t]);
         }
     }
 }
@@ -161,7 +175,7 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         0,
         0,
         NULL,
-        "1: a body that is one array contains one input at each position of its first axis, at most 256"};
+        "1: a body that is one array contains one input at each position of its first axis, at most 4096"};
     struct api_parameter *list = space(r, field_count(r) + 4, sizeof *list);
     size_t count = 0;
     if (list == NULL)
@@ -203,6 +217,8 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
         add_answer(list, &n, 200, "application/x-npy", NULL,
                    "With this Accept, the numbers as float32; the first axis counts inputs.");
     }
+    for (size_t i = 0; i < merged->text_count; i++)
+        add_answer(list, &n, 200, merged->texts[i]->type, NULL, merged->texts[i]->meaning);
     if (get) {
         add_answer(list, &n, 304, NULL, NULL, "If-None-Match contains the current ETag.");
         add_problem(list, &n, 400, "A query parameter is wrong.");

@@ -240,16 +240,17 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
                                 struct error *err)
 {
     struct storage *storage = x->api->options.storage;
-    double said = number_of(root, "sequence");
-    int64_t sequence = (int64_t)said;
+    double given = number_of(root, "sequence");
+    int64_t sequence = (int64_t)given;
     const char *progress = NULL;
     struct storage_metric *points = NULL;
     size_t count = 0;
-    if (sequence < 1 || said != floor(said))
+    if (sequence < 1 || given != floor(given))
         return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number of at least 1");
     enum status status = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &points, &count, err);
-    if (status == STATUS_OK)
-        status = read_progress(cJSON_GetObjectItemCaseSensitive(root, "progress"), &progress, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_progress(cJSON_GetObjectItemCaseSensitive(root, "progress"), &progress, err);
     if (status != STATUS_OK)
         return status;
     if (sequence > lease->sequence) {

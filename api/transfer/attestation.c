@@ -60,8 +60,9 @@ static enum status read_digest(const struct snapshot_reader *from, char digest[H
     return status;
 }
 
-/* Reads the digest of the training data from the latest checkpoint; all checkpoints of a job have the same. "": none.
- */
+/* Reads the digest of the training data from the latest checkpoint. All checkpoints of a job have the same digest.
+ * Writes
+ * "" if there is no checkpoint. */
 static enum status trained_on(struct exchange *x, const struct storage_job *job, char digest[HASH_TEXT],
                               struct error *err)
 {
@@ -177,8 +178,9 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     char digest[HASH_TEXT];
     cJSON *config = NULL;
     status = trained_on(x, job, digest, err);
-    if (status == STATUS_OK)
-        status = json_parse(job->config, strlen(job->config), &config, err);
+    if (status != STATUS_OK)
+        return status;
+    status = json_parse(job->config, strlen(job->config), &config, err);
     if (status != STATUS_OK)
         return status;
     cJSON *data = data_of(api_method(x->api, job->kind), config, digest);

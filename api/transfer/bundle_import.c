@@ -56,9 +56,8 @@ static enum status take_checkpoints(struct exchange *x, const struct bundle *bun
         checkpoints[i] = (struct storage_import_checkpoint){
             .what = {from->step, from->samples, from->density, from->accuracy, from->stage_end},
             .seq = from->seq,
-            .bytes = from->bytes,
-            .count = from->count};
-        status = import_model_check(x, model, from->bytes, from->count, "", err);
+            .bytes = {{from->bytes}, {from->count}}};
+        status = import_model_check(x, model, &checkpoints[i].bytes, "", err);
     }
     import->checkpoints = checkpoints;
     import->count = bundle->count;
@@ -98,12 +97,15 @@ static enum status prepare(struct exchange *x, const struct bundle *bundle, stru
         return status;
     status =
         import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data, "/__metadata__/manifest", err);
-    if (status == STATUS_OK)
-        status = take_checkpoints(x, bundle, model, import, err);
-    if (status == STATUS_OK)
-        status = read_metrics(x, bundle, import, err);
-    if (status == STATUS_OK)
-        status = write_result(bundle, result, err);
+    if (status != STATUS_OK)
+        return status;
+    status = take_checkpoints(x, bundle, model, import, err);
+    if (status != STATUS_OK)
+        return status;
+    status = read_metrics(x, bundle, import, err);
+    if (status != STATUS_OK)
+        return status;
+    status = write_result(bundle, result, err);
     if (status != STATUS_OK)
         return status;
     json_sink_init(&json, progress);

@@ -5,12 +5,8 @@
 #ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
 #define MOTIF_API_TRANSFER_IMPORT_INT_H
 
-struct import_bytes { /* bytes in memory; borrowed */
-    const void *at;
-    size_t count;
-};
-/* The function `read` of a snapshot_reader whose context is a struct import_bytes. */
-enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err);
+/* The function `read` of a snapshot_reader whose context is a struct storage_import_bytes. */
+enum status import_read(void *context, uint64_t offset, void *to, size_t count, struct error *err);
 
 struct import_model {
     const struct method *method;
@@ -23,8 +19,8 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
                               const char *pointer, struct error *err);
 /* Checks that the method can open a checkpoint: opens its model and closes it. STATUS_INVALID at `pointer`: it cannot.
  */
-enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
-                               const char *pointer, struct error *err);
+enum status import_model_check(struct exchange *x, const struct import_model *model,
+                               const struct storage_import_bytes *bytes, const char *pointer, struct error *err);
 void import_model_close(struct import_model *model);
 
 /* Returns the name of a preset as static text of the method, or "" if the method has no such preset. */

@@ -10,12 +10,13 @@
 #include "api/json/faults.h"
 #include "api/transfer/import_int.h"
 
-enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err)
+enum status import_read(void *context, uint64_t offset, void *to, size_t count, struct error *err)
 {
-    const struct import_bytes *bytes = context;
-    if (offset > bytes->count || count > bytes->count - offset)
+    const struct storage_import_bytes *bytes = context;
+    uint64_t total = storage_import_total(bytes);
+    if (offset > total || count > total - offset)
         return error_set(err, STATUS_CORRUPT, NULL, "the stream ends too early");
-    memcpy(to, (const unsigned char *)bytes->at + offset, count);
+    storage_import_copy(bytes, (size_t)offset, to, count);
     return STATUS_OK;
 }
 
@@ -58,7 +59,8 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
 }
 
 /* Refuses a file whose configuration would make the model allocate too much memory. Every weight has at least one byte
- * in the file, and the job must fit into the memory that a job of the daemon may use. */
+ * in the file, so the model may not have more weights than the file has bytes. The job's estimated memory may not
+ * exceed the daemon's limit for a job. */
 static enum status check_size(const struct exchange *x, const struct import_model *model, size_t count,
                               const char *pointer, struct error *err)
 {
@@ -75,17 +77,17 @@ static enum status check_size(const struct exchange *x, const struct import_mode
     return job_memory_check(x->api, &estimate, pointer, err);
 }
 
-enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
-                               const char *pointer, struct error *err)
+enum status import_model_check(struct exchange *x, const struct import_model *model,
+                               const struct storage_import_bytes *bytes, const char *pointer, struct error *err)
 {
-    struct import_bytes memory = {bytes, count};
-    struct snapshot_reader from = {&memory, count, import_read_memory};
+    struct storage_import_bytes stream = *bytes;
+    struct snapshot_reader from = {&stream, storage_import_total(bytes), import_read};
     struct method_model *opened = NULL;
     struct error inner;
     error_clear(&inner);
     if (model->method->open == NULL)
         return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
-    enum status status = check_size(x, model, count, pointer, err);
+    enum status status = check_size(x, model, (size_t)from.total_bytes, pointer, err);
     if (status != STATUS_OK)
         return status;
     status = model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);

@@ -16,6 +16,7 @@
 
 /* ---- one file of weights ---- */
 
+#define HEAD_MAX (16u << 20) /* upper limit of the bytes of a stream's table of contents */
 #define NOTE(name) "/__metadata__/" name
 
 static enum status note_integer(const struct safetensors_content *content, const char *name, int64_t *out,
@@ -25,8 +26,8 @@ static enum status note_integer(const struct safetensors_content *content, const
     char pointer[64];
     (void)snprintf(pointer, sizeof pointer, NOTE("%s"), name);
     *out = 0;
-    if (text != NULL && (!text_integer(text, out) || *out < 0))
-        return error_set(err, STATUS_INVALID, pointer, "must be a whole number");
+    if (text != NULL && (!text_integer(text, out) || *out < 0 || *out > (int64_t)JSON_INTEGER))
+        return error_set(err, STATUS_INVALID, pointer, "must be a whole number of at most 2^53 - 1");
     return STATUS_OK;
 }
 
@@ -107,31 +108,46 @@ static void store_weights(struct exchange *x, const struct safetensors_content *
     buf_close(&progress);
 }
 
+/* Checks that a model can be opened from weights alone. The models of most kinds also need the state of their run, for
+ * instance which case of a sweep they belong to. Only a bundle contains that state, so the error says so. */
+static enum status check_weights(struct exchange *x, const struct import_model *model,
+                                 const struct storage_import_bytes *bytes, struct error *err)
+{
+    enum status status = import_model_check(x, model, bytes, "", err);
+    if (status != STATUS_INVALID || strstr(err->message, " is missing") == NULL)
+        return status;
+    struct error cause = *err;
+    error_clear(err);
+    return error_set(err, status, "",
+                     "%s; if the file is a complete export of weights, a job of kind %s cannot be made from weights "
+                     "alone: import its bundle (GET /v1/jobs/{id}/bundle)",
+                     cause.message, model->method->kind);
+}
+
 static void import_weights(struct exchange *x, const struct safetensors_content *content)
 {
     struct import_model model = {.method = NULL};
     struct storage_import_checkpoint checkpoint = {.seq = 0};
     struct error err;
-    struct buf weights;
+    struct buf head;
     error_clear(&err);
-    buf_init(&weights, API_IMPORT_MAX + (1u << 20));
+    buf_init(&head, HEAD_MAX);
     enum status status = import_model_open(x, &model, safetensors_note(content, "kind"),
                                            safetensors_note(content, "config"), "/__metadata__", &err);
     if (status == STATUS_OK)
         status = read_notes(content, &checkpoint, &err);
     if (status == STATUS_OK)
-        status = safetensors_to_snapshot(content, &weights, &err);
+        status = safetensors_to_snapshot(content, &head, &err);
+    checkpoint.bytes =
+        (struct storage_import_bytes){{head.data, content->data}, {head.size, safetensors_data_bytes(content)}};
     if (status == STATUS_OK)
-        status = import_model_check(x, &model, weights.data, weights.size, "", &err);
-    if (status == STATUS_OK) {
-        checkpoint.bytes = weights.data;
-        checkpoint.count = weights.size;
+        status = check_weights(x, &model, &checkpoint.bytes, &err);
+    if (status == STATUS_OK)
         store_weights(x, content, &model, &checkpoint);
-    } else {
+    else
         respond_error(x, &err);
-    }
     import_model_close(&model);
-    buf_close(&weights);
+    buf_close(&head);
 }
 
 /* Compares the hash of the body with the one that the sender announced, if any. False: the function has responded. */

@@ -1,4 +1,5 @@
-/* GET /v1/jobs/{id}/onnx: a job's model as an ONNX graph, for other runtimes. */
+/* GET /v1/jobs/{id}/onnx: a job's model as an ONNX graph, for other runtimes. An export counts as a query: it shares
+ * the limits and the deadline of queries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,11 +7,19 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/models/model_cache.h"
+#include "api/queries/queries.h"
 #include "api/transfer/transfer.h"
 #include "core/base/hash.h"
 #include "storage/storage.h"
 
-static enum status encode(struct exchange *x, const struct storage_job *job,
+static enum status check(struct query_run *run, struct error *err)
+{
+    return queries_stopped(run) ? error_set(err, STATUS_CANCELLED, NULL, "the export was stopped") : STATUS_OK;
+}
+
+/* Copies the model twice: into the graph, and encoded. Each copy has at most 512 MB, so looking at the query's deadline
+ * before each copy is enough. */
+static enum status encode(struct exchange *x, struct query_run *run, const struct storage_job *job,
                           const struct storage_checkpoint *checkpoint, const struct method *method, struct error *err)
 {
     struct model_lease lease;
@@ -19,10 +28,14 @@ static enum status encode(struct exchange *x, const struct storage_job *job,
     enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
     if (status != STATUS_OK)
         return status;
-    status = onnx_create(&onnx, err);
+    status = check(run, err);
+    if (status == STATUS_OK)
+        status = onnx_create(&onnx, err);
     if (status == STATUS_OK)
         status = method->graph(lease.model, onnx_writer(onnx), err);
     model_cache_release(x->api->models, &lease);
+    if (status == STATUS_OK)
+        status = check(run, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
     if (status == STATUS_OK) {
         onnx_note(onnx, "kind", job->kind);
@@ -45,9 +58,17 @@ static void respond_model(struct exchange *x, const struct storage_job *job,
     (void)snprintf(etag, sizeof etag, "\"%s\"", hex);
     if (respond_not_modified(x, etag))
         return;
-    if (encode(x, job, checkpoint, method, &err) != STATUS_OK) {
+    struct query_run run;
+    if (!queries_enter(x, false, &run))
+        return;
+    enum status status = encode(x, &run, job, checkpoint, method, &err);
+    queries_leave(&run);
+    if (status != STATUS_OK) {
         buf_clear(&x->response->body);
-        respond_error(x, &err);
+        if (status == STATUS_CANCELLED)
+            queries_respond_stopped(&run);
+        else
+            respond_error(x, &err);
         return;
     }
     response_header(x->response, "X-Checkpoint", "%lld", (long long)checkpoint->seq);

@@ -1,4 +1,4 @@
-/* Handlers that move jobs and models between daemons and programs; one for each of their rows in routes.c. Each handler
+/* Handlers that move jobs and models between daemons and programs. routes.c has one row for each handler. Each handler
  * sends a response. */
 #ifndef MOTIF_API_TRANSFER_TRANSFER_H
 #define MOTIF_API_TRANSFER_TRANSFER_H

@@ -1,0 +1,29 @@
+/* Checks the query string of a request against the parameters of its route, and finds the paths that a client probably
+ * meant by a wrong one. */
+#ifndef MOTIF_API_HTTP_QUERY_CHECK_H
+#define MOTIF_API_HTTP_QUERY_CHECK_H
+
+#include <stdbool.h>
+
+#include "api/http/exchange.h"
+
+/* A bound on a member of the result, such as "result.fpe<=0.1" in a query string, where "=" separates name and value:
+ * the name is then "result.fpe<". */
+struct result_bound {
+    char path[80];     /* JSON path of the member, such as "$.fpe" */
+    const char *op;    /* "<=", ">=" or "="; static text */
+    const char *value; /* the text after "="; borrowed */
+    double number;     /* the value as a number; undefined unless is_number */
+    bool is_number;
+};
+/* Reads a bound. False: the name is not "result." with a member's name, or the value of <= or >= is not a number. */
+bool result_bound_read(const char *name, const char *value, struct result_bound *out);
+
+/* Parses the query string into x->query and checks it. False: the function has responded 400. */
+bool query_check(struct exchange *x);
+
+/* Writes the existing path that a client probably meant by the unknown path of the request: without the slash at its
+ * end, with "/v1" before it, or both. False: there is none. */
+bool path_guess(const struct exchange *x, char out[API_TARGET_MAX + 8]);
+
+#endif
