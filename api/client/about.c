@@ -87,8 +87,8 @@ static bool is(const cJSON *field, const char *member, const char *wanted)
     return text && strcmp(text, wanted) == 0;
 }
 
-/* Makes a table of the fields of `group` that are displayed, basic fields first. NULL: all fields, for a server without
- * groups. Returns how many fields of the group were left out. */
+/* Makes a table of the fields of `group` that are displayed, basic fields first. If `group` is NULL (for a server
+ * without groups), the table has fields of all groups. Returns how many fields of the group were left out. */
 static int group_table(const cJSON *fields, const char *group, const struct view *view, struct buf *out)
 {
     static const char *const levels[] = {"basic", "advanced", "research"};
@@ -273,6 +273,46 @@ const struct command command_system = {
     .least = 0,
     .most = 0,
     .run = system_run,
+};
+
+/* --- version --- */
+
+static int version_run(struct ctl *ctl, const struct options *args)
+{
+    cJSON *document = NULL;
+    (void)args;
+    if (!ctl->json)
+        fprintf(ctl->out.stream, "motifctl %s\n", MOTIF_VERSION);
+    fflush(ctl->out.stream); /* before a message that the server does not answer */
+    int code = ctl_get(ctl, "/v1/system", &document);
+    if (code != CTL_SUCCESS)
+        return code;
+    const char *version = json_string(document, "version"), *build = json_string(document, "build");
+    if (ctl->json) {
+        cJSON *both = cJSON_CreateObject();
+        cJSON_AddStringToObject(both, "motifctl", MOTIF_VERSION);
+        cJSON_AddStringToObject(both, "motifd", version ? version : "");
+        cJSON_AddStringToObject(both, "build", build ? build : "");
+        ctl_print_json(ctl, both);
+        cJSON_Delete(both);
+    } else {
+        fprintf(ctl->out.stream, "motifd %s (%s) at %s\n", version ? version : "?", build ? build : "?",
+                http_server(ctl->http));
+    }
+    cJSON_Delete(document);
+    return code;
+}
+
+const struct command command_version = {
+    .name = "version",
+    .arguments = "",
+    .summary = "print the versions of motifctl and of the server",
+    .text = "Without a server it prints its own version and exits with 3. `motifctl --version` asks no server.",
+    .example = "  motifctl version",
+    .options = no_options,
+    .least = 0,
+    .most = 0,
+    .run = version_run,
 };
 
 /* --- health --- */

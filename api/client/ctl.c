@@ -25,7 +25,7 @@ double json_number(const cJSON *object, const char *name)
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
-/* Replaces a string of a tree by its escaped form. */
+/* Replaces a string of a JSON tree by its escaped form for the terminal. A printable string stays as it is. */
 static void escape_string(char **text)
 {
     struct buf shown;
@@ -39,7 +39,7 @@ static void escape_string(char **text)
     *text = made;
 }
 
-/* cJSON limits the depth of a tree to 1000. */
+/* The recursion is bounded: cJSON limits the depth of a tree to 1000. */
 static void escape_strings(cJSON *item) /* NOLINT(misc-no-recursion) */
 {
     for (; item; item = item->next) {
@@ -59,8 +59,8 @@ cJSON *ctl_parse(const struct ctl *ctl, const char *text, size_t bytes)
 
 /* --- saying what is wrong --- */
 
-/* Appends a message with its control characters escaped: messages of libraries and, with --json, problems of the server
- * are not escaped before. */
+/* Appends a message and escapes its control characters. Two kinds of messages arrive here unescaped: those of libraries
+ * and, with --json, the server's problem documents. */
 static void escape_lines(struct buf *out, const char *text)
 {
     for (size_t line; *text; text += line) {
@@ -130,6 +130,8 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
     buf_init(&text, 1 << 20);
     if (ctl->json && problem)
         ctl_print_json(ctl, problem);
+    if (json_member(problem, "errors"))
+        detail = NULL; /* it repeats the first of the errors, which follow */
     if (!title && !detail)
         buf_format(&text, "%s answered %ld; is it motifd?", http_server(ctl->http), answer->status);
     else
@@ -212,11 +214,19 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
 
 void ctl_print_json(struct ctl *ctl, const cJSON *json)
 {
-    char *text = cJSON_PrintUnformatted(json);
-    struct buf out;
+    char *text = ctl->yaml ? NULL : cJSON_PrintUnformatted(json);
+    struct buf out, yaml;
     buf_init(&out, SIZE_MAX / 2);
-    utf8_escape(&out, text, strlen(text), UTF8_FOR_JSON);
-    buf_text(&out, "\n");
+    buf_init(&yaml, SIZE_MAX / 2);
+    if (ctl->yaml) {
+        buf_text(&yaml, ctl->documents++ > 0 ? "---\n" : "");
+        yaml_write(&yaml, json);
+    }
+    const char *made = text ? text : yaml.data ? yaml.data : "";
+    out.failed = yaml.failed;
+    utf8_escape(&out, made, strlen(made), UTF8_FOR_JSON);
+    buf_text(&out, text ? "\n" : "");
+    buf_close(&yaml);
     term_flush(&ctl->out, &out);
     ctl->out.failed |= fflush(ctl->out.stream) != 0;
     buf_close(&out);
@@ -278,23 +288,17 @@ int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes)
         error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
-    if (!ctl->json)
+    if (!ctl->json && !ctl->quiet)
         fprintf(ctl->out.stream, "%s: %zu bytes\n", file, bytes->size);
     return CTL_SUCCESS;
 }
 
 /* --- which job --- */
 
-static bool trains(const cJSON *job)
-{
-    const char *task = json_string(job, "task");
-    return !task || strcmp(task, "train") == 0;
-}
-
 /* Reads the job list page by page until `seen` returns false. */
 static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *job), void *context)
 {
-    char *path = strdup("/v1/jobs?limit=100");
+    char *path = strdup("/v1/jobs?fields=id&limit=1000");
     for (bool more = true; more && path;) {
         cJSON *page = NULL;
         const cJSON *job = NULL;
@@ -309,7 +313,7 @@ static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *jo
         if (more && cursor && cursor[0]) {
             struct buf next;
             buf_init(&next, 4096);
-            buf_text(&next, "/v1/jobs?limit=100&cursor=");
+            buf_text(&next, "/v1/jobs?fields=id&limit=1000&cursor=");
             http_escape(&next, cursor);
             path = buf_take(&next, NULL);
         }
@@ -319,8 +323,7 @@ static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *jo
 }
 
 struct search {
-    const char *prefix; /* beginning of the wanted id; NULL: the newest job */
-    bool trained;
+    const char *prefix; /* beginning of the wanted id */
     char id[CTL_ID];
     int found;
 };
@@ -329,34 +332,70 @@ static bool match(void *context, const cJSON *job)
 {
     struct search *search = context;
     const char *id = json_string(job, "id");
-    if (!id || strlen(id) >= CTL_ID)
-        return true;
-    if (!search->prefix && search->trained && !trains(job))
-        return true;
-    if (search->prefix && strncasecmp(id, search->prefix, strlen(search->prefix)) != 0)
+    if (!id || strlen(id) >= CTL_ID || strncasecmp(id, search->prefix, strlen(search->prefix)) != 0)
         return true;
     snprintf(search->id, sizeof(search->id), "%s", id);
     search->found++;
-    return search->prefix && search->found < 2;
+    return search->found < 2;
 }
 
-int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id)
+/* Looks for jobs with exactly this name. Returns their number, at most 2, and the id of the newest; negative: an error,
+ * and *code is the exit code. */
+static int named(struct ctl *ctl, const char *name, char *id, int *code)
 {
-    struct search search = {.prefix = strcmp(wanted, "latest") == 0 ? NULL : wanted, .trained = trained};
-    if (strlen(wanted) == 26) { /* a whole id is not looked up, because the server decides whether it exists */
+    struct buf path;
+    cJSON *page = NULL;
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/jobs?fields=id&limit=2&name=");
+    http_escape(&path, name);
+    *code = path.failed ? ctl_usage(ctl, "the name of the job is too long") : ctl_get(ctl, path.data, &page);
+    buf_close(&path);
+    const cJSON *jobs = json_member(page, "jobs");
+    int count = *code == CTL_SUCCESS ? cJSON_GetArraySize(jobs) : -1;
+    const char *found = json_string(cJSON_GetArrayItem(jobs, 0), "id");
+    if (count > 0)
+        snprintf(id, CTL_ID, "%s", found ? found : "");
+    cJSON_Delete(page);
+    return count;
+}
+
+static int latest(struct ctl *ctl, bool model, char *id)
+{
+    cJSON *job = NULL;
+    int code = ctl_get(ctl, model ? "/v1/jobs/latest?checkpoint=1" : "/v1/jobs/latest", &job);
+    if (code == CTL_SUCCESS)
+        snprintf(id, CTL_ID, "%s", json_string(job, "id") ? json_string(job, "id") : "");
+    cJSON_Delete(job);
+    return code;
+}
+
+#define NAME_MAX_BYTES 127 /* bytes of the longest name of a job */
+
+int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct search search = {.prefix = wanted};
+    bool plain = wanted[0] && strspn(wanted, letters) == strlen(wanted);
+    int code;
+    if (strlen(wanted) == 26 && plain) { /* a whole id is not looked up, because the server decides whether it exists */
         snprintf(id, CTL_ID, "%s", wanted);
         return CTL_SUCCESS;
     }
-    if (search.prefix &&
-        (!wanted[0] || strlen(wanted) > 26 ||
-         strspn(wanted, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(wanted)))
-        return ctl_usage(ctl, "a job is an id, the beginning of an id, or latest; got %.80s", wanted);
-    int code = each_job(ctl, match, &search);
+    if (!wanted[0] || strlen(wanted) > NAME_MAX_BYTES)
+        return ctl_usage(ctl, "a job is an id, a name, the beginning of an id, or latest; got %.80s", wanted);
+    int count = named(ctl, wanted, id, &code);
+    if (count > 1)
+        return ctl_usage(ctl, "several jobs have the name %.80s; use an id", wanted);
+    if (count != 0)
+        return code;
+    if (strcmp(wanted, "latest") == 0)
+        return latest(ctl, model, id);
+    if (plain && strlen(wanted) < 26)
+        code = each_job(ctl, match, &search);
     if (code != CTL_SUCCESS)
         return code;
     if (search.found == 0)
-        return search.prefix ? ctl_usage(ctl, "no job has an id that begins with %s", wanted)
-                             : ctl_usage(ctl, "there are no jobs yet; `motifctl submit` makes one");
+        return ctl_usage(ctl, "no job has the name %.80s, or an id that begins with it", wanted);
     if (search.found > 1)
         return ctl_usage(ctl, "several jobs have ids that begin with %s; add letters", wanted);
     snprintf(id, CTL_ID, "%s", search.id);

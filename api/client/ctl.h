@@ -17,13 +17,18 @@ enum ctl_exit {
     CTL_FAILED = 1,      /* the job failed or was cancelled, or the server could not carry out the request */
     CTL_USAGE = 2,       /* wrong options, fields or job */
     CTL_UNREACHABLE = 3, /* no server, or the server is not ready */
+    CTL_PARTLY = 4,      /* `watch --require`: the job's verdict is `partly` */
+    CTL_NOT_LEARNED = 5, /* `watch --require`: the job's verdict is `not-learned` */
     CTL_INTERRUPTED = 130
 };
 
 struct ctl {
     struct http *http;
     struct term out, err;
-    bool json;
+    bool json;                                /* print the server's answer, for programs */
+    bool yaml;                                /* with `json`: as YAML */
+    bool quiet;                               /* print only what a script needs: ids and names, one on a line */
+    size_t documents;                         /* number of YAML documents printed so far */
     const struct command *command;            /* the command that runs */
     const struct command *const *commands;    /* all commands in the order of the help; ends with NULL */
     const struct option_spec *common_options; /* options of every command */
@@ -42,10 +47,10 @@ struct command {
 
 /* The commands; main.c puts them into a table. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics, command_plot,
-    command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel,
-    command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
+    command_motifs, command_predict, command_channels, command_intervene, command_compare, command_evaluate,
+    command_cancel, command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
     command_attestation, command_verify, command_artifacts, command_datasets, command_kinds, command_system,
-    command_health, command_completion, command_manual;
+    command_health, command_completion, command_manual, command_get, command_logs, command_rm, command_version;
 
 /* --- talking to the server --- */
 
@@ -72,9 +77,9 @@ int ctl_fault(struct ctl *ctl, int code, const struct error *err);
 int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define CTL_ID 64
-/* Converts an id, the unique beginning of an id, or "latest" into an id. `trained`: "latest" means the newest job that
- * trains, not an evaluation. */
-int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id);
+/* Converts the id of a job, its name, the unique beginning of an id, or "latest" into an id. "latest" means the newest
+ * training, one's own first; with `model`, the newest one that has a checkpoint. */
+int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 
 /* Reads a whole file of at most `most` bytes into `out`, which the caller closes with buf_close(). Prints the error and
  * returns an exit code on failure. */
@@ -84,8 +89,10 @@ int ctl_fetch_file(struct ctl *ctl, const char *path, const char *file);
 /* Writes bytes to a file and prints the name of the file, or the error. */
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes);
 
-/* Prints the document on one line, for --json. */
+/* Prints the document for programs: on one line as JSON, or as a YAML document. */
 void ctl_print_json(struct ctl *ctl, const cJSON *json);
+/* Appends a document as YAML 1.2: blocks, with every text between quotation marks. */
+void yaml_write(struct buf *out, const cJSON *json);
 
 /* --- reading and writing documents: cJSON always has memory here, see main.c --- */
 
@@ -97,6 +104,11 @@ const cJSON *json_member(const cJSON *object, const char *name);
 
 /* Returns the job's name; without a name, its preset; without a preset, its kind. */
 const char *job_title(const cJSON *job);
+/* Appends the verdict of a job's result and its findings, each with what to do next; nothing without a verdict. `id`
+ * takes the place of the word JOB in commands. */
+void view_verdict(struct buf *out, const cJSON *result, const char *id, bool colour);
+/* The exit code that a result's verdict stands for: CTL_SUCCESS for learned, and for a result without a verdict. */
+int verdict_code(const cJSON *result);
 /* Appends the numbers of a result of a training or an evaluation: errors, in total and by density, without the
  * confusion matrix. */
 void view_result(struct buf *out, const cJSON *result, bool colour);
@@ -110,8 +122,13 @@ void view_scalar(const cJSON *value, char *out, size_t bytes);
 /* Writes an RFC 3339 time as "12 s ago"; "" if the time is malformed. */
 void view_age(const char *time, char *out, size_t bytes);
 
+/* Which exit code watch_job() returns for a job that has succeeded. */
+enum watch_require {
+    WATCH_SUCCESS, /* always CTL_SUCCESS */
+    WATCH_LEARNED  /* that of verdict_code() */
+};
 /* Prints the progress of a job until it ends. Without an event stream, requests the job every `interval` seconds. Gives
  * up if the server does not answer for `patience` seconds. Returns the exit code of the job. */
-int watch_job(struct ctl *ctl, const char *id, double interval, double patience);
+int watch_job(struct ctl *ctl, const char *id, enum watch_require require, double interval, double patience);
 
 #endif

@@ -16,7 +16,7 @@ int draw_shrink(int image_columns, int columns)
     return shrink;
 }
 
-/* Returns the mean of the pixels that a shrunk pixel covers; pixels outside the image count as 0 (black). */
+/* Returns the mean of the pixels that a shrunk pixel covers; 0 (black) if all of them are outside the image. */
 static double sample(const struct draw_image *image, int row, int column, int shrink)
 {
     double sum = 0;
@@ -30,8 +30,8 @@ static double sample(const struct draw_image *image, int row, int column, int sh
     return mean < 0 ? 0 : mean > 1 ? 1 : mean;
 }
 
-/* Returns the motif to draw in a cell of text, or NULL: the strongest one, where every maximal motif precedes all
- * others. */
+/* Returns the motif to draw in a cell of text: the strongest of the maximal motifs in it; without a maximal motif, the
+ * strongest of the others; without any motif, NULL. */
 static const struct draw_motif *motif_in(const struct draw_motif *motifs, size_t count, int line, int column,
                                          int shrink)
 {

@@ -11,6 +11,7 @@
 struct http {
     CURL *curl;
     char *server, *authorization;
+    const char *authorities; /* file with certificates of authorities; borrowed; NULL: those of the system */
 };
 
 struct transfer {
@@ -20,34 +21,58 @@ struct transfer {
     bool begun, write_failed, stopped; /* stopped: a function of the request has returned false */
 };
 
+static const char *authorities_file; /* file of http_trust(), or NULL */
+
+void http_trust(const char *file)
+{
+    authorities_file = file;
+}
+
+/* The file that the caller of http_trust() named, or the first of the usual environment variables that is set. */
+static const char *find_authorities(void)
+{
+    static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+    const char *file = authorities_file;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && !(file && file[0]); i++)
+        file = getenv(variables[i]);
+    return file && file[0] ? file : NULL;
+}
+
+/* Fills the members. The caller destroys `http` on failure. */
+static enum status open_http(struct http *http, const char *server, const char *token, struct error *err)
+{
+    http->curl = curl_easy_init();
+    http->authorities = find_authorities();
+    http->server = strdup(server);
+    if (!http->curl || !http->server)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
+        http->server[end - 1] = 0;
+    if (strncmp(http->server, "http://", 7) != 0 && strncmp(http->server, "https://", 8) != 0)
+        return error_set(err, STATUS_INVALID, NULL, "the server must be a URL such as http://127.0.0.1:8080; got %.80s",
+                         server);
+    if (token && token[0] && asprintf(&http->authorization, "Authorization: Bearer %s", token) < 0) {
+        http->authorization = NULL;
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    }
+    return STATUS_OK;
+}
+
 enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
 {
-    struct http *http = calloc(1, sizeof(*http));
     *out = NULL;
+    struct http *http = calloc(1, sizeof(*http));
     if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(http);
         return error_set(err, STATUS_NO_MEMORY, NULL, "libcurl cannot be initialised");
     }
-    http->curl = curl_easy_init();
-    http->server = strdup(server);
-    if (!http->curl || !http->server)
-        goto no_memory;
-    for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
-        http->server[end - 1] = 0;
-    if (strncmp(http->server, "http://", 7) != 0 && strncmp(http->server, "https://", 8) != 0) {
+    enum status status = open_http(http, server, token, err);
+    if (status != STATUS_OK) {
         http_destroy(http);
-        return error_set(err, STATUS_INVALID, NULL, "the server must be a URL such as http://127.0.0.1:8080; got %.80s",
-                         server);
-    }
-    if (token && token[0] && asprintf(&http->authorization, "Authorization: Bearer %s", token) < 0) {
-        http->authorization = NULL;
-        goto no_memory;
+        return status;
     }
     *out = http;
     return STATUS_OK;
-no_memory:
-    http_destroy(http);
-    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
 }
 
 void http_destroy(struct http *http)
@@ -138,6 +163,17 @@ static int on_progress(void *context, curl_off_t expected, curl_off_t received, 
     return transfer->request->moving(transfer->request->context, received, expected) ? 0 : 1;
 }
 
+/* Appends the trace that the environment of a trainer contains, so that the daemon's log connects both. */
+static struct curl_slist *add_trace(struct curl_slist *list)
+{
+    char line[80];
+    const char *trace = getenv("TRACEPARENT");
+    if (!trace || strlen(trace) != 55 || strspn(trace, "0123456789abcdef-") != 55)
+        return list;
+    snprintf(line, sizeof(line), "traceparent: %s", trace);
+    return curl_slist_append(list, line);
+}
+
 static struct curl_slist *headers_of(const struct http *http, const struct http_request *request)
 {
     struct curl_slist *list = NULL;
@@ -150,6 +186,7 @@ static struct curl_slist *headers_of(const struct http *http, const struct http_
         list = curl_slist_append(list, type);
     if (http->authorization)
         list = curl_slist_append(list, http->authorization);
+    list = add_trace(list);
     for (size_t i = 0; i < sizeof(request->headers) / sizeof(request->headers[0]) && request->headers[i]; i++)
         list = curl_slist_append(list, request->headers[i]);
     return list;
@@ -169,6 +206,8 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_reset(curl); /* this does not close the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (http->authorities)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, http->authorities);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);

@@ -48,6 +48,10 @@ struct http_answer {
  * STATUS_INVALID: another form of URL. */
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
+/* Makes later connections of the process trust the certificate authorities in a PEM file, which must stay valid,
+ * instead of those of the system. Without this call, or with NULL or "", the file in MOTIFD_CACERT, CURL_CA_BUNDLE or
+ * SSL_CERT_FILE is used, if one is set. Call it before the threads of a process start. */
+void http_trust(const char *file);
 /* Opens another connection to the same server, so that a stream and other requests can be in progress at the same time.
  */
 enum status http_second(const struct http *http, struct http **second, struct error *err);

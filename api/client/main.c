@@ -7,26 +7,34 @@
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
 static const struct command *const commands[] = {
-    &command_submit,    &command_list,       &command_show,        &command_watch,
-    &command_metrics,   &command_plot,       &command_motifs,      &command_channels,
-    &command_intervene, &command_compare,    &command_evaluate,    &command_cancel,
-    &command_pause,     &command_resume,     &command_delete,      &command_checkpoints,
-    &command_export,    &command_import,     &command_attestation, &command_verify,
-    &command_artifacts, &command_datasets,   &command_kinds,       &command_system,
-    &command_health,    &command_completion, &command_manual,      NULL,
+    &command_submit,     &command_list,        &command_show,
+    &command_watch,      &command_metrics,     &command_plot,
+    &command_motifs,     &command_predict,     &command_channels,
+    &command_intervene,  &command_compare,     &command_evaluate,
+    &command_cancel,     &command_pause,       &command_resume,
+    &command_delete,     &command_checkpoints, &command_export,
+    &command_import,     &command_attestation, &command_verify,
+    &command_artifacts,  &command_datasets,    &command_kinds,
+    &command_system,     &command_health,      &command_get,
+    &command_logs,       &command_rm,          &command_version,
+    &command_completion, &command_manual,      NULL,
 };
 
 static const struct option_spec common_options[] = {
     {"server", "URL", "address of the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
     {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
-    {"json", NULL, "print the server's answer as JSON, for programs"},
+    {"cacert", "FILE", "PEM file of certificate authorities (MOTIFD_CACERT, CURL_CA_BUNDLE, SSL_CERT_FILE)"},
+    {"json", NULL, "print the server's answer as JSON, for programs; the same as -o json"},
+    {"print", "FORMAT", "form of the answer: json, yaml or table (table); short: -o"},
+    {"quiet", NULL, "print only ids and names, one on a line, and errors; short: -q"},
     {"help", NULL, "this text"},
     {NULL, NULL, NULL},
 };
 
 static const char incomplete[] = "error: the output is incomplete: no memory, or it could not be written";
 static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not carry out the "
-                                 "request, 2 usage, 3 server unreachable\n";
+                                 "request, 2 usage, 3 server unreachable;\n"
+                                 "           watch --require: 4 learned in part, 5 not learned\n";
 
 static int print(FILE *stream, struct buf *out, int code)
 {
@@ -46,7 +54,8 @@ static int overview(FILE *stream, int code)
     buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
     for (size_t i = 0; commands[i]; i++)
         buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    buf_text(&out, "\nA job is an id, the unique beginning of an id, or `latest`.\n`motifctl COMMAND --help` explains "
+    buf_text(&out, "\nA job is its name, its id, the unique beginning of an id, or `latest`:\nthe newest training, "
+                   "your own first; for queries, the newest one with a checkpoint.\n`motifctl COMMAND --help` explains "
                    "a command with an example.\n\n");
     options_describe(common_options, &out);
     buf_format(&out, "\n%s", exit_codes);
@@ -71,11 +80,15 @@ static int help(const struct command *command)
 /* Returns the index of the first word that is neither an option nor the value of an option; 0: none. */
 static int command_index(int argc, char **argv)
 {
+    static const char *const valued[] = {"--server", "--token", "--cacert", "--print", "-o"};
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] != '-')
             return i;
-        if (strcmp(argv[i], "--server") == 0 || strcmp(argv[i], "--token") == 0)
-            i++;
+        for (size_t k = 0; k < sizeof(valued) / sizeof(valued[0]); k++)
+            if (strcmp(argv[i], valued[k]) == 0) {
+                i++;
+                break;
+            }
     }
     return 0;
 }
@@ -110,6 +123,16 @@ static const char *first_of(const char *a, const char *b, const char *c)
     return a && a[0] ? a : b && b[0] ? b : c;
 }
 
+/* Reads in which form the command prints. False: an unknown form. */
+static bool read_form(struct ctl *ctl, const struct options *args)
+{
+    const char *form = options_value(args, "print");
+    ctl->yaml = form && strcmp(form, "yaml") == 0;
+    ctl->json = ctl->yaml || options_has(args, "json") || (form && strcmp(form, "json") == 0);
+    ctl->quiet = options_has(args, "quiet");
+    return !form || ctl->json || strcmp(form, "table") == 0;
+}
+
 static int run(struct ctl *ctl, int count, char **words)
 {
     struct options args;
@@ -118,11 +141,13 @@ static int run(struct ctl *ctl, int count, char **words)
         return ctl_usage(ctl, "%s", err.message);
     if (options_has(&args, "help"))
         return help(ctl->command);
-    ctl->json = options_has(&args, "json");
+    if (!read_form(ctl, &args))
+        return ctl_usage(ctl, "--print must be json, yaml or table; got %.40s", options_value(&args, "print"));
     if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
         return ctl_usage(ctl, "usage: motifctl %s %s", ctl->command->name, ctl->command->arguments);
     const char *server = first_of(options_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
     const char *token = first_of(options_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
+    http_trust(options_value(&args, "cacert"));
     if (http_create(server, token, &ctl->http, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
@@ -146,6 +171,14 @@ static void *allocate(size_t bytes)
     return made;
 }
 
+static bool has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], word) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static char asks_help[] = "--help";
@@ -155,8 +188,8 @@ int main(int argc, char **argv)
     term_init(&ctl.out, stdout);
     term_init(&ctl.err, stderr);
     if (at == 0) {
-        bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-        if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        bool asked = has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
+        if (has_word(argc, argv, "--version")) {
             printf("motifctl %s\n", MOTIF_VERSION);
             return CTL_SUCCESS;
         }

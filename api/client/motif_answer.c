@@ -35,13 +35,23 @@ static bool whole(double value, double max)
     return value >= 1 && value <= max && value == floor(value);
 }
 
+static void read_extent(const cJSON *list, struct motif_extent *extent)
+{
+    *extent = (struct motif_extent){cJSON_IsArray(list), number_at(list, 0), number_at(list, 1), number_at(list, 2),
+                                    number_at(list, 3)};
+    extent->known = extent->known && fabs(extent->row0) <= SIDE_MAX && fabs(extent->row1) <= SIDE_MAX &&
+                    fabs(extent->column0) <= SIDE_MAX && fabs(extent->column1) <= SIDE_MAX;
+}
+
 static enum status read_motifs(const cJSON *list, struct motif_answer *answer, struct error *err)
 {
     const cJSON *item = NULL;
     answer->motifs = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->motifs));
-    if (!answer->motifs)
+    answer->extents = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->extents));
+    if (!answer->motifs || !answer->extents)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     cJSON_ArrayForEach (item, list) {
+        read_extent(member(item, "extent"), &answer->extents[answer->motif_count]);
         struct draw_motif *motif = &answer->motifs[answer->motif_count++];
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
         motif->row = number_at(member(item, "position"), 0);
@@ -50,6 +60,9 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
             !(channel->valuedouble >= 0 && channel->valuedouble < CHANNELS_MAX))
             return malformed(err);
         motif->channel = (int)channel->valuedouble;
+        const char *name = cJSON_GetStringValue(member(item, "name"));
+        if (name && motif->channel < answer->channels)
+            snprintf(answer->names[motif->channel].text, sizeof answer->names[0].text, "%s", name);
         motif->value = cJSON_IsNumber(value) ? value->valuedouble : 0;
         motif->maximal = cJSON_IsTrue(member(item, "maximal"));
     }
@@ -122,7 +135,9 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     answer->columns = (int)columns;
     answer->channels = (int)channels;
     answer->grey = calloc((size_t)answer->rows * (size_t)answer->columns, sizeof(*answer->grey));
-    enum status status = answer->grey ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    answer->names = calloc((size_t)answer->channels, sizeof(*answer->names));
+    enum status status =
+        answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     if (status == STATUS_OK)
         status = read_motifs(member(first, "motifs"), answer, err);
     if (status == STATUS_OK)
@@ -141,20 +156,48 @@ void motif_answer_close(struct motif_answer *answer)
 {
     free(answer->grey);
     free(answer->motifs);
+    free(answer->extents);
     free(answer->boxes);
+    free(answer->names);
     memset(answer, 0, sizeof(*answer));
 }
 
-/* Returns the box that contains a motif, the first one if boxes overlap; NULL: no box contains it. */
-static const struct motif_box *box_of(const struct motif_answer *answer, const struct draw_motif *motif)
+/* Returns the box that contains motif number `index`, the first one if boxes overlap; NULL: no box contains it. Takes
+ * the centre of the motif's extent, or its position where the extent is unknown. */
+static const struct motif_box *box_of(const struct motif_answer *answer, size_t index)
 {
+    const struct motif_extent *extent = &answer->extents[index];
+    double row = answer->motifs[index].row, column = answer->motifs[index].column;
+    if (extent->known) {
+        row = (extent->row0 + extent->row1 - 1) / 2;
+        column = (extent->column0 + extent->column1 - 1) / 2;
+    }
     for (size_t i = 0; i < answer->box_count; i++) {
         const struct motif_box *box = &answer->boxes[i];
-        if (motif->row >= box->row0 && motif->row < box->row1 && motif->column >= box->column0 &&
-            motif->column < box->column1)
+        if (row >= box->row0 && row < box->row1 && column >= box->column0 && column < box->column1)
             return box;
     }
     return NULL;
+}
+
+/* Appends the extents of the maximal motifs of a channel: "  at rows 3-9, columns 20-26; ...". */
+static void append_extents(const struct motif_answer *answer, int channel, struct buf *out)
+{
+    enum { LISTED = 8 };
+    int count = 0;
+    for (size_t i = 0; i < answer->motif_count; i++) {
+        const struct motif_extent *extent = &answer->extents[i];
+        if (answer->motifs[i].channel != channel || !answer->motifs[i].maximal || !extent->known)
+            continue;
+        if (count++ >= LISTED)
+            continue;
+        buf_text(out, count == 1 ? "  at " : "; ");
+        if (answer->rows > 1)
+            buf_format(out, "rows %.0f-%.0f, columns ", extent->row0, extent->row1 - 1);
+        buf_format(out, "%.0f-%.0f", extent->column0, extent->column1 - 1);
+    }
+    if (count > LISTED)
+        buf_format(out, "; and %d more", count - LISTED);
 }
 
 static void legend_line(const struct motif_answer *answer, int channel, bool colour, struct buf *out)
@@ -176,14 +219,17 @@ static void legend_line(const struct motif_answer *answer, int channel, bool col
     buf_format(out, "  channel %-3d %2d motif%s", channel, maximal, maximal == 1 ? " " : "s");
     if (count > maximal)
         buf_format(out, " and %d weaker", count - maximal);
-    if (answer->has_truth && maximal > 0) {
+    if (answer->names[channel].text[0])
+        buf_format(out, "  %s", answer->names[channel].text);
+    append_extents(answer, channel, out);
+    if (answer->box_count > 0 && maximal > 0) {
         int nowhere = 0;
         const char *join = "  on ";
         for (size_t i = 0; i < answer->motif_count; i++) {
             const struct draw_motif *motif = &answer->motifs[i];
             if (motif->channel != channel || !motif->maximal)
                 continue;
-            const struct motif_box *box = box_of(answer, motif);
+            const struct motif_box *box = box_of(answer, i);
             if (box)
                 buf_format(out, "%s%s", join, box->symbol);
             else

@@ -18,9 +18,16 @@ struct motif_answer {
     int rows, columns, channels; /* shape of the motif map */
     float *grey;                 /* the input, [rows][columns]; all 0 if the answer does not contain it */
     struct draw_motif *motifs;
+    struct motif_extent {
+        bool known;
+        double row0, row1, column0, column1; /* rows [row0, row1) and columns [column0, column1) */
+    } * extents;                             /* [motif_count] the part of the input that each motif covers */
     size_t motif_count;
     struct motif_box *boxes; /* true boxes of the symbols; NULL if they are not known */
     size_t box_count;
+    struct motif_channel_name {
+        char text[64];
+    } * names; /* [channels] what each channel stands for, by the labels; "": it has no name */
     bool has_truth;
     char prediction[256], label[256]; /* predicted and true: symbols separated by spaces, or "" */
 };
@@ -30,7 +37,8 @@ struct motif_answer {
 enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
 void motif_answer_close(struct motif_answer *answer);
 
-/* Appends the picture, one line for each active channel, the label that the model predicts, and the true one. */
+/* Appends the picture, one line for each active channel with the extents of its motifs, the label that the model
+ * predicts, and the true one. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

@@ -29,7 +29,7 @@ static char *next(struct parts *parts)
     return parts->text[parts->count++];
 }
 
-/* Writes a fraction as percent with one decimal; a smaller one has one significant digit, such as "0.03". */
+/* Writes a fraction as percent with one decimal. Values below 0.05 % have one significant digit, such as "0.03". */
 static void short_percent(char out[16], double fraction)
 {
     double percent = fraction * 100;

@@ -12,6 +12,16 @@ void submission_text(cJSON *body, const char *name, const char *value)
     cJSON_AddStringToObject(body, name, value);
 }
 
+void submission_tag(cJSON *body, const char *tag)
+{
+    cJSON *tags = cJSON_GetObjectItemCaseSensitive(body, "tags");
+    if (!cJSON_IsArray(tags)) {
+        cJSON_DeleteItemFromObjectCaseSensitive(body, "tags");
+        tags = cJSON_AddArrayToObject(body, "tags");
+    }
+    cJSON_AddItemToArray(tags, cJSON_CreateString(tag));
+}
+
 enum status submission_file(cJSON *body, const char *text, struct error *err)
 {
     const char *end = NULL;

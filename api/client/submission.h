@@ -19,4 +19,7 @@ void submission_text(cJSON *body, const char *name, const char *value);
  * validates. NULL adds nothing. */
 void submission_checkpoint(cJSON *body, const char *text);
 
+/* Adds a tag to the member "tags". */
+void submission_tag(cJSON *body, const char *tag);
+
 #endif

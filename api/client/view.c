@@ -143,6 +143,51 @@ static void view_motif_counts(struct table *table, const cJSON *result)
     table_add(table, text);
 }
 
+int verdict_code(const cJSON *result)
+{
+    const char *verdict = json_string(result, "verdict");
+    if (verdict && strcmp(verdict, "partly") == 0)
+        return CTL_PARTLY;
+    return verdict && strcmp(verdict, "not-learned") == 0 ? CTL_NOT_LEARNED : CTL_SUCCESS;
+}
+
+/* Appends the command or sentence of a finding, with the job's id for the word JOB. */
+static void next_step(struct buf *out, const char *text, const char *id)
+{
+    for (const char *at = strstr(text, "JOB"); id && at; at = strstr(text, "JOB")) {
+        buf_append(out, text, (size_t)(at - text));
+        buf_text(out, id);
+        text = at + 3;
+    }
+    buf_text(out, text);
+}
+
+void view_verdict(struct buf *out, const cJSON *result, const char *id, bool colour)
+{
+    static const enum term_style styles[] = {STYLE_GREEN, STYLE_YELLOW, STYLE_RED};
+    const char *verdict = json_string(result, "verdict");
+    const cJSON *finding = NULL;
+    int code = verdict_code(result);
+    if (!verdict)
+        return;
+    term_style(out, colour, styles[code == CTL_SUCCESS ? 0 : code == CTL_PARTLY ? 1 : 2]);
+    buf_text(out, verdict);
+    term_style(out, colour, STYLE_PLAIN);
+    buf_text(out, "\n");
+    cJSON_ArrayForEach (finding, json_member(result, "findings")) {
+        const char *name = json_string(finding, "code"), *severity = json_string(finding, "severity"),
+                   *text = json_string(finding, "text"), *next = json_string(finding, "try");
+        buf_format(out, "  %s (%s): %s\n", name ? name : "?", severity ? severity : "?", text ? text : "");
+        if (!next)
+            continue;
+        term_style(out, colour, STYLE_DIM);
+        buf_text(out, "    try: ");
+        next_step(out, next, id);
+        term_style(out, colour, STYLE_PLAIN);
+        buf_text(out, "\n");
+    }
+}
+
 void view_result(struct buf *out, const cJSON *result, bool colour)
 {
     struct table table;
@@ -152,7 +197,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
-        if (!json_member(result, errors[i].name)) /* null means that nothing was counted, and is printed */
+        if (!json_member(result, errors[i].name)) /* null is printed too: it means that nothing was counted */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));
         table_add(&table, errors[i].title);
@@ -161,7 +206,8 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     view_motif_counts(&table, result);
     cJSON_ArrayForEach (member, result) {
         char text[128];
-        if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string))
+        if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string) ||
+            strcmp(member->string, "verdict") == 0)
             continue;
         view_named(member, text, sizeof(text));
         table_add_styled(&table, member->string, STYLE_DIM);
@@ -173,21 +219,25 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
 }
 
 /* Appends a confusion matrix, {"symbols": [...], "channels": [...], "counts": [[...], ...]}: one row for each true
- * symbol, one column for each channel. */
+ * symbol, one column for each channel, named as the list "names" says or else by its number. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
     const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");
+    const cJSON *names = json_member(confusion, "names");
     const cJSON *row = NULL, *item = NULL;
     char text[64];
     struct buf head;
     struct table table;
-    int index = 0, width = cJSON_GetArraySize(channels);
+    int index = 0, width = cJSON_GetArraySize(channels), at = 0;
     if (width < 1 || width + 1 > TABLE_COLUMNS)
         return;
     buf_init(&head, 4096);
     buf_text(&head, "TRUE");
     cJSON_ArrayForEach (item, channels) {
-        view_scalar(item, text, sizeof(text));
+        const cJSON *name = cJSON_GetArrayItem(names, at++);
+        view_scalar(cJSON_IsString(name) ? name : item, text, sizeof(text));
+        for (char *bar = strchr(text, '|'); bar; bar = strchr(bar, '|')) /* separates columns */
+            *bar = '/';
         buf_format(&head, "|>%s", text);
     }
     if (head.failed)
@@ -204,7 +254,7 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
             table_add(&table, strcmp(text, "0") == 0 ? "." : text);
         }
     }
-    buf_text(out, "\nconfusion matrix: rows are true symbols, columns the channel that marked them\n");
+    buf_text(out, "\nconfusion matrix: rows are true symbols, columns the channels that marked them, by name\n");
     table_write(&table, colour, out);
     table_close(&table);
 }

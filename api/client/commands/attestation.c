@@ -119,6 +119,8 @@ static int verify_run(struct ctl *ctl, const struct options *args)
     const char *named = args->positional[0];
     if (access(named, R_OK) == 0)
         return run_motifd(ctl, args, named);
+    if (strchr(named, '/'))
+        return ctl_usage(ctl, "%.200s cannot be read", named);
     int code = ctl_job_id(ctl, named, true, id);
     int file = code == CTL_SUCCESS ? mkstemp(temporary) : -1;
     if (code != CTL_SUCCESS)

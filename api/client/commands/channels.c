@@ -14,6 +14,8 @@ static const struct option_spec options[] = {
     {"top", "N", "number of inputs to list or draw, the most exciting first (16; 8 per channel without CHANNEL)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"png", "FILE", "write a picture with crops of these inputs"},
+    {"meme", "FILE", "for DNA and RNA: write the channels as position matrices in MEME's format"},
+    {"jaspar", "FILE", "the same in JASPAR's format"},
     {NULL, NULL, NULL},
 };
 
@@ -24,7 +26,7 @@ static void add_scalar(struct table *table, const cJSON *object, const char *nam
     table_add(table, text);
 }
 
-/* Adds, for example, "93 %": the share of the channel's motifs that are on the symbol with the most of them. */
+/* Adds the share of the channel's motifs that lie on its most frequent symbol, for example "93 %". */
 static void add_share(struct table *table, const cJSON *use)
 {
     const cJSON *row = NULL;
@@ -36,16 +38,31 @@ static void add_share(struct table *table, const cJSON *use)
     table_add(table, most > 0 ? text : NULL);
 }
 
+/* Whether a channel has a position matrix, as those of DNA and RNA have. */
+static bool has_matrices(const cJSON *document)
+{
+    const cJSON *use = NULL;
+    cJSON_ArrayForEach (use, json_member(document, "channels"))
+        if (cJSON_IsObject(json_member(use, "matrix")))
+            return true;
+    return false;
+}
+
 static void view_all(struct ctl *ctl, const cJSON *document)
 {
-    static const char *const columns[] = {"channel", "motifs", "inputs", "active", "mean", "max", "symbol"};
+    static const char *const columns[] = {"channel", "name", "strength", "motifs", "inputs",
+                                          "active",  "mean", "max",      "symbol"};
     const cJSON *use = NULL;
     struct table table;
-    table_init(&table, ">CHANNEL|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE");
+    bool matrices = has_matrices(document);
+    table_init(&table, matrices ? ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE|BASES"
+                                : ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE");
     cJSON_ArrayForEach (use, json_member(document, "channels")) {
         for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
             add_scalar(&table, use, columns[i]);
         add_share(&table, use);
+        if (matrices)
+            table_add(&table, json_string(json_member(use, "matrix"), "consensus"));
     }
     term_table(&ctl->out, &table);
 }
@@ -79,6 +96,9 @@ static void view_one(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *top = NULL, *row = NULL;
     struct table table;
+    const char *name = json_string(document, "name");
+    if (name)
+        fprintf(ctl->out.stream, "%s (strength %.2f)\n", name, json_number(document, "strength"));
     fprintf(ctl->out.stream, "channel %.0f: active at %.0f positions in %.0f of %.0f inputs\n",
             json_number(document, "channel"), json_number(document, "active"), json_number(document, "inputs"),
             json_number(document, "samples"));
@@ -113,11 +133,26 @@ static void add_query(struct buf *path, const struct options *args)
     }
 }
 
+/* Saves the answer in each form for which the user has given a file. */
+static int save_forms(struct ctl *ctl, const struct options *args, const char *path)
+{
+    static const struct {
+        const char *option, *type;
+    } forms[] = {{"png", "image/png"}, {"meme", "text/x-meme"}, {"jaspar", "text/x-jaspar"}};
+    int code = CTL_SUCCESS;
+    for (size_t i = 0; code == CTL_SUCCESS && i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const char *file = options_value(args, forms[i].option);
+        if (file)
+            code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path, .accept = forms[i].type}, file);
+    }
+    return code;
+}
+
 static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     struct buf path;
-    const char *channel = args->positional_count > 1 ? args->positional[1] : NULL, *png = options_value(args, "png");
+    const char *channel = args->positional_count > 1 ? args->positional[1] : NULL;
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)
         return code;
@@ -130,8 +165,8 @@ static int run(struct ctl *ctl, const struct options *args)
         code = ctl_usage(ctl, "the options are too long");
     if (code == CTL_SUCCESS)
         code = ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, channel ? view_one : view_all);
-    if (code == CTL_SUCCESS && png)
-        code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path.data, .accept = "image/png"}, png);
+    if (code == CTL_SUCCESS)
+        code = save_forms(ctl, args, path.data);
     buf_close(&path);
     return code;
 }
@@ -140,13 +175,17 @@ const struct command command_channels = {
     .name = "channels",
     .arguments = "JOB [CHANNEL]",
     .summary = "show what the channels of a model stand for",
-    .text = "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
-            "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
-            "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
-            "draws these inputs, cut to what the motif sees.",
+    .text =
+        "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
+        "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
+        "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
+        "draws these inputs, cut to what the motif sees. For DNA and RNA it "
+        "aligns the bases around the\nmotifs of each channel and prints what they have in common; --meme writes the "
+        "matrices for other programs.",
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
-               "  motifctl channels 01JD8 3 --set test --samples 500",
+               "  motifctl channels 01JD8 3 --set test --samples 500\n"
+               "  motifctl channels latest --set test --samples 1000 --meme channels.meme",
     .options = options,
     .least = 1,
     .most = 2,

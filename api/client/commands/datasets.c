@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 
 #include "api/client/ctl.h"
+#include "api/client/draw.h"
 #include "core/base/hash.h"
+#include "core/draw/png.h"
 
 static const struct option_spec options[] = {
     {"format", "NAME", "put: format of the file; default: from the ending of its name"},
     {"label", "COLUMN", "put, csv: name of the column with the label"},
     {"group", "COLUMN", "put, csv: name of the column that decides the split"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
+    {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
+    {"target", "KIND", "put: what the labels are: labels, sequence, class or count"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
 };
@@ -94,6 +98,81 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
             json_number(shape, "rows"), json_number(shape, "cols"), text_of(set, "target"),
             cJSON_GetArraySize(json_member(set, "vocabulary")));
     fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
+    const cJSON *warning;
+    cJSON_ArrayForEach (warning, json_member(set, "warnings"))
+        fprintf(ctl->out.stream, "warning: %s\n", text_of(warning, "text"));
+}
+
+/* Appends the names of the vocabulary or the columns with their counts, in lines of at most `columns` characters. */
+static void write_names(struct buf *out, const char *title, const cJSON *names, int columns)
+{
+    const cJSON *item = NULL;
+    int used = 0;
+    if (cJSON_GetArraySize(names) == 0)
+        return;
+    buf_format(out, "\n%d %s:\n", cJSON_GetArraySize(names), title);
+    cJSON_ArrayForEach (item, names) {
+        char text[160];
+        const char *name = json_string(item, "name");
+        double count = json_number(item, "count");
+        int length = count >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", count)
+                                : snprintf(text, sizeof text, "%.100s", name ? name : "-");
+        if (used > 0 && used + length + 2 > columns) {
+            buf_text(out, ",\n");
+            used = 0;
+        }
+        buf_format(out, "%s%s", used > 0 ? ", " : "  ", text);
+        used += length + 2;
+    }
+    buf_text(out, "\n");
+}
+
+/* Draws the picture of the first samples. Without a picture, nothing is drawn: the document was printed already. */
+static void draw_preview(struct ctl *ctl, const char *name)
+{
+    struct buf path, out;
+    struct http_answer answer = {.status = 0};
+    struct error err = {0};
+    float *grey = NULL;
+    int rows = 0, cols = 0;
+    buf_init(&path, 4096);
+    buf_init(&out, 16u << 20);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, name);
+    buf_text(&path, "/preview");
+    const struct http_request request = {.method = "GET", .path = path.data, .accept = "image/png"};
+    if (!path.failed && http_call(ctl->http, &request, &answer, &err) == STATUS_OK) {
+        if (answer.status == 200 &&
+            png_decode_grey(answer.body.data, answer.body.size, PNG_MAX_SIDE, &grey, &rows, &cols, &err) == STATUS_OK) {
+            buf_text(&out, "\n");
+            draw_motif_map(&out, &(struct draw_image){rows, cols, grey}, NULL, 0, ctl->out.columns, ctl->out.colour);
+            term_flush(&ctl->out, &out);
+        }
+    }
+    http_answer_close(&answer);
+    free(grey);
+    buf_close(&out);
+    buf_close(&path);
+}
+
+static void view_dataset(struct ctl *ctl, const cJSON *set)
+{
+    struct buf out;
+    if (ctl->quiet) {
+        fprintf(ctl->out.stream, "%s\n", text_of(set, "name"));
+        return;
+    }
+    print_dataset(ctl, set);
+    buf_init(&out, 4u << 20);
+    view_object(&out, json_member(set, "values"), ctl->out.colour);
+    write_names(&out, "names in the labels, with their counts", json_member(set, "vocabulary"), ctl->out.columns);
+    write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
+    write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+    fflush(ctl->out.stream);
+    if (json_string(set, "name"))
+        draw_preview(ctl, json_string(set, "name"));
 }
 
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
@@ -114,7 +193,11 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
     add_option(&path, "label", options_value(args, "label"));
     add_option(&path, "group", options_value(args, "group"));
-    add_option(&path, "layout", options_has(args, "channels-first") ? "channels-first" : NULL);
+    add_option(&path, "layout",
+               options_has(args, "channels-first")  ? "channels-first"
+               : options_has(args, "channels-last") ? "channels-last"
+                                                    : NULL);
+    add_option(&path, "target", options_value(args, "target"));
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,
@@ -154,6 +237,11 @@ static void view_list(struct ctl *ctl, const cJSON *document)
     const cJSON *set;
     struct table table;
     char text[96];
+    cJSON_ArrayForEach (set, json_member(document, "datasets"))
+        if (ctl->quiet)
+            fprintf(ctl->out.stream, "%s\n", text_of(set, "name"));
+    if (ctl->quiet)
+        return;
     table_init(&table, "NAME|KIND|TARGET|>SAMPLES|>SHAPE|>NAMES|>SIZE");
     cJSON_ArrayForEach (set, json_member(document, "datasets")) {
         const cJSON *shape = json_member(set, "shape");
@@ -191,7 +279,7 @@ static int act(struct ctl *ctl, const struct options *args, const char *verb)
     if (path.failed || file.failed) {
         code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
     } else if (strcmp(verb, "show") == 0) {
-        code = ctl_show(ctl, &request, print_dataset);
+        code = ctl_show(ctl, &request, view_dataset);
     } else if (strcmp(verb, "preview") == 0) {
         request.accept = "image/png";
         code = ctl_save(ctl, &request, output ? output : file.data);
@@ -226,8 +314,9 @@ const struct command command_datasets = {
     .text =
         "Use `put` to train on your own data. The server checks the file while it arrives, and lists the formats "
         "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
-        "upload.",
+        "upload. `show` prints the names with their counts, and draws the first samples.",
     .example = "  motifctl datasets put digits digits.npz\n"
+               "  motifctl datasets show digits\n"
                "  motifctl datasets preview digits\n"
                "  motifctl submit --preset dataset --set dataset_name=digits",
     .options = options,

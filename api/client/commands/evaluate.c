@@ -86,7 +86,7 @@ static int run(struct ctl *ctl, const struct options *args)
     if (evaluation) {
         char job_path[128];
         cJSON *done = NULL;
-        code = watch_job(ctl, evaluation, 0.25, 600);
+        code = watch_job(ctl, evaluation, WATCH_SUCCESS, 0.25, 600);
         snprintf(job_path, sizeof(job_path), "/v1/jobs/%s", evaluation);
         if (code == CTL_SUCCESS && !ctl->json && !options_has(args, "no-confusion") &&
             (code = ctl_get(ctl, job_path, &done)) == CTL_SUCCESS) {

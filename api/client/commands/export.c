@@ -144,7 +144,8 @@ static bool goes_on(const struct export *export, const struct http_answer *answe
     char wanted[64] = "";
     int bytes = 0;
     if (answer->status == 200)
-        return export->have == 0; /* if a part was requested, the whole file means that the checkpoint has changed */
+        return export->have == 0; /* the server sends the whole file; if a part was requested, the checkpoint has
+                                   * changed */
     if (answer->status == 206)
         bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
     else if (answer->status == 416 && export->have > 0) /* FILE.part may be complete already */
@@ -217,8 +218,8 @@ static int fetch_all(struct export *export)
     return code;
 }
 
-/* Writes the number of the wanted checkpoint to `seq`; for "latest", the number that it has now, so that every try
- * requests the same one. */
+/* Writes the number of the wanted checkpoint to `seq`. "latest" becomes the number of the checkpoint that is the latest
+ * now, so that every try requests the same checkpoint. */
 static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
 {
     char path[128];

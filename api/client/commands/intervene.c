@@ -1,4 +1,4 @@
-/* `motifctl intervene`: shows what a model reads after motifs were removed, moved or changed. */
+/* `motifctl intervene`: shows what a model predicts after motifs were removed, moved or changed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,12 @@
 static const struct option_spec list_options[] = {
     {"state", "STATE", "only jobs in this state: queued, running, paused, succeeded, failed, cancelled"},
     {"kind", "KIND", "only jobs of this method"},
+    {"name", "NAME", "only jobs with exactly this name"},
+    {"tag", "TAG", "only jobs with this tag"},
+    {"owner", "NAME", "only jobs that the token of this name submitted"},
+    {"preset", "NAME", "only jobs of this preset"},
+    {"where", "BOUND", "bound on the result, such as fpe<=0.1 or verdict=learned; may be repeated"},
+    {"sort", "ORDER", "created_at, name, state, priority, result.NAME, ...; - in front: largest first (-created_at)"},
     {"limit", "N", "at most N jobs (20)"},
     {NULL, NULL, NULL},
 };
@@ -43,6 +49,39 @@ static void list_row(struct table *table, const cJSON *job)
     table_add(table, text);
 }
 
+/* Appends the filters of the command line to the query. */
+static void list_query(struct buf *path, const struct options *args)
+{
+    static const char *const filters[] = {"state", "kind", "name", "tag", "owner", "preset", "sort"};
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        const char *value = options_value(args, filters[i]);
+        if (!value)
+            continue;
+        buf_format(path, "&%s=", filters[i]);
+        http_escape(path, value);
+    }
+    for (size_t i = 0; i < args->option_count; i++) {
+        const char *bound = args->options[i].value, *equals = strchr(bound, '=');
+        if (strcmp(args->options[i].name, "where") != 0)
+            continue;
+        char *name = strndup(bound, equals ? (size_t)(equals - bound) : strlen(bound));
+        buf_text(path, "&result.");
+        if (name)
+            http_escape(path, name);
+        buf_text(path, "=");
+        http_escape(path, equals ? equals + 1 : "");
+        path->failed |= !name;
+        free(name);
+    }
+}
+
+static void list_ids(struct ctl *ctl, const cJSON *page)
+{
+    const cJSON *job = NULL;
+    cJSON_ArrayForEach (job, json_member(page, "jobs"))
+        fprintf(ctl->out.stream, "%s\n", json_string(job, "id"));
+}
+
 static int list_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
@@ -53,19 +92,15 @@ static int list_run(struct ctl *ctl, const struct options *args)
         return ctl_usage(ctl, "%s", err.message);
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs?limit=%lld", limit);
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = i == 0 ? "state" : "kind", *value = options_value(args, name);
-        if (!value)
-            continue;
-        buf_format(&path, "&%s=", name);
-        http_escape(&path, value);
-    }
+    list_query(&path, args);
     int code = path.failed ? ctl_usage(ctl, "the options are too long") : ctl_get(ctl, path.data, &page);
     buf_close(&path);
     if (code != CTL_SUCCESS)
         return code;
     if (ctl->json) {
         ctl_print_json(ctl, page);
+    } else if (ctl->quiet) {
+        list_ids(ctl, page);
     } else if (cJSON_GetArraySize(json_member(page, "jobs")) == 0) {
         fprintf(ctl->out.stream, "no jobs\n");
     } else {
@@ -90,9 +125,11 @@ static int list_run(struct ctl *ctl, const struct options *args)
 const struct command command_list = {
     .name = "list",
     .arguments = "",
-    .summary = "list jobs, newest first",
+    .summary = "list jobs, newest first or sorted",
     .text = "Prints one line per job: progress, density, accuracy, and when it was submitted.",
     .example = "  motifctl list --state running\n"
+               "  motifctl list --where 'fpe<=0.05' --sort result.fpe\n"
+               "  motifctl rm $(motifctl list --tag trial --state failed -q)\n"
                "  motifctl list --json | jq -r '.jobs[].id'",
     .options = list_options,
     .least = 0,
@@ -147,6 +184,9 @@ static int show_run(struct ctl *ctl, const struct options *args)
     } else {
         struct buf out;
         buf_init(&out, 4u << 20);
+        view_verdict(&out, json_member(job, "result"), id, colour);
+        if (json_string(json_member(job, "result"), "verdict"))
+            buf_text(&out, "\n");
         show_head(&out, job, colour);
         buf_text(&out, "\n");
         view_object(&out, json_member(job, "progress"), colour);
@@ -174,8 +214,8 @@ static int show_run(struct ctl *ctl, const struct options *args)
 const struct command command_show = {
     .name = "show",
     .arguments = "JOB",
-    .summary = "show a job: state, progress, result",
-    .text = "JOB is an id, the unique beginning of an id, or `latest`.",
+    .summary = "show a job: verdict, state, progress, result",
+    .text = "JOB is a name, an id, the unique beginning of an id, or `latest`.",
     .example = "  motifctl show latest --config\n"
                "  motifctl show 01JD8 --json | jq .result.fpe",
     .options = show_options,
@@ -188,7 +228,8 @@ const struct command command_show = {
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-/* Applies an action to every named job, also after a failure. The exit code is that of the first failure. */
+/* Applies an action to every named job. After a failure it continues with the next job; the exit code is that of the
+ * first failure. */
 static int act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
 {
     int worst = CTL_SUCCESS;
@@ -205,6 +246,8 @@ static int act(struct ctl *ctl, const struct options *args, const char *method, 
         }
         if (code == CTL_SUCCESS && ctl->json && job)
             ctl_print_json(ctl, job);
+        else if (code == CTL_SUCCESS && ctl->quiet)
+            fprintf(ctl->out.stream, "%s\n", id);
         else if (code == CTL_SUCCESS && !ctl->json && verb)
             fprintf(ctl->out.stream, "%s: %s requested; the job is %s\n", id, verb, json_string(job, "state"));
         else if (code == CTL_SUCCESS && !ctl->json)
@@ -268,6 +311,18 @@ const struct command command_resume = {
     .least = 1,
     .most = OPTIONS_MAX,
     .run = resume_run,
+};
+
+const struct command command_rm = {
+    .name = "rm",
+    .arguments = "JOB...",
+    .summary = "delete finished jobs; the same as delete",
+    .text = "Only a finished job can be deleted; cancel a running one first.",
+    .example = "  motifctl rm night-1 night-2",
+    .options = no_options,
+    .least = 1,
+    .most = OPTIONS_MAX,
+    .run = delete_run,
 };
 
 const struct command command_delete = {

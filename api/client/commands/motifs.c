@@ -4,6 +4,7 @@
 
 #include "api/client/ctl.h"
 #include "api/client/motif_answer.h"
+#include "api/client/query_input.h"
 #include "api/client/submission.h"
 
 static const struct option_spec options[] = {
@@ -11,6 +12,7 @@ static const struct option_spec options[] = {
     {"count", "N", "number of inputs, starting at --seed (1)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"png", "FILE", "also write the picture; with --count, FILE-SEED.png"},
+    QUERY_INPUT_OPTIONS,
     {NULL, NULL, NULL},
 };
 
@@ -40,14 +42,24 @@ static void png_name(const char *file, long long seed, bool several, char *out, 
         snprintf(out, bytes, "%s", file);
 }
 
-static int draw_one(struct ctl *ctl, const char *path, const char *body, long long seed)
+/* Appends what the server finds unusual about the first input. */
+static void write_warnings(const cJSON *document, struct buf *out)
 {
-    struct http_request request = {.method = "POST", .path = path, .body = body};
+    const cJSON *warning;
+    cJSON_ArrayForEach (warning, json_member(cJSON_GetArrayItem(json_member(document, "answers"), 0), "warnings")) {
+        const char *text = json_string(warning, "text");
+        buf_format(out, "  warning: %s\n", text ? text : "-");
+    }
+}
+
+/* Sends the request and draws its answer under a title. */
+static int draw_answer(struct ctl *ctl, const struct http_request *request, const char *title)
+{
     struct http_answer answer;
     struct motif_answer motifs;
     struct error err = {0};
     cJSON *document = NULL;
-    int code = ctl_call(ctl, &request, &answer, &document);
+    int code = ctl_call(ctl, request, &answer, &document);
     http_answer_close(&answer);
     if (code != CTL_SUCCESS)
         return code;
@@ -59,14 +71,42 @@ static int draw_one(struct ctl *ctl, const char *path, const char *body, long lo
         struct buf out;
         buf_init(&out, 16u << 20);
         term_style(&out, ctl->out.colour, STYLE_BOLD);
-        buf_format(&out, "sample %lld\n", seed);
+        buf_format(&out, "%s\n", title);
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
         motif_answer_draw(&motifs, ctl->out.columns, ctl->out.colour, &out);
+        write_warnings(document, &out);
         term_flush(&ctl->out, &out);
         buf_close(&out);
         motif_answer_close(&motifs);
     }
     cJSON_Delete(document);
+    return code;
+}
+
+static int draw_one(struct ctl *ctl, const char *path, const char *body, long long seed)
+{
+    char title[40];
+    snprintf(title, sizeof title, "sample %lld", seed);
+    return draw_answer(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, title);
+}
+
+/* Answers --input: the numbers of the motif map to --output, or a drawing. */
+static int ask_file(struct ctl *ctl, const struct options *args, const char *id)
+{
+    const char *output = options_value(args, "output"), *png = options_value(args, "png");
+    struct query_input input;
+    if (options_has(args, "batch") && !output && !ctl->json)
+        return ctl_usage(ctl, "--batch needs --output or --json, because one drawing shows one input");
+    int code = query_input_read(ctl, args, id, "motifs", &input);
+    struct http_request request = query_input_request(&input);
+    if (code == CTL_SUCCESS && output)
+        code = query_input_save(ctl, &input, output);
+    else if (code == CTL_SUCCESS)
+        code = draw_answer(ctl, &request, options_value(args, "input"));
+    request.accept = "image/png";
+    if (code == CTL_SUCCESS && png)
+        code = ctl_save(ctl, &request, png);
+    query_input_close(&input);
     return code;
 }
 
@@ -80,6 +120,10 @@ static int run(struct ctl *ctl, const struct options *args)
         options_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code == CTL_SUCCESS && options_has(args, "input"))
+        return ask_file(ctl, args, id);
+    if (code == CTL_SUCCESS && (options_has(args, "output") || options_has(args, "batch")))
+        return ctl_usage(ctl, "--output and --batch need --input");
     snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
     for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {
         char *body = question(seed + i, options_value(args, "checkpoint"));
@@ -103,6 +147,8 @@ const struct command command_motifs = {
             "training too, with the last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"
+               "  motifctl motifs 01JD8 --input new.png\n"
+               "  motifctl motifs 01JD8 --input many.npy --batch --output maps.npy\n"
                "  motifctl motifs 01JD8 --seed 3 --checkpoint density:1.9e-3     an earlier stage",
     .options = options,
     .least = 1,

@@ -128,7 +128,7 @@ static const struct option_spec plot_options[] = {
 
 #define PNG_POINTS 1500 /* upper limit of the points of each series */
 
-/* Returns the points of a series as two lists, x then y; NULL without memory. The caller frees it. */
+/* Returns the points of a series as one array: all x, then all y. The caller frees the array. NULL without memory. */
 static double *columns_of(const cJSON *one, size_t *count)
 {
     size_t size = (size_t)cJSON_GetArraySize(one);

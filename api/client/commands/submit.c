@@ -11,6 +11,7 @@
 
 #include "api/client/ctl.h"
 #include "api/client/submission.h"
+#include "core/base/utf8.h"
 
 static const struct option_spec options[] = {
     {"preset", "NAME", "start from this preset (motifctl kinds lists them)"},
@@ -18,6 +19,7 @@ static const struct option_spec options[] = {
     {"set", "FIELD=VALUE", "set one configuration field; may be repeated"},
     {"kind", "KIND", "the method; only needed without a preset"},
     {"name", "NAME", "name of the job"},
+    {"tag", "TAG", "word by which lists can be filtered; may be repeated"},
     {"priority", "N", "-100 to 100; the queue runs higher priorities first (0)"},
     {"threads", "N", "threads of this job; results do not depend on it"},
     {"executor", "NAME",
@@ -26,6 +28,7 @@ static const struct option_spec options[] = {
     {"key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"},
     {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
     {"watch", NULL, "follow the job to its end"},
+    {"require", NULL, "with --watch: exit with 4 if the job has learned a part only, with 5 if it has not learned"},
     {"dry-run", NULL, "print the predicted cost; store nothing"},
     {NULL, NULL, NULL},
 };
@@ -125,6 +128,9 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
         if (submission_from(body, id, strchr(from, ':'), &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
     }
+    for (size_t i = 0; i < args->option_count; i++)
+        if (strcmp(args->options[i].name, "tag") == 0)
+            submission_tag(body, args->options[i].value);
     preset = json_string(body, "preset");
     if (json_string(body, "kind"))
         return CTL_SUCCESS;
@@ -221,6 +227,25 @@ static int send_body(struct ctl *ctl, const char *text, const char *key, bool dr
     }
 }
 
+/* Prints the settings that have no effect, on standard error. */
+static void view_warnings(const cJSON *answer)
+{
+    const cJSON *warning = NULL;
+    cJSON_ArrayForEach (warning, json_member(answer, "warnings")) {
+        const char *pointer = json_string(warning, "pointer"), *detail = json_string(warning, "detail");
+        struct buf text;
+        buf_init(&text, 1 << 16);
+        if (pointer)
+            utf8_escape(&text, pointer, strlen(pointer), UTF8_FOR_TERMINAL);
+        buf_text(&text, " ");
+        if (detail)
+            utf8_escape(&text, detail, strlen(detail), UTF8_FOR_TERMINAL);
+        if (text.data)
+            (void)fprintf(stderr, "motifctl: warning: %s\n", text.data);
+        buf_close(&text);
+    }
+}
+
 static int submit_body(struct ctl *ctl, const struct options *args, const cJSON *body)
 {
     char key[64];
@@ -233,7 +258,11 @@ static int submit_body(struct ctl *ctl, const struct options *args, const cJSON 
     if (code != CTL_SUCCESS)
         return code;
     const char *id = json_string(job, "id");
-    if (dry_run && !ctl->json)
+    if (!ctl->json)
+        view_warnings(job);
+    if (ctl->quiet && id)
+        fprintf(ctl->out.stream, "%s\n", id);
+    else if (dry_run && !ctl->json)
         view_dry_run(ctl, job);
     else if (ctl->json && !options_has(args, "watch"))
         ctl_print_json(ctl, job);
@@ -241,7 +270,7 @@ static int submit_body(struct ctl *ctl, const struct options *args, const cJSON 
         fprintf(ctl->out.stream, "submitted %s as %s\n", job_title(job), id);
     fflush(ctl->out.stream);
     if (!dry_run && options_has(args, "watch") && id)
-        code = watch_job(ctl, id, 0.5, 600);
+        code = watch_job(ctl, id, options_has(args, "require") ? WATCH_LEARNED : WATCH_SUCCESS, 0.5, 600);
     cJSON_Delete(job);
     return code;
 }

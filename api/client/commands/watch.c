@@ -41,6 +41,7 @@ static void wait_seconds(double seconds)
 struct watch {
     struct ctl *ctl;
     char job_path[128], errors_path[160], events_path[160];
+    enum watch_require require;
     struct http *stream; /* the connection for the events */
     struct event_stream events;
     int code; /* exit code of the last request for the job while the stream was open */
@@ -155,11 +156,14 @@ static int finish(struct watch *watch)
         term_style(&out, ctl->out.colour, STYLE_PLAIN);
         if (strcmp(state, "failed") == 0)
             view_job_error(&out, watch->job, ctl->out.colour);
+        view_verdict(&out, json_member(watch->job, "result"), id, ctl->out.colour);
         view_result(&out, json_member(watch->job, "result"), ctl->out.colour);
         term_flush(&ctl->out, &out);
         buf_close(&out);
     }
-    return strcmp(state, "succeeded") == 0 ? CTL_SUCCESS : CTL_FAILED;
+    if (strcmp(state, "succeeded") != 0)
+        return CTL_FAILED;
+    return watch->require == WATCH_LEARNED ? verdict_code(json_member(watch->job, "result")) : CTL_SUCCESS;
 }
 
 /* Requests the job once. CTL_SUCCESS: watch->job is up to date, and *fresh is true if it has changed. CTL_UNREACHABLE:
@@ -304,9 +308,9 @@ static int follow(struct watch *watch, double interval, double patience)
     return CTL_INTERRUPTED;
 }
 
-int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
+int watch_job(struct ctl *ctl, const char *id, enum watch_require require, double interval, double patience)
 {
-    struct watch watch = {.ctl = ctl};
+    struct watch watch = {.ctl = ctl, .require = require};
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
     snprintf(watch.events_path, sizeof(watch.events_path), "/v1/jobs/%s/events?after=now", id);
@@ -324,6 +328,7 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
 }
 
 static const struct option_spec options[] = {
+    {"require", NULL, "exit with 4 if the job has learned a part only, with 5 if it has not learned"},
     {"interval", "MS", "milliseconds between two requests when there is no event stream (500)"},
     {"patience", "SECONDS", "seconds without a server after which the command gives up (600)"},
     {NULL, NULL, NULL},
@@ -338,7 +343,10 @@ static int run(struct ctl *ctl, const struct options *args)
         options_integer(args, "patience", 0, 1000000, 600, &patience, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], false, id);
-    return code == CTL_SUCCESS ? watch_job(ctl, id, (double)interval / 1000, (double)patience) : code;
+    if (code != CTL_SUCCESS)
+        return code;
+    enum watch_require require = options_has(args, "require") ? WATCH_LEARNED : WATCH_SUCCESS;
+    return watch_job(ctl, id, require, (double)interval / 1000, (double)patience);
 }
 
 const struct command command_watch = {
@@ -346,9 +354,11 @@ const struct command command_watch = {
     .arguments = "JOB",
     .summary = "follow a job to its end with a progress bar",
     .text = "Draws the stage, the density, the accuracy and its target, motif errors, speed and remaining time, then "
-            "the result. Without a\nterminal it prints a line per change. It survives a restart of the daemon. With "
+            "the verdict with its findings, and the result. Without a\nterminal it prints a line per change. It "
+            "survives a restart of the daemon. With "
             "--json it prints the job as one document per\nline each time it changes.",
     .example = "  motifctl watch latest && echo trained     # exit code 0: succeeded, 1: failed or cancelled\n  "
+               "motifctl watch latest --require          # also 4: learned in part, 5: not learned\n  "
                "motifctl watch 01JD --json | jq .progress.fraction",
     .options = options,
     .least = 1,

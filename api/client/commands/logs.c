@@ -1,0 +1,158 @@
+/* `motifctl logs`: the stored events of a job as lines, and with --follow the coming ones until the job ends. */
+#include <string.h>
+#include <time.h>
+
+#include "api/client/ctl.h"
+#include "api/client/event_stream.h"
+
+#define QUIET_SECONDS 1.0 /* without --follow, the stored events are over when none arrives for this long */
+
+static const struct option_spec options[] = {
+    {"follow", NULL, "also print the events that come, until the job ends; short: -f"},
+    {NULL, NULL, NULL},
+};
+
+struct logs {
+    struct ctl *ctl;
+    struct event_stream events;
+    bool follow;
+    bool ended;    /* the last state was a final one */
+    bool stopped;  /* the function on_event() or go_on() has ended the stream */
+    double newest; /* time of the last event */
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static bool is_final(const char *state)
+{
+    return state &&
+           (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
+}
+
+/* Appends "name value" for each single value of an object; `points` of a metric event is an object of such values. */
+static void write_members(struct buf *out, const cJSON *event)
+{
+    const cJSON *member = NULL;
+    cJSON_ArrayForEach (member, event) {
+        char text[256];
+        if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) ||
+            strcmp(member->string, "time") == 0 || strcmp(member->string, "job") == 0)
+            continue;
+        view_scalar(member, text, sizeof(text));
+        buf_format(out, "  %s %s", member->string, text);
+    }
+}
+
+static void print(struct ctl *ctl, const char *type, const cJSON *event)
+{
+    struct buf out;
+    const char *time = json_string(event, "time");
+    buf_init(&out, 1u << 20);
+    buf_format(&out, "%s  %-10s", time ? time : "-", type);
+    write_members(&out, event);
+    buf_text(&out, "\n");
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+    ctl->out.failed |= fflush(ctl->out.stream) != 0;
+}
+
+static bool on_event(void *context, const char *type, const char *data)
+{
+    struct logs *logs = context;
+    cJSON *event = type[0] ? ctl_parse(logs->ctl, data, strlen(data)) : NULL;
+    logs->newest = now();
+    if (event && logs->ctl->json)
+        ctl_print_json(logs->ctl, event);
+    else if (event && strcmp(type, "metric") != 0) /* the series are the subject of `metrics` and `plot` */
+        print(logs->ctl, type, event);
+    if (strcmp(type, "state") == 0)
+        logs->ended = is_final(json_string(event, "state"));
+    cJSON_Delete(event);
+    logs->stopped = logs->ended || logs->ctl->out.failed;
+    return !logs->stopped;
+}
+
+static bool on_piece(void *context, const char *bytes, size_t count)
+{
+    struct logs *logs = context;
+    return event_stream_add(&logs->events, bytes, count);
+}
+
+static bool go_on(void *context, int64_t received, int64_t expected)
+{
+    struct logs *logs = context;
+    (void)received;
+    (void)expected;
+    logs->stopped = logs->stopped || (!logs->follow && now() - logs->newest > QUIET_SECONDS);
+    return !logs->stopped;
+}
+
+/* Reads the stream once. When the connection breaks, the caller repeats it: the daemon continues after the last event.
+ */
+static int read_stream(struct logs *logs, const char *path)
+{
+    char last[64];
+    struct http_answer answer;
+    struct error err = {0};
+    struct http_request request = {.method = "GET",
+                                   .path = path,
+                                   .accept = "text/event-stream",
+                                   .piece = on_piece,
+                                   .moving = go_on,
+                                   .context = logs};
+    snprintf(last, sizeof(last), "Last-Event-ID: %s", logs->events.last);
+    if (logs->events.last[0])
+        request.headers[0] = last;
+    event_stream_begin(&logs->events, on_event, logs);
+    logs->newest = now();
+    enum status status = http_call(logs->ctl->http, &request, &answer, &err);
+    int code = CTL_SUCCESS;
+    if (status == STATUS_OK && answer.status == 204) /* the job has ended, and all its events were read */
+        logs->stopped = true;
+    else if (status == STATUS_OK && (answer.status < 200 || answer.status >= 300))
+        code = ctl_refused(logs->ctl, &answer);
+    else if (status != STATUS_OK && !logs->stopped && !logs->events.last[0])
+        code = ctl_fault(logs->ctl, CTL_UNREACHABLE, &err);
+    http_answer_close(&answer);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct options *args)
+{
+    char id[CTL_ID], path[128];
+    struct logs logs = {.ctl = ctl, .follow = options_has(args, "follow")};
+    int code = ctl_job_id(ctl, args->positional[0], false, id);
+    snprintf(path, sizeof(path), "/v1/jobs/%s/events", id);
+    for (int tries = 0; code == CTL_SUCCESS && !logs.stopped && tries < 600; tries++) {
+        if (tries > 0)
+            (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+        char before[sizeof(logs.events.last)];
+        memcpy(before, logs.events.last, sizeof(before));
+        code = read_stream(&logs, path);
+        if (strcmp(before, logs.events.last) != 0)
+            tries = 0;
+    }
+    event_stream_end(&logs.events);
+    return code;
+}
+
+const struct command command_logs = {
+    .name = "logs",
+    .arguments = "JOB [--follow]",
+    .summary = "print what happened to a job: states, progress, checkpoints",
+    .text =
+        "Prints the stored events, oldest first; the daemon keeps the newest progress events of a job. With --follow "
+        "the command continues\nuntil the job ends, and reconnects after an interruption. Series are not events of "
+        "this list: see metrics and plot.",
+    .example = "  motifctl logs latest -f\n"
+               "  motifctl logs night-1 --json | jq -r .state",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

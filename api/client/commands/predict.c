@@ -1,0 +1,99 @@
+/* `motifctl predict`: asks a trained model of any kind about new data. */
+#include <math.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+#include "api/client/query_input.h"
+
+static const struct option_spec options[] = {
+    QUERY_INPUT_OPTIONS,
+    {"query", "NAME", "predict, or another query of the kind, such as encode (predict)"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {NULL, NULL, NULL},
+};
+
+/* Appends a list of single values, separated by spaces, and shortens a long one. */
+static void write_list(struct buf *out, const cJSON *list)
+{
+    enum { SHOWN = 12 };
+    const cJSON *item;
+    int count = 0;
+    cJSON_ArrayForEach (item, list) {
+        char text[64] = "...";
+        if (count < SHOWN && !cJSON_IsObject(item) && !cJSON_IsArray(item))
+            view_scalar(item, text, sizeof text);
+        if (count <= SHOWN)
+            buf_format(out, "%s%s", count > 0 ? " " : "", text);
+        count++;
+    }
+    buf_text(out, count > 0 ? "\n" : "nothing\n");
+}
+
+/* Prints the members of each answer, one in a line. */
+static void view_answers(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *answer, *member, *warning;
+    struct buf out;
+    int index = 0;
+    buf_init(&out, 16u << 20);
+    cJSON_ArrayForEach (answer, json_member(document, "answers")) {
+        buf_format(&out, "input %d\n", index++);
+        cJSON_ArrayForEach (member, answer) {
+            char text[256];
+            if (cJSON_IsObject(member) || strcmp(member->string, "warnings") == 0)
+                continue;
+            buf_format(&out, "  %-14s ", member->string);
+            if (cJSON_IsArray(member)) {
+                write_list(&out, member);
+                continue;
+            }
+            view_scalar(member, text, sizeof text);
+            buf_format(&out, "%s\n", text);
+        }
+        cJSON_ArrayForEach (warning, json_member(answer, "warnings")) {
+            const char *text = json_string(warning, "text");
+            buf_format(&out, "  warning: %s\n", text ? text : "-");
+        }
+    }
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+}
+
+static int run(struct ctl *ctl, const struct options *args)
+{
+    char id[CTL_ID];
+    const char *query = options_value(args, "query"), *output = options_value(args, "output");
+    struct query_input input;
+    if (!options_has(args, "input"))
+        return ctl_usage(ctl, "--input FILE is required");
+    if (query && strspn(query, "abcdefghijklmnopqrstuvwxyz-") != strlen(query))
+        return ctl_usage(ctl, "--query must be the name of a query, such as encode");
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    code = query_input_read(ctl, args, id, query ? query : "predict", &input);
+    struct http_request request = query_input_request(&input);
+    if (code == CTL_SUCCESS && output)
+        code = query_input_save(ctl, &input, output);
+    else if (code == CTL_SUCCESS)
+        code = ctl_show(ctl, &request, view_answers);
+    query_input_close(&input);
+    return code;
+}
+
+const struct command command_predict = {
+    .name = "predict",
+    .arguments = "JOB --input FILE",
+    .summary = "ask a trained model about new data",
+    .text =
+        "Sends a file to the model and prints its answer for each input, with warnings about inputs that are far from "
+        "the training\ndata. With --output, the numbers of the answer go to a .npy file whose first axis counts "
+        "inputs. Works for every kind\nthat answers the query; `motifctl kind KIND` lists the queries.",
+    .example = "  motifctl predict latest --input new.png\n"
+               "  motifctl predict 01JD8 --input many.npy --batch --output labels.npy\n"
+               "  motifctl predict 01JD8 --input rows.npy --batch --query encode --output codes.npy",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

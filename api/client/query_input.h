@@ -1,0 +1,29 @@
+/* A file as the input of a query: the options that name it, its bytes, and the request with them. */
+#ifndef MOTIF_API_CLIENT_QUERY_INPUT_H
+#define MOTIF_API_CLIENT_QUERY_INPUT_H
+
+#include "api/client/ctl.h"
+
+/* Rows of a command's table of options. */
+#define QUERY_INPUT_OPTIONS                                                                                            \
+    {"input", "FILE", "the input: a picture (.png, .jpg, .tif), recording (.wav), array (.npy) or sequences (.fa)"},   \
+        {"batch", NULL, "--input is an array with one input at each position of its first axis"},                      \
+    {                                                                                                                  \
+        "output", "FILE", "with --input: write the answer's numbers to FILE.npy, one row for each input"               \
+    }
+
+struct query_input {
+    struct buf body, path;
+    const char *type;
+};
+
+/* Reads the file of --input and makes the path of a query, "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an
+ * exit code. The caller closes `input` in any case. */
+int query_input_read(struct ctl *ctl, const struct options *args, const char *id, const char *query,
+                     struct query_input *input);
+void query_input_close(struct query_input *input);
+struct http_request query_input_request(const struct query_input *input);
+/* Sends the query and writes the numbers of its answer to a file. Returns an exit code. */
+int query_input_save(struct ctl *ctl, const struct query_input *input, const char *file);
+
+#endif
