@@ -1,28 +1,28 @@
-// Bundles the page and writes it as C: two files (page, script), gzip'd, with the hash of their bytes.
+// Bundles the page and writes its files (page and scripts) as C arrays, compressed with gzip, each with the hash of its bytes.
 //
 //   node build.mjs OUT.c
 //
-// The script carries its hash in its name, so that it may be kept for ever. The style and the first requests (boot.ts) stand in the
-// page, each allowed by its hash in the page's policy.
+// Each view of the page is a script of its own, which the browser loads when the view is opened. The names of the scripts contain their hashes,
+// so that browsers may cache them for ever. The style and the script boot.ts, which requests the scripts and data of the first view, are inside
+// the page. The page's policy allows each by its hash.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { complete, slimmer } from "./uplot.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const LIMIT = 60_000; // bytes of all that a browser fetches, gzip'd
+const LIMIT = 90_000; // upper limit of the compressed bytes of all files
+const FIRST_LIMIT = 45_000; // upper limit of the compressed bytes that a browser fetches to show any first view
 
-async function bundle(entry, format) {
-  const result = await build({
+async function bundle(entry, more) {
+  return build({
     entryPoints: [join(here, "src", entry)],
     bundle: true,
     minify: true,
     write: false,
-    format,
-    ...(format === "esm" ? { jsxFactory: "jsxElement", jsxFragment: "jsxFragment", inject: [join(here, "src", "jsx.ts")] } : {}),
     tsconfigRaw: {},
     target: ["es2022"],
     charset: "utf8",
@@ -30,9 +30,16 @@ async function bundle(entry, format) {
     plugins: [slimmer],
     logLevel: "warning",
     outdir: here,
+    absWorkingDir: here,
+    ...more,
   });
-  return Object.fromEntries(result.outputFiles.map((f) => [f.path.endsWith(".css") ? "css" : "js", Buffer.from(f.contents)]));
 }
+
+/** Every script of a view imports what all views need, so that esbuild puts it into one script. */
+const common = {
+  name: "common",
+  setup: (build) => build.onLoad({ filter: /src\/(main|pages\/\w+|ui\/chart)\.tsx$/ }, ({ path }) => ({ contents: `import "${join(here, "src", "common")}";\n${readFileSync(path, "utf8")}`, loader: "tsx" })),
+};
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
 
@@ -52,20 +59,49 @@ function array(f, i) {
   return `static const unsigned char bytes_${i}[] = {\n${lines.join("\n")}\n};\n`;
 }
 
-const { js, css } = await bundle("main.tsx", "esm");
-complete(js.toString());
-const boot = (await bundle("boot.ts", "iife")).js.toString().trim(), look = css.toString().trim();
-const script = `app-${hash(js).slice(0, 12)}.js`;
-const parts = { script: `/assets/${script}`, boot, style: look };
+const made = await bundle("main.tsx", {
+  format: "esm", splitting: true, metafile: true, entryNames: "app-[hash]", chunkNames: "[name]-[hash]",
+  jsxFactory: "jsxElement", jsxFragment: "jsxFragment", inject: [join(here, "src", "jsx.ts")], plugins: [slimmer, common],
+});
+/** esbuild writes hashes in capitals, but the daemon's names of files have small letters. */
+const small = (text) => Object.keys(made.metafile.outputs).reduce((all, name) => all.replaceAll(name, name.toLowerCase()), text);
+const scripts = made.outputFiles.filter((f) => f.path.endsWith(".js")).map((f) => ({ path: small(f.path), text: small(f.text) })), look = made.outputFiles.find((f) => f.path.endsWith(".css")).text.trim();
+complete(scripts.map((f) => f.text).join("\n"));
+
+/** The script `name` and every script that it imports at once. */
+function closure(name, seen = new Set()) {
+  if (!seen.has(name)) {
+    seen.add(name);
+    for (const use of made.metafile.outputs[name].imports) if (use.kind === "import-statement") closure(use.path, seen);
+  }
+  return [...seen];
+}
+
+const entries = Object.entries(made.metafile.outputs).filter(([, output]) => output.entryPoint && !output.cssBundle);
+const app = Object.entries(made.metafile.outputs).find(([, output]) => output.cssBundle)[0], always = closure(app);
+/** The scripts of each view, by the name of its source file, without those that every view needs. */
+const views = Object.fromEntries(entries.map(([name, output]) => [basename(output.entryPoint).replace(/\.tsx?$/, ""),
+  closure(name).filter((file) => !always.includes(file)).map((file) => `/assets/${small(file)}`)]));
+const boot = (await bundle("boot.ts", { format: "iife", define: { VIEWS: JSON.stringify(views) } })).outputFiles[0].text.trim();
+const preload = always.filter((file) => file !== app).map((file) => `<link rel="modulepreload" href="/assets/${small(file)}">`).join("");
+const parts = { script: `/assets/${small(app)}`, preload, boot, style: look };
 const html = readFileSync(join(here, "src", "index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_all, name) => parts[name]);
 const allowed = (text) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
 const files = [
   file("", "text/html; charset=utf-8", Buffer.from(html)),
-  file(script, "text/javascript; charset=utf-8", js),
+  ...scripts.map((f) => file(basename(f.path), "text/javascript; charset=utf-8", Buffer.from(f.text))),
 ];
-const total = files.reduce((sum, f) => sum + f.packed.length, 0);
-if (total > LIMIT) {
-  console.error(`the page is ${total} bytes gzip'd, more than ${LIMIT}`);
+const packed = (name) => files.find((f) => f.path === small(name)).packed.length;
+const total = files.reduce((sum, f) => sum + f.packed.length, 0), frame = packed("") + always.reduce((sum, name) => sum + packed(name), 0);
+/** What a browser fetches to show a view first; a part of a job's page also needs the frame of that page. */
+const PARTS = ["curves", "motifs", "factors", "rug", "layers", "tree", "result", "config", "files"];
+const first = Object.entries(views).map(([name, list]) => {
+  const needed = new Set([...list, ...(PARTS.includes(name) ? views.job : [])]);
+  return [name, frame + [...needed].reduce((sum, path) => sum + packed(basename(path)), 0)];
+});
+const most = Math.max(...first.map(([, bytes]) => bytes));
+if (total > LIMIT || most > FIRST_LIMIT) {
+  console.error(`the page is ${total} bytes gzip'd (limit ${LIMIT}), its largest first view ${most} (limit ${FIRST_LIMIT}): ${first.map((f) => f.join(" ")).join(", ")}`);
   process.exit(1);
 }
 writeFileSync(
@@ -75,4 +111,4 @@ const struct dashboard_file dashboard_files[] = {\n${files.map(row).join("\n")}\
 const size_t dashboard_file_count = ${files.length};
 const char dashboard_boot_hash[] = "${allowed(boot)}", dashboard_style_hash[] = "${allowed(look)}";\n`,
 );
-console.log(`dashboard: ${files.map((f) => `${f.path || "page"} ${f.packed.length}`).join(", ")}; ${total} of ${LIMIT} bytes gzip'd`);
+console.log(`dashboard: ${total} of ${LIMIT} bytes gzip'd in ${files.length} files; first view at most ${most} of ${FIRST_LIMIT}: ${first.map((f) => f.join(" ")).join(", ")}`);

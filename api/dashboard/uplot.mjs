@@ -1,7 +1,8 @@
-// uPlot without what no chart here uses: axes of dates, bars, splines, its legend (ours are buttons), focus, bands, charts whose series have
-// an x of their own, scales by asinh or functions, x upwards, series that come and go. A switch becomes the constant that it always is here,
-// and esbuild drops what is behind it; functions within uPlot, which esbuild keeps, are taken out by name. The version is pinned by its hash in
-// package-lock.json; when a pattern has nothing to match, or a name that was taken out is still called, the build fails.
+// Removes the parts of uPlot that no chart here uses, so that the script becomes smaller: date axes, bars, splines, the legend (the page has
+// buttons instead), focus, bands, series with x values of their own, asinh scales and custom scales, a vertical x axis, and changes to the list
+// of series. Conditions that always have the same value here become constants, and esbuild drops the code that they exclude. esbuild keeps
+// functions inside uPlot, so these are removed by name. package-lock.json fixes the version. The build fails if a pattern matches nothing, or
+// if the script still calls a removed function.
 import { readFileSync } from "node:fs";
 
 const always = (pattern, value) => [pattern, value];
@@ -17,7 +18,7 @@ const UNUSED = [
   never(/const _tzDate\s+= [^;]+;\s+const _fmtDate = [^;]+;/),
   never(/const _timeAxisSplits = [^;]+;\s+const _timeAxisVals\s+= [^;]+;\s+const _timeSeriesVal\s+= [^;]+;/),
   never(/\{\s+uPlot\.fmtDate = fmtDate;\s+uPlot\.tzDate\s+= tzDate;\s+\}/),
-  // Bars, splines, and what a program could ask uPlot for beside charts.
+  // Bars, splines, and exported functions that draw no chart.
   never(/\(paths\.bars\s+= bars\);/),
   never(/\(paths\.spline\s+= monotoneCubic\);/),
   never(/uPlot\.(assign|fmtNum|rangeNum|rangeLog|rangeAsinh|orient)\s+= \w+;/g),
@@ -29,12 +30,12 @@ const UNUSED = [
   // Focus.
   never(/const cursorFocus = [^;]+;/), never(/const cursorOnePt = [^;]+;/), always(/\b(cursorFocus|cursorOnePt)\b/g, "false"),
   never(/if \(opts\.focus != null\)\s+setFocus\(i\);/),
-  // Series with an x of their own; bands; fills below a curve.
+  // Series with x values of their own, bands, and fills below a curve.
   always(/\bmode == 2\b/g, "false"), always(/\bmode == 1\b/g, "true"),
   always(/flags != 0 && bands\.forEach/, "false && bands.forEach"),
   always(/let \[ ?bandFillDir, bandClipDir ?\] = bandFillClipDirs\(u, seriesIdx\);/g, "const bandFillDir = 0, bandClipDir = 0;"),
   always(/series\.fill != null/g, "false"),
-  // x always lies, and is linear or by powers of ten.
+  // The x axis is always horizontal. Scales are linear or logarithmic.
   always(/\b(scaleX|sx)\.ori == 0/g, "true"), always(/\bscaleX\.ori == 1/g, "false"),
   always(/\b(\w+\.)?distr == (4|100)\b/g, "false"),
   never(/self\.(addSeries|delSeries|addBand|setBand|delBand|batch) = \w+;/g),
@@ -56,7 +57,7 @@ export const slimmer = {
   },
 };
 
-/** In the finished script. */
+/** Fails if the finished script still calls a function that was removed. */
 export function complete(script) {
   const called = INNER.filter((name) => new RegExp(`\\b${name}\\(`).test(script));
   if (called.length > 0) throw new Error(`uPlot still calls ${called}`);

@@ -1,5 +1,5 @@
 // Functions that call the daemon's routes. Every failure, of the network or of the daemon, is thrown as a Problem.
-import { signal } from "@preact/signals";
+import { signal } from "./signal";
 import { metricsPath, storeCharts, type ChartSpec } from "./first";
 
 export interface Progress {
@@ -12,6 +12,7 @@ export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
   requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>;
   from: { job: string; checkpoint: number } | null; progress: Progress;
+  warnings?: Fault[]; owner: string | null; tags?: string[];
   result: Record<string, Json> | null; error: Record<string, Json> | null;
   created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;
 }
@@ -25,7 +26,7 @@ export interface Metric { name: string; unit: string; meaning: string }
 export interface Kind {
   kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];
   queries: { name: string; item: string | null; meaning: string; method: "GET" | "POST"; takes: string; draws: boolean }[];
-  comparable: boolean; charts: ChartSpec[]; panels: { view: string; title: string }[];
+  comparable: boolean; charts: ChartSpec[]; panels: { view: string; title: string; query: string | null }[];
 }
 export interface Checkpoint {
   seq: number; step: number; samples: number; density: number | null; accuracy: number | null; bytes: number;

@@ -1,6 +1,14 @@
-// This script is inside the HTML. If the address names a job, it sends the job page's first requests while the main script still loads.
-// request() in api.ts uses the answers.
+// This script is inside the HTML. It requests the scripts of the view that the address names. If the address names a job, it also sends the job
+// page's first requests while the main script still loads. request() in api.ts uses the answers.
 import { FIRST_NAMES, metricsPath, POINTS } from "./first";
+
+/** The scripts of each view, by the name of its source file in pages/; build.mjs sets it. */
+declare const VIEWS: Record<string, string[]>;
+
+const [place = "", job, part] = location.hash.split("?")[0].replace(/^#\/?/, "").split("/");
+const FILES: Record<string, string> = { "": "jobs", new: "submit", data: "datasets" };
+for (const href of new Set((job ? ["job", part || "curves"] : [FILES[place] ?? place]).flatMap((name) => VIEWS[name] ?? [])))
+  document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
 
 const [, id, more] = /^#\/jobs\/([0-9A-Z]{26})(.*)/.exec(location.hash) ?? [];
 if (id) {

@@ -1,6 +1,6 @@
 // The charts of each kind, stored by an earlier visit, so that a job's first curves do not wait for the large document of all kinds.
 export interface ChartSpec { title: string; metrics: string[]; targets: string[]; format: "number" | "share" | "power"; log: boolean; stages: boolean }
-export const POINTS = 1200; // of a series; no chart is wider in pixels
+export const POINTS = 1200; // points that the page requests of each series: no chart is more pixels wide
 const STORE = "motifd-charts";
 
 /** The charts of each kind as an earlier visit has stored them; empty on the first visit. */
@@ -14,6 +14,9 @@ function stored(): Record<string, ChartSpec[]> {
 export const STORED = stored();
 /** The metrics of all these charts. boot.ts requests them before it knows the job's kind; curves.tsx must build the same address to use that answer. */
 export const FIRST_NAMES = [...new Set(Object.values(STORED).flatMap((charts) => charts.flatMap((chart) => chart.metrics)))];
+
+/** Whether an earlier visit stored the charts of this kind, so that they can be drawn before /v1/kinds arrives. */
+export const drawsAtOnce = (job: { kind: string }) => job.kind in STORED;
 
 export function storeCharts(kinds: { kind: string; charts: ChartSpec[] }[]): void {
   try {

@@ -71,7 +71,19 @@ export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["f
 const NAMES = new Map([
   ...ERRORS,
   ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, channels named by majority"],
-  ["e_m", "error of the proof (E_m)"], ["single_error", "single-motif error"], ["perturbed", "changed labels predicted as changed"],
+  ["e_m", "error of the proof (E_m)"], ["welch_floor", "Welch bound of the coherence"], ["single_error", "single-motif error"], ["perturbed", "changed labels predicted as changed"],
   ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
 ]);
 export const nameOf = (name: string): string => NAMES.get(name) ?? name.replaceAll("_", " ");
+
+/** Metrics that are shown as percentages. */
+const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "ce_assignment", "e_m", "single_error", "perturbed", "accuracy", "dropped"]);
+
+export const plain = (value: unknown): boolean => value === null || typeof value !== "object";
+/** A value of a result or a configuration as text. */
+export const show = (name: string, value: unknown): string =>
+  typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
+
+/** Figures that only readers of the papers need: terms of the theory, and variants of the errors. */
+const RESEARCH = new Set(["e_m", "single_error", "perturbed", "ce_majority", "ce_assignment", "coherence", "welch_floor"]);
+export const isResearch = (name: string): boolean => RESEARCH.has(name);

@@ -1,6 +1,6 @@
 // Reads server-sent events with fetch, because EventSource cannot send the token. After a lost connection the stream continues after the
 // last event received. The daemon stores events in its database, so a restart of the daemon loses none.
-import { signal } from "@preact/signals";
+import { signal } from "./signal";
 import { headers, locked } from "./api";
 
 export interface LiveEvent { type: string; data: Record<string, unknown> }

@@ -1,19 +1,22 @@
 // The frame around every page: navigation, state of the live connection, theme and token. Chooses the page for the address.
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "./style.css";
 import { get, locked, setToken } from "./api";
 import { link, lost } from "./live";
-import { ComparePage } from "./pages/compare";
-import { DataPage } from "./pages/datasets";
-import { JobPage } from "./pages/job";
-import { JobsPage } from "./pages/jobs";
-import { SubmitPage } from "./pages/submit";
-import { SystemPage } from "./pages/system";
 import { href, route } from "./router";
+import { drawWith } from "./signal";
+import { later } from "./ui/later";
 import { switchTheme, theme } from "./ui/theme";
 
 const NAV: [string, string, string][] = [["", "Jobs", "jobs"], ["new", "New job", "new"], ["compare", "Compare", "compare"], ["data", "Data", "data"], ["system", "System", "system"]];
+
+const JobsPage = later(() => import("./pages/jobs").then((m) => m.JobsPage));
+const JobPage = later(() => import("./pages/job").then((m) => m.JobPage));
+const SubmitPage = later(() => import("./pages/submit").then((m) => m.SubmitPage));
+const ComparePage = later(() => import("./pages/compare").then((m) => m.ComparePage));
+const DataPage = later(() => import("./pages/datasets").then((m) => m.DataPage));
+const SystemPage = later(() => import("./pages/system").then((m) => m.SystemPage));
 
 function LiveMark() {
   const [, tick] = useState(0);
@@ -65,7 +68,8 @@ function Page() {
 
 function App() {
   const here = route.value.path[0] ?? "", main = useRef<HTMLElement>(null), place = route.value.path.slice(0, 2).join("/");
-  const begun = useRef(false);
+  const begun = useRef(false), [, again] = useState(0);
+  useLayoutEffect(() => drawWith(() => again((n) => n + 1)), []);
   useEffect(() => { // a new page starts at the top, with the focus on its content for screen readers
     if (begun.current) main.current?.focus({ preventScroll: true });
     begun.current = true;

@@ -1,5 +1,5 @@
 // The state of a page that a link should restore is in the address: #/jobs/ID/motifs?seed=3. Pages read and change it here.
-import { signal } from "@preact/signals";
+import { signal } from "./signal";
 
 export interface Route { path: string[]; query: URLSearchParams }
 

@@ -1,29 +1,39 @@
 // Compares jobs: their curves in one chart, the results and settings that differ, and how far two models mark the same positions.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, kinds, metrics, send, type Job, type Json, type Point } from "../api";
-import { nameOf, number, percent, title } from "../format";
+import { get, kinds, metrics, send, type Job, type Json, type Kind, type Point } from "../api";
+import { nameOf, number, percent, show, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
+import { ChannelMark, channelNames } from "../ui/channel";
 import { Chart, type Line } from "../ui/chart";
-import { show } from "./result";
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
 const shown = (name: string, value: Json | undefined): string => show(name, value ?? null).replace(/^(.{16}).{16,}$/, "$1…");
 const simple = (value: Json | undefined): boolean => value === null || typeof value !== "object";
 
+/** Why the daemon cannot match what these jobs have learned; null if it can. */
+function obstacle(jobs: Job[], kinds: Kind[] | null): string | null {
+  if (!kinds || jobs.length < 2) return null;
+  const names = [...new Set(jobs.map((j) => j.kind))], evaluation = jobs.find((j) => j.task !== "train"), young = jobs.find((j) => j.state !== "succeeded" && !j.progress.samples);
+  if (names.length > 1) return `The jobs are of different kinds (${names.join(", ")}). The daemon matches models of one kind only.`;
+  if (evaluation) return `${title(evaluation)} is an evaluation and has no model of its own. Choose the job that it evaluates.`;
+  if (!kinds.find((k) => k.kind === names[0])?.comparable) return `Models of the kind ${names[0]} have no channels that could be matched.`;
+  return young ? `${title(young)} has not trained yet and has no model.` : null;
+}
+
 function Motifs({ jobs }: { jobs: Job[] }) {
   const [pair, setPair] = useState<[string, string]>([jobs[0].id, jobs[1].id]);
   const names = jobs.map((j) => [j.id, `${title(j)} (${j.id.slice(-4)})`] as [string, string]);
   const same = pair[0] === pair[1];
   const answer = useLoad(same ? null : pair.join(), () => send<Agreement>("POST", `/v1/jobs/${pair[0]}/compare`, { with: pair[1] }));
-  const a = same ? null : answer.data;
+  const a = same ? null : answer.data, of = (id: string) => channelNames(jobs.find((j) => j.id === id)?.result?.channels), [own, other] = pair.map(of);
   return (
     <Section title="Agreement of the channels" aside={<div class="tools"><Choice label="Job" value={pair[0]} options={names} onChange={(v) => setPair([v, pair[1]])} /><Choice label="Compared with" value={pair[1]} options={names} onChange={(v) => setPair([pair[0], v])} /></div>}>
       {same ? <p class="muted">Choose two different jobs.</p> : <Fault fault={answer.fault} />}
       {a && <>
         <p>On {number(a.samples)} inputs, channels matched one to one agree in <b>{percent(a.agreement)}</b> of their motifs on average; the lowest agreement is {percent(a.least_agreement)}.</p>
-        <Table caption="Matched channels" words={0} head={["Channel", "Matched with", "Motifs", "Motifs of the other", "Common motifs", "Agreement"]} rows={a.channels.map((c) => [c.channel, c.other ?? "–", number(c.motifs), number(c.other_motifs), number(c.together),
+        <Table caption="Matched channels" words={2} head={["Channel", "Matched with", "Motifs", "Motifs of the other", "Common motifs", "Agreement"]} rows={a.channels.map((c) => [<ChannelMark channel={c.channel} name={own(c.channel)} />, c.other === null ? "–" : <ChannelMark channel={c.other} name={other(c.other)} />, number(c.motifs), number(c.other_motifs), number(c.together),
           <span class="measure"><span>{percent(c.agreement)}</span><progress class="bar" max={1} value={c.agreement} aria-label={`Agreement of channel ${c.channel}`} /></span>])} />
       </>}
     </Section>
@@ -70,7 +80,7 @@ export function ComparePage() {
   useEffect(() => { document.title = "Compare · motifd"; }, []);
   const jobs = picked.length ? (loaded.data ?? []).filter((j) => picked.includes(j.id)) : [];
   const known = useLoad("kinds", () => kinds());
-  const comparable = jobs.length > 1 && jobs.every((j) => j.kind === jobs[0].kind && j.task === "train") && known.data?.find((k) => k.kind === jobs[0].kind)?.comparable;
+  const why = obstacle(jobs, known.data), comparable = jobs.length > 1 && known.data && !why;
   return (
     <>
       <div class="page-head"><h1>Compare</h1><Pick picked={picked} /></div>
@@ -83,6 +93,7 @@ export function ComparePage() {
               <button type="button" class="small" onClick={() => note({ jobs: picked.filter((id) => id !== j.id).join(",") || null })}>Remove<span class="hidden"> {title(j)}</span></button></li>
           ))}</ul>
           <Together jobs={jobs} />
+          {why && <Section title="Agreement"><p>{why}</p></Section>}
           {comparable && <Motifs key={picked.join()} jobs={jobs} />}
           {jobs.length > 1 && <Differences jobs={jobs} name="Results" of={(j) => j.result} />}
           {jobs.length > 1 && <Differences jobs={jobs} name="Settings" of={(j) => j.config} />}

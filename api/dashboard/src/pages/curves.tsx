@@ -1,7 +1,7 @@
 // The curves of a job. All charts show the same range of steps, which is in the address. The daemon reduces the number of points to what a chart can show.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { metrics, type Job, type Kind, type Point } from "../api";
-import { FIRST_NAMES, POINTS, STORED, type ChartSpec } from "../first";
+import { drawsAtOnce, FIRST_NAMES, POINTS, STORED, type ChartSpec } from "../first";
 import { exponent, nameOf, percent } from "../format";
 import type { LiveEvent } from "../live";
 import { note, route } from "../router";
@@ -9,9 +9,6 @@ import { Fault } from "../ui/base";
 import { Chart, type Band, type Line } from "../ui/chart";
 
 const FORMATS: Record<ChartSpec["format"], ((value: number) => string) | undefined> = { number: undefined, share: (value) => percent(value, 3), power: (value) => exponent(value) };
-
-/** Whether an earlier visit stored the charts of this kind, so that they can be drawn before /v1/kinds arrives. */
-export const drawsAtOnce = (job: Job) => job.kind in STORED;
 
 /** The charts of the kind (`main`), and one chart for each metric that they do not show (`more`). */
 function chartsOf(kind: Kind | undefined, job: Job): { main: ChartSpec[]; more: ChartSpec[] } {
@@ -47,7 +44,7 @@ export function append(old: Data, news: Data): Data {
   return out;
 }
 
-function useSeries(job: string, names: string[] | null, range: [number, number] | null, heard: { current: ((event: LiveEvent | null) => void) | null }) {
+function useSeries(job: string, names: string[] | null, range: [number, number] | null, onEvent: { current: ((event: LiveEvent | null) => void) | null }) {
   const [data, setData] = useState<Data>({});
   const [fault, setFault] = useState<unknown>(null);
   const key = `${job} ${names?.join()} ${range?.join()}`;
@@ -81,7 +78,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
       );
     };
     load();
-    heard.current = (event) => {
+    onEvent.current = (event) => {
       if (range) return; // a range that the user chose does not grow
       if (event === null) return load();
       if (event.type !== "metric") return;
@@ -93,7 +90,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
       stop.abort();
       clearTimeout(timer.current);
       timer.current = 0;
-      heard.current = null;
+      onEvent.current = null;
     };
   }, [key]);
   return { data, fault };
@@ -111,13 +108,13 @@ function SpecChart({ spec, data, bands, range, job }: { spec: ChartSpec; data: D
   );
 }
 
-export function Curves({ job, kind, heard }: { job: Job; kind: Kind | undefined; heard: { current: ((event: LiveEvent | null) => void) | null } }) {
+export function Curves({ job, kind, onEvent }: { job: Job; kind: Kind | undefined; onEvent: { current: ((event: LiveEvent | null) => void) | null } }) {
   const from = route.value.query.get("from"), to = route.value.query.get("to");
   const range: [number, number] | null = from !== null && to !== null ? [Number(from), Number(to)] : null;
   const [more, setMore] = useState(false);
   const { main, more: rest } = chartsOf(kind, job);
   const names = [...(drawsAtOnce(job) ? FIRST_NAMES : main.flatMap((c) => c.metrics)), ...(more ? rest : []).flatMap((c) => c.metrics)];
-  const { data, fault } = useSeries(job.id, names.length ? names : null, range, heard);
+  const { data, fault } = useSeries(job.id, names.length ? names : null, range, onEvent);
   const bands = useMemo(() => stages(data.density ?? []), [data.density]);
   const any = Object.values(data).some((points) => points.length > 0);
   const chart = (spec: ChartSpec) => <SpecChart key={spec.title} spec={spec} data={data} bands={bands} range={range} job={job.id} />;

@@ -1,10 +1,12 @@
 // Uploads, shows and deletes the user's own data sets.
 import { useEffect, useState } from "preact/hooks";
 import { get, headers, Problem, request, send } from "../api";
+import { datasetName, NAME_RULE } from "../dataset_name";
 import { bytes, number } from "../format";
+import { href } from "../router";
 import { Bar, Fault, Section, Table, useLoad } from "../ui/base";
 
-interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: { name: string }[] }
+interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; shape: { channels: number; rows: number; cols: number }; vocabulary: { name: string }[]; warnings?: { code: string; text: string }[] }
 
 interface DataSets { datasets: DataSet[]; bytes: number; most_bytes: number; endings: { ending: string; format: string }[] }
 
@@ -39,7 +41,7 @@ export function DataPage() {
     const file = input.files![0], ending = file.name.split(".").pop()!.toLowerCase();
     setFailed(null);
     setSent(0);
-    await upload(file, file.name.split(".")[0], data!.endings.find((e) => e.ending === ending)?.format ?? ending, setSent).then(reload, setFailed);
+    await upload(file, datasetName(file.name), data!.endings.find((e) => e.ending === ending)?.format ?? ending, setSent).then(reload, setFailed);
     input.value = "";
     setSent(null);
   };
@@ -50,15 +52,16 @@ export function DataPage() {
         <label class="choice"><span>Upload {data?.endings.map((e) => `.${e.ending}`).join(", ")}</span><input type="file" disabled={sent !== null || !data} onChange={(e) => void take(e.currentTarget as HTMLInputElement)} /></label></div>
       {sent !== null && <Bar value={sent} label="Uploaded" />}
       <Fault fault={failed ?? fault} />
-      {data?.datasets.length === 0 && <p class="empty">No data sets yet. A data set gets the name of its file. Submit a job with the preset <code>dataset</code> to train on it.</p>}
+      {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
       {data?.datasets.map((d) => (
-        <Section key={d.name} title={d.name} aside={<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button>}>
+        <Section key={d.name} title={d.name} aside={<div class="tools"><a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <Table caption={d.name} head={["Kind", "Target", "Samples", "Rows × columns × channels", "Names", "Size"]} words={2}
             rows={[[d.kind, d.target, number(d.samples), [d.shape.rows, d.shape.cols, d.shape.channels].join(" × "), number(d.vocabulary.length), bytes(d.bytes)]]} />
+          {(d.warnings ?? []).length > 0 && <ul class="warnings" aria-label={`Warnings about ${d.name}`}>{d.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}
           <Preview name={d.name} />
         </Section>
       ))}
-      {data && <p class="hint">{bytes(data.bytes)} of {bytes(data.most_bytes)} used.</p>}
+      {data && <p class="hint">{bytes(data.bytes)} of {bytes(data.most_bytes)} used. {NAME_RULE}</p>}
     </>
   );
 }

@@ -11,7 +11,7 @@ import { cellStyle, theme } from "../ui/theme";
 interface Topic { factor: number; features: (string | number)[]; weights: number[]; anchors: (string | number)[] }
 interface Row { factors: { factor: number; mean: number; deviation: number }[]; features: { feature: number; value: number; output: number; fed_by: number[] }[] }
 
-const SMALL = 40; // features up to which the matrix is a table of numbers, not a picture
+const SMALL = 40; // with at most this many features, the matrix is shown as numbers, otherwise as a picture
 
 function Loading({ matrix }: { matrix: Grid }) {
   void theme.value;

@@ -1,5 +1,5 @@
-// The form that submits a job, made from the tables of /v1/kinds. After each change the page sends a dry run, and shows every error of the
-// daemon's answer beside the field that its pointer names.
+// The form that submits a job, made from the tables of /v1/kinds: what to train on, a name and an estimate; all settings are folded, by group.
+// After each change the page sends a dry run, and shows every error of the daemon's answer beside the field that its pointer names.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { applies, get, idempotencyKey, kinds, Problem, send, type Fault as FieldFault, type Field, type Job, type Json, type Kind, type Preset } from "../api";
 import { bytes, duration, number } from "../format";
@@ -32,29 +32,27 @@ function Input({ field, text, set, fault, usual }: { field: Field; text: string 
   );
 }
 
-/** Fields under the titles of their groups, in the order of the kind's table. */
-function Groups({ fields, input }: { fields: Field[]; input: (field: Field) => preact.JSX.Element }) {
-  return (
-    <>{[...new Set(fields.map((f) => f.group))].map((group) => (
-      <fieldset key={group} class="group"><legend>{group[0].toUpperCase() + group.slice(1)}</legend><div class="fields">{fields.filter((f) => f.group === group).map(input)}</div></fieldset>
-    ))}</>
-  );
-}
-
-/** The fields of one level, folded until the user opens them, searches, or one of them is wrong. */
-function Folded({ title, fields, changed, wrong, search, input }: { title: string; fields: Field[]; changed: number; wrong: boolean; search: boolean; input: (field: Field) => preact.JSX.Element }) {
+/** The fields of a group, folded until the user opens them, searches, or one of them is wrong. */
+function Folded({ title, fields, changed, wrong, search, children }: { title: string; fields: number; changed: number; wrong: boolean; search: boolean; children: preact.ComponentChildren }) {
   const [open, setOpen] = useState(false);
   useEffect(() => { if (wrong || search) setOpen(true); }, [wrong, search]);
-  if (!fields.length) return null;
+  if (!fields) return null;
   return (
     <details class="rest" open={open} onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
-      <summary>{title}: {fields.length} {fields.length === 1 ? "field" : "fields"}{changed > 0 && `, ${changed} changed`}</summary>
-      <Groups fields={fields} input={input} />
+      <summary>{title} <span class="muted">{fields} {fields === 1 ? "field" : "fields"}{changed > 0 && `, ${changed} changed`}</span></summary>
+      {open && children}
     </details>
   );
 }
 
-const LEVELS = [["advanced", "Advanced (tuning)"], ["research", "Research (experiments of papers)"]];
+const upper = (text: string) => text[0].toUpperCase() + text.slice(1);
+const groupsOf = (fields: Field[]) => [...new Set(fields.map((f) => f.group))];
+
+/** The preset and the field with which a kind trains on a data set of the user. */
+const DATA_PRESET = "dataset", DATA_FIELD = "dataset_name";
+const takesData = (kind: Kind) => kind.presets.some((p) => p.name === DATA_PRESET) && kind.fields.some((f) => f.name === DATA_FIELD);
+/** Fields that stand open: how much work the daemon puts into the training. */
+const OPEN = ["effort"];
 
 const faultOf = (faults: FieldFault[], pointer: string) => faults.find((f) => f.pointer === pointer)?.detail;
 
@@ -86,13 +84,14 @@ function useDryRun(body: Record<string, Json> | null) {
 /** Used for a kind without presets: all fields have their defaults. */
 const NO_PRESET: Preset = { name: "defaults", meaning: "Every field has its default value.", settings: {}, config: {} };
 
-function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
-  const q = route.value.query;
-  const kind = all.find((k) => k.kind === (q.get("kind") ?? like?.kind)) ?? all[0];
+function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | null; datasets: string[]; fitting: string[] | null }) {
+  const q = route.value.query, data = q.get("dataset");
+  const kind = all.find((k) => k.kind === (q.get("kind") ?? like?.kind ?? fitting?.[0])) ?? all[0];
   const presets = kind.presets.length > 0 ? kind.presets : [NO_PRESET];
-  const presetName = q.get("preset") ?? (like?.kind === kind.kind ? like.preset ?? presets[0].name : presets[0].name);
+  const usual = data !== null && takesData(kind) ? DATA_PRESET : presets[0].name;
+  const presetName = q.get("preset") ?? (like?.kind === kind.kind ? like.preset ?? presets[0].name : usual);
   const preset = presets.find((p) => p.name === presetName) ?? presets[0];
-  const [texts, setTexts] = useState<Texts>(() => (like && like.kind === kind.kind ? Object.fromEntries(Object.entries(like.config).filter(([n, v]) => preset.config[n] !== undefined && preset.config[n] !== v).map(([n, v]) => [n, String(v)])) : {}));
+  const [texts, setTexts] = useState<Texts>(() => (like && like.kind === kind.kind ? Object.fromEntries(Object.entries(like.config).filter(([n, v]) => preset.config[n] !== undefined && preset.config[n] !== v).map(([n, v]) => [n, String(v)])) : data ? { [DATA_FIELD]: data } : {}));
   const [name, setName] = useState(""), [priority, setPriority] = useState("0"), [search, setSearch] = useState("");
   const [failed, setFailed] = useState<unknown>(null), [busy, setBusy] = useState(false);
   const key = useRef(idempotencyKey());
@@ -102,7 +101,9 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
   const body: Record<string, Json> = { kind: kind.kind, preset: preset === NO_PRESET ? null : preset.name, config };
   if (name.trim()) body.name = name.trim();
   if (priority.trim() !== "0") body.priority = Number.isFinite(Number(priority)) && priority.trim() ? Number(priority) : priority;
-  const checked = useDryRun(body);
+  const dataField = fields.find((f) => f.name === DATA_FIELD), chosen = texts[DATA_FIELD] ?? String(preset.config[DATA_FIELD] ?? "");
+  const waits = dataField !== undefined && chosen === ""; // a data set must be chosen first
+  const checked = useDryRun(waits ? null : body);
   const set = (field: string) => (text: string | null) => setTexts((now) => {
     const next = { ...now };
     if (text === null) delete next[field];
@@ -121,53 +122,74 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
     }
     setBusy(false);
   };
-  const pick = (changes: Record<string, string | null>) => { setTexts({}); note({ like: null, ...changes }); };
-  const checkedNames = new Set(checked.faults.map((f) => f.pointer?.split("/")[2]));
+  const pick = (changes: Record<string, string | null>) => { setTexts(data && takesData(all.find((k) => k.kind === (changes.kind ?? kind.kind))!) && (changes.preset ?? DATA_PRESET) === DATA_PRESET ? { [DATA_FIELD]: data } : {}); note({ like: null, ...changes }); };
+  const faults = waits ? [] : checked.faults;
+  const wrong = new Set(faults.map((f) => f.pointer?.split("/")[2]));
   const matches = (f: Field) => `${f.name} ${f.meaning}`.toLowerCase().includes(search.toLowerCase());
-  const at = (level: string) => fields.filter((f) => f.level === level && matches(f));
-  const input = (f: Field) => <Input key={f.name} field={f} text={texts[f.name]} set={set(f.name)} usual={preset.config[f.name] ?? f.default} fault={faultOf(checked.faults, `/config/${f.name}`)} />;
-  const loose = checked.faults.filter((f) => !f.pointer?.startsWith("/config/") || !fields.some((field) => f.pointer === `/config/${field.name}`));
+  const open = fields.filter((f) => OPEN.includes(f.name)), rest = fields.filter((f) => f !== dataField && !open.includes(f));
+  const found = rest.filter(matches), settings = found.filter((f) => f.level !== "research"), research = found.filter((f) => f.level === "research");
+  const changedOf = (list: Field[]) => list.filter((f) => texts[f.name] !== undefined).length;
+  const input = (f: Field) => <Input key={f.name} field={f} text={texts[f.name]} set={set(f.name)} usual={preset.config[f.name] ?? f.default} fault={faultOf(faults, `/config/${f.name}`)} />;
+  const group = (list: Field[], level: string) => groupsOf(list).map((name) => {
+    const own = list.filter((f) => f.group === name);
+    return <Folded key={`${kind.kind} ${level} ${name}`} title={upper(name)} fields={own.length} changed={changedOf(own)} wrong={own.some((f) => wrong.has(f.name))} search={search !== ""}><div class="fields">{own.map(input)}</div></Folded>;
+  });
+  const loose = faults.filter((f) => !f.pointer?.startsWith("/config/") || !fields.some((field) => f.pointer === `/config/${field.name}`));
+  const kinds = data !== null && fitting?.length ? all.filter((k) => fitting.includes(k.kind) || k === kind) : all;
   return (
     <form class="submit" onSubmit={(e) => void submit(e)}>
       <div class="main">
-        <Section title="Method">
+        <Section title={data ? `Train on ${data}` : "Job"}>
           <div class="grid-fields">
-            <Choice label="Kind" value={kind.kind} options={all.map((k) => [k.kind, k.kind])} onChange={(v) => pick({ kind: v, preset: null })} />
+            <Choice label="Kind" value={kind.kind} options={kinds.map((k) => [k.kind, k.kind])} onChange={(v) => pick({ kind: v, preset: null })} />
             <Choice label="Preset" value={preset.name} options={presets.map((p) => [p.name, p.name])} onChange={(v) => pick({ kind: kind.kind, preset: v })} />
-            <label class="choice"><span>Name</span><input value={name} maxLength={127} placeholder={preset.name} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
-            <label class="choice"><span>Priority</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
+            {dataField && <Choice label="Data set" value={chosen} options={[["", datasets.length ? "choose…" : "none uploaded yet"], ...[...new Set([...datasets, chosen])].filter(Boolean).map((d) => [d, d] as [string, string])]} onChange={(v) => set(DATA_FIELD)(v || null)} />}
+            <label class="choice"><span>Name</span><input value={name} maxLength={127} placeholder={chosen && dataField ? `${chosen} ${kind.kind}` : preset.name} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
           </div>
+          {open.length > 0 && <div class="fields">{open.map(input)}</div>}
+          {dataField && faultOf(faults, `/config/${DATA_FIELD}`) && <p class="wrong" role="alert">{faultOf(faults, `/config/${DATA_FIELD}`)}</p>}
           <p><strong>{kind.title}.</strong> {kind.summary}</p>
           <p class="muted">{preset.name}: {preset.meaning.replace(/\.$/, "")}.</p>
         </Section>
-        <Section title="Configuration" aside={Object.keys(texts).length > 0 ? <button type="button" class="small" onClick={() => setTexts({})}>Reset {Object.keys(texts).length} changed</button> : undefined}>
-          <input type="search" class="find" placeholder={`Search ${fields.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
-          <Groups fields={at("basic")} input={input} />
-          {LEVELS.map(([level, title]) => <Folded key={`${kind.kind} ${level}`} title={title} fields={at(level)} search={search !== ""} input={input}
-            changed={at(level).filter((f) => texts[f.name] !== undefined).length} wrong={at(level).some((f) => checkedNames.has(f.name))} />)}
+        <Section title="Settings" aside={changedOf(rest) > 0 ? <button type="button" class="small" onClick={() => setTexts(texts[DATA_FIELD] ? { [DATA_FIELD]: texts[DATA_FIELD] } : {})}>Reset {changedOf(rest)} changed</button> : <span class="muted">none changed</span>}>
+          <input type="search" class="find" placeholder={`Search ${rest.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
+          {group(settings, "settings")}
+          <Folded key={`${kind.kind} research`} title="Research (experiments of papers)" fields={research.length} changed={changedOf(research)} wrong={research.some((f) => wrong.has(f.name))} search={search !== ""}>{group(research, "research")}</Folded>
+          <label class="choice priority"><span>Priority in the queue</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
         </Section>
       </div>
       <aside>
         <Section title="Estimate">
-          {checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">Speed: {checked.estimate.prediction.basis}.</p></> : checked.faults.length > 0 ? <p class="wrong" role="status">{checked.faults.length === 1 ? "One field has an invalid value." : `${checked.faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
+          {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">Speed: {checked.estimate.prediction.basis}.</p></> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
-          <Fault fault={checked.fault ?? failed} />
-          <button class="primary big" disabled={busy || checked.faults.length > 0}>Submit</button>
+          <Fault fault={(waits ? null : checked.fault) ?? failed} />
+          <button class="primary big" disabled={busy || waits || faults.length > 0}>Submit</button>
         </Section>
       </aside>
     </form>
   );
 }
 
+/** The kinds that accept a data set. A dry run for each kind decides it. */
+async function kindsFor(all: Kind[], dataset: string): Promise<string[]> {
+  const tried = await Promise.all(all.filter(takesData).map((k) => send("POST", "/v1/jobs?dry_run=1", { kind: k.kind, preset: DATA_PRESET, config: { [DATA_FIELD]: dataset } }).then(() => k.kind, () => null)));
+  return tried.filter((kind) => kind !== null);
+}
+
 export function SubmitPage() {
-  const like = route.value.query.get("like");
-  const loaded = useLoad(`form ${like}`, async (signal) => ({ all: await kinds(), like: like ? await get<Job>(`/v1/jobs/${like}`, signal) : null }));
+  const q = route.value.query, like = q.get("like"), dataset = q.get("dataset");
+  const loaded = useLoad(`form ${like} ${dataset}`, async (signal) => {
+    const all = await kinds();
+    const [old, sets, fitting] = await Promise.all([like ? get<Job>(`/v1/jobs/${like}`, signal) : null,
+      get<{ datasets: { name: string }[] }>("/v1/datasets", signal).then((body) => body.datasets.map((d) => d.name), () => []), dataset ? kindsFor(all, dataset) : null]);
+    return { all, like: old, datasets: sets, fitting };
+  });
   useEffect(() => { document.title = "New job · motifd"; }, []);
   return (
     <>
       <div class="page-head"><h1>New job</h1></div>
       <Fault fault={loaded.fault} />
-      {loaded.data && <FormOf all={loaded.data.all} like={loaded.data.like} />}
+      {loaded.data && <FormOf key={`${like} ${dataset}`} {...loaded.data} />}
     </>
   );
 }

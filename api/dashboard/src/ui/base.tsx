@@ -17,6 +17,9 @@ export function StateMark({ job }: { job: Pick<Job, "state" | "requested_state">
   );
 }
 
+/** The verdicts of finished jobs in words. */
+export const VERDICTS: Record<string, string> = { learned: "Learned", partly: "Learned in part", "not-learned": "Not learned" };
+
 export function Bar({ value, label }: { value: number | null; label: string }) {
   const share = Math.max(0, Math.min(1, value ?? 0));
   return <progress class="bar" max={1} value={share} aria-label={label}>{percent(share)}</progress>;

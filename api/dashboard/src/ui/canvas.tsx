@@ -4,10 +4,20 @@ import { ramp, theme, type Ramp } from "./theme";
 
 export interface Grid { rows: number; cols: number; values: ArrayLike<number> }
 
-export function Canvas({ label, ratio, draw, onPoint, class: name }: {
+type PointerKind = "down" | "move" | "up";
+
+/** width: the width in pixels; without it, the canvas is as wide as its place. onPointer: draws with a mouse, a pen or a finger; x and y are
+ * shares of the width and the height. */
+export function Canvas({ label, ratio, draw, onPoint, onPointer, width, class: name }: {
   label: string; ratio: number; draw: (context: CanvasRenderingContext2D, width: number, height: number) => void;
-  onPoint?: (x: number, y: number) => void; class?: string;
+  onPoint?: (x: number, y: number) => void; onPointer?: (x: number, y: number, kind: PointerKind) => void; width?: number; class?: string;
 }) {
+  const at = (e: MouseEvent): [number, number] => { const box = place.current!.getBoundingClientRect(); return [(e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height]; };
+  const pointer = (kind: PointerKind) => onPointer && ((e: PointerEvent) => {
+    if (kind === "down") place.current!.setPointerCapture(e.pointerId);
+    onPointer(...at(e), kind);
+    paint();
+  });
   const place = useRef<HTMLCanvasElement>(null), latest = useRef(draw);
   latest.current = draw;
   const paint = () => {
@@ -27,8 +37,8 @@ export function Canvas({ label, ratio, draw, onPoint, class: name }: {
   }, []);
   useEffect(paint, [draw, theme.value, ratio]);
   return (
-    <canvas ref={place} class={`picture ${name ?? ""}`} role="img" aria-label={label} style={{ aspectRatio: `${1 / ratio}` }}
-      onClick={onPoint && ((e) => { const box = place.current!.getBoundingClientRect(); onPoint((e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height); })} />
+    <canvas ref={place} class={`picture ${name ?? ""}`} role="img" aria-label={label} style={{ aspectRatio: `${1 / ratio}`, ...(width ? { width: `${width}px` } : {}) }}
+      onClick={onPoint && ((e) => onPoint(...at(e)))} onPointerDown={pointer("down")} onPointerMove={pointer("move")} onPointerUp={pointer("up")} onPointerCancel={pointer("up")} />
   );
 }
 

@@ -7,15 +7,18 @@ import { number, short } from "../format";
 import { DataTable } from "./base";
 import { colour, seriesColour, theme } from "./theme";
 
-export interface Line { label: string; points: Point[]; dash?: boolean; dots?: boolean; step?: boolean; colour?: number }
+export interface Line { label: string; points: Point[]; dash?: boolean; dots?: boolean; step?: boolean; colour?: number | string }
 export interface Band { from: number; to: number; label: string }
 export interface ChartProps {
   title: string; lines: Line[]; xLabel: string; log?: boolean; logX?: boolean; reverse?: boolean; unit?: (value: number) => string;
   bands?: Band[]; bandNames?: boolean; sync?: string; range?: [number, number] | null; onRange?: (range: [number, number] | null) => void; height?: number;
 }
 
+/** colour: the number of a series colour, or a colour of its own. */
+const strokeOf = (line: Line, i: number): string => (typeof line.colour === "string" ? line.colour : seriesColour(line.colour ?? i));
+
 const FONT = "11px Inter, system-ui, sans-serif";
-const ROWS = 200; // rows of the table: the latest points
+const ROWS = 200; // number of rows of the folded table, which shows the latest points
 
 /** Puts all lines on one x axis. The lines of one job usually have the same x values, so that no join is needed. */
 export function align(lines: Line[], log: boolean): uPlot.AlignedData {
@@ -73,8 +76,8 @@ function options(p: ChartProps, width: number, onCursor: (u: uPlot) => void): uP
     },
     axes: axes(p),
     series: [{}, ...p.lines.map((line, i) => ({
-      label: line.label, stroke: () => seriesColour(line.colour ?? i), width: line.dash ? 1.25 : 1.5, dash: line.dash ? [5, 4] : undefined,
-      spanGaps: true, points: { show: line.dots ?? (line.points.length < 3), size: 5, fill: () => seriesColour(line.colour ?? i) },
+      label: line.label, stroke: () => strokeOf(line, i), width: line.dash ? 1.25 : 1.5, dash: line.dash ? [5, 4] : undefined,
+      spanGaps: true, points: { show: line.dots ?? (line.points.length < 3), size: 5, fill: () => strokeOf(line, i) },
       paths: line.step ? uPlot.paths.stepped?.({ align: -1 }) : undefined,
     }))],
     hooks: {
@@ -208,7 +211,7 @@ export function Chart(given: ChartProps) {
         <div class="legend" ref={readout}>
           {p.lines.map((line, i) => (
             <button key={line.label} type="button" class="key" aria-pressed={!hidden.has(line.label)} onClick={() => toggle(line.label, i)}>
-              <i class={`swatch c${(line.colour ?? i) % 8}${line.dash ? " dash" : ""}`} aria-hidden="true" />{line.label} <b data-line />
+              <i class={`swatch${line.dash ? " dash" : ""}`} style={{ color: strokeOf(line, i) }} aria-hidden="true" />{line.label} <b data-line />
             </button>
           ))}
           <span class="muted at" data-x />

@@ -1,5 +1,5 @@
 // The light and the dark theme. Canvases read their colours from the style sheet, which defines both themes.
-import { signal } from "@preact/signals";
+import { signal } from "../signal";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const stored = localStorage.getItem("motifd-theme");
@@ -29,7 +29,8 @@ export const seriesColour = (index: number): string => colour(`s${index % SERIES
 
 export type Ramp = "values" | "signed" | "picture";
 
-/** A colour for a share. values: 0 (background) to 1 (full colour). signed: -1 (blue) to 1 (red). picture: grey, so that motifs stay visible. */
+/** The colour of a share. Kind "values": from 0 (background) to 1 (full colour). Kind "signed": from -1 (blue) to 1 (red).
+ * Kind "picture": grey, so that motifs stay visible. */
 export function ramp(share: number, kind: Ramp = "values"): string {
   const parts = (name: string) => colour(name).split(" ").map(Number);
   const from = parts("ramp-0"), to = parts(kind === "picture" ? "ramp-grey" : kind === "values" ? "ramp-1" : share < 0 ? "ramp-minus" : "ramp-plus");

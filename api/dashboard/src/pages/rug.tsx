@@ -5,10 +5,10 @@ import { number } from "../format";
 import { Fault, Section, Table, useLoad } from "../ui/base";
 import { bounds, Heat, Scale } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
-import { Pictures } from "./result";
+import { Pictures } from "../ui/pictures";
 
 const LOSSES: [string, string][] = [["loss", "measured"], ["analytic_loss", "closed form"], ["linear_loss", "best linear"], ["bayes_bound", "Bayes bound"], ["oracle_bound", "oracle bound"]];
-const LARGEST = 4_000_000; // bytes; a larger table is not loaded to be drawn
+const LARGEST = 4_000_000; // in bytes: a larger table is not loaded to draw the picture
 
 export function RugView({ job }: { job: Job }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));

@@ -7,9 +7,9 @@ import { DataTable, Facts, Fault, Section, useLoad } from "../ui/base";
 import { Canvas } from "../ui/canvas";
 import { Chart, type Line } from "../ui/chart";
 import { colour } from "../ui/theme";
-import { Pictures } from "./result";
+import { Pictures } from "../ui/pictures";
 
-type Spike = number[]; // position, filter, value; or row, column, filter, value
+type Spike = number[]; // [position, filter, value] or [row, column, filter, value]
 interface Layer {
   name: string; filters: number; filter_length: number; coherence: number; nonzeros: number; stripe: number; uniform_limit: number | null;
   probabilistic_limit: number | null; agrees: boolean; support: Spike[]; uniform: boolean;
@@ -46,16 +46,16 @@ function Recovery({ curve, title }: { curve: CurvePoint[]; title: string }) {
   return <Chart title={title} lines={lines} xLabel="stripe" logX unit={(v) => percent(v)} height={240} />;
 }
 
-export function PathwaysView({ job }: { job: Job }) {
+export function LayersView({ job, query }: { job: Job; query: string }) {
   const seed = Number(route.value.query.get("seed") ?? 0);
-  const answer = useLoad(`${job.id} ${seed} ${job.state}`, (signal) => get<{ answers: Answer[] }>(`/v1/jobs/${job.id}/pathways?seed=${seed}`, signal));
+  const answer = useLoad(`${job.id} ${seed} ${job.state}`, (signal) => get<{ answers: Answer[] }>(`/v1/jobs/${job.id}/${query}?seed=${seed}`, signal));
   const a = answer.data?.answers[0], cases = (job.result?.cases ?? []) as unknown as { label: string; curve: CurvePoint[] }[];
   return (
     <>
       <Fault fault={answer.fault} />
       {a && (
         <Section title={`Code ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Previous code">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next code">→</button></div>}>
-          <Facts items={[["Pathway", <b class={a.recovered ? "right" : "wrong"}>{a.recovered ? "recovered" : "missed"}</b>], ["Guarantee", a.guarantee], ["Probability, at least", percent(a.probability)]]} />
+          <Facts items={[["All layers", <b class={a.recovered ? "right" : "wrong"}>{a.recovered ? "recovered" : "missed"}</b>], ["Guarantee", a.guarantee], ["Probability, at least", percent(a.probability)]]} />
           {a.layers.map((layer) => <Strip key={layer.name} layer={layer} least={Number(job.config.length) || 1} />)}
         </Section>
       )}

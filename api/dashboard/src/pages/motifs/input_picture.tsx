@@ -1,0 +1,100 @@
+// An input with its motifs and true boxes. The user can draw on an image.
+import { useMemo, useRef } from "preact/hooks";
+import { percent } from "../../format";
+import { Canvas } from "../../ui/canvas";
+import { channelColour, channelInk } from "../../ui/channel";
+import { boxOf, LETTER, lookOf, MARKS, paintSignal, type Box, type Signal } from "../../ui/signal_picture";
+import { colour } from "../../ui/theme";
+import type { Motif, Read, Side, Truth, Upload } from "./types";
+
+const symbol = (read: Read): string => (typeof read === "string" ? read : `${read.class} at ${read.position}`);
+const sentence = (list: Read[] | undefined): string => (list?.length ? list.map(symbol).join("  ") : "nothing");
+const MOST_WIDE = 12000; // pixels of a sequence of letters; browsers limit the size of a canvas
+
+/** Paints one motif; motifs of channels that are not selected are pale. */
+function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, name: string, channel: number | null, right: number): void {
+  const chosen = motif.channel === channel;
+  c.globalAlpha = channel === null || chosen ? 1 : 0.35;
+  c.beginPath();
+  c.arc(x, y, motif.maximal ? 4.5 : 2.5, 0, 2 * Math.PI);
+  c.fillStyle = channelColour(motif.channel);
+  c.fill();
+  c.lineWidth = chosen ? 2.5 : 1.25;
+  c.strokeStyle = colour("ink");
+  c.stroke();
+  if (!motif.maximal) return;
+  const text = name.length > 14 ? `${name.slice(0, 13)}…` : name;
+  c.font = "600 10px Inter, system-ui, sans-serif";
+  const wide = c.measureText(text).width + 6, left = x + 7 + wide > right ? x - 7 - wide : x + 7;
+  c.fillStyle = channelColour(motif.channel);
+  c.fillRect(left, y - 7, wide, 13);
+  c.fillStyle = channelInk(motif.channel);
+  c.textAlign = "left";
+  c.textBaseline = "middle";
+  c.fillText(text, left + 3, y);
+}
+
+interface Props {
+  shape: [number, number, number]; side: Side; truth: Truth[] | null; input?: Signal; upload: Upload | null; all: boolean; seconds?: number;
+  channel: number | null; nameOf: (channel: number) => string; label: string; onPick?: (motif: Motif) => void; onDraw?: (x: number, y: number, begin: boolean) => void;
+}
+
+export function InputPicture({ shape, side, truth, input, upload, all, seconds, channel, nameOf, label, onPick, onDraw }: Props) {
+  const [rows, cols] = shape, shown = side.motifs.filter((m) => all || m.maximal), line = rows === 1, look = input ? lookOf(input) : line ? "lines" : "image";
+  const ratio = line ? 0.36 : rows / cols, wide = look === "letters" ? Math.min(MOST_WIDE, Math.max(480, cols * LETTER)) : null;
+  const place = (m: Motif, box: Box): [number, number] => [box.left + ((m.position[1] + 0.5) / cols) * box.width, line ? MARKS / 2 : ((m.position[0] + 0.5) / rows) * box.height];
+  const pressed = useRef(false);
+  const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
+    const box = boxOf(look, w, h);
+    c.fillStyle = colour("sunken");
+    c.fillRect(0, 0, w, h);
+    if (upload?.bitmap) {
+      c.imageSmoothingEnabled = false;
+      c.drawImage(upload.bitmap, 0, 0, w, h);
+    } else if (input) paintSignal(c, input, w, h, seconds);
+    c.lineWidth = 1.25;
+    for (const t of truth ?? []) {
+      const [r0, r1, c0, c1] = t.box, x = box.left + (c0 / cols) * box.width, y = line ? box.top + 1 : (r0 / rows) * h;
+      c.strokeStyle = colour("truth");
+      c.strokeRect(x, y, ((c1 - c0) / cols) * box.width, line ? box.height - 2 : ((r1 - r0) / rows) * h);
+      c.fillStyle = colour("truth");
+      c.font = "600 12px Inter, system-ui, sans-serif";
+      c.textAlign = "left";
+      c.textBaseline = "bottom";
+      c.fillText(t.symbol, x, line ? box.top + box.height - 2 : y > 14 ? y - 1 : y + 14);
+    }
+    for (const m of [...shown.filter((s) => !s.maximal), ...shown.filter((s) => s.maximal)]) {
+      const [x, y] = place(m, box);
+      if (line) {
+        c.fillStyle = channelColour(m.channel);
+        c.fillRect(x - 0.5, MARKS / 2, 1, box.top + box.height - MARKS / 2);
+      }
+      mark(c, x, y, m, nameOf(m.channel).replace(/^channel /, ""), channel, w);
+    }
+    c.globalAlpha = 1;
+  }, [side, truth, input, upload, all, channel, nameOf]);
+  const near = (x: number, y: number) => {
+    const unit: Box = boxOf(look, 1000, 1000 * ratio), at = shown.map((m) => { const [px, py] = place(m, unit); return { m, d: Math.hypot(px / 1000 - x, line ? 0 : py / 1000 - y * ratio) }; });
+    return at.sort((a, b) => a.d - b.d)[0];
+  };
+  const canvas = (
+    <Canvas label={label} ratio={wide ? 110 / wide : ratio} draw={draw} class={`motif-map${onDraw ? " drawing" : ""}${wide ? " letters" : ""}`} width={wide ?? undefined}
+      onPoint={onPick && !onDraw ? (x, y) => { const found = near(x, y); if (found && found.d < 0.06) onPick(found.m); } : undefined}
+      onPointer={onDraw && ((x, y, type) => {
+        if (type === "down") pressed.current = true;
+        if (pressed.current) onDraw(x, y, type === "down");
+        if (type === "up") pressed.current = false;
+      })} />
+  );
+  return wide ? <div class="scroll wide" tabIndex={0} role="region" aria-label="The sequence">{canvas}</div> : canvas;
+}
+
+export function Reading({ side, label, title }: { side: Side; label?: Read[]; title: string }) {
+  const right = label && sentence(side.prediction) === sentence(label);
+  return (
+    <div class="reading"><span class="muted">{title}</span> <b>{sentence(side.prediction)}</b>
+      {label && <span class={right ? "right" : "wrong"}>{right ? "correct" : `label: ${sentence(label)}`}</span>}
+      {side.tokens && <span class="tokens">{side.tokens.map((t, i) => <span key={i} title={percent(t.probability)}><b>{t.token}</b> {percent(t.probability, 2)}</span>)}</span>}
+    </div>
+  );
+}
