@@ -1,0 +1,1152 @@
+"""A client of motifd: train sparse models, and see which parts of a signal matter.
+
+    from motifd import Motifs
+    model = Motifs("http://localhost:8080").fit(X, Y)
+    model.predict(X), model.boxes(X), model.channels_[0]
+
+The module needs only the standard library and NumPy. The estimators follow scikit-learn's conventions. Where scikit-learn is
+installed, they inherit from its classes. The estimators use `Client` and `Job`, which have one method for each thing that the HTTP
+interface can do. Every daemon serves this file at /motifd.py.
+"""
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import http.client
+import io
+import json
+import os
+import random
+import socket
+import ssl
+import struct
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import urllib.parse
+import uuid
+import warnings
+import wave
+import zipfile
+from datetime import datetime
+from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+__version__ = "0.1.0"
+__all__ = ["Client", "Job", "Motifs", "SparseVAE", "NMF", "Trees", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
+           "JobFailed", "NotLearned", "export"]
+
+FINISHED = ("succeeded", "failed", "cancelled")
+BATCH_INPUTS, BATCH_NUMBERS = 4096, 1 << 20  # upper limits for one query; the daemon allows 4096 inputs and 4 Mi numbers
+ANSWER_INPUTS = 64  # upper limit for one query whose answer is JSON
+NPY, JSON = "application/x-npy", "application/json"
+
+try:  # where scikit-learn is installed, the estimators inherit from its classes
+    from sklearn.base import BaseEstimator as _Base, RegressorMixin as _RegressorMixin, TransformerMixin as _TransformerMixin
+except ImportError:
+    import inspect as _inspect
+
+    class _Base:  # type: ignore[no-redef]
+        """get_params() and set_params() as scikit-learn defines them: the parameters are those of __init__."""
+
+        def get_params(self, deep: bool = True) -> Dict[str, Any]:
+            names = [name for name in _inspect.signature(type(self).__init__).parameters if name != "self"]
+            return {name: getattr(self, name) for name in names}
+
+        def set_params(self, **params: Any) -> "_Base":
+            for name, value in params.items():
+                if name not in self.get_params():
+                    raise ValueError(f"Invalid parameter {name!r} for estimator {type(self).__name__}. Valid parameters: {sorted(self.get_params())}")
+                setattr(self, name, value)
+            return self
+
+        def __repr__(self) -> str:
+            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items() if value is not None)})"
+
+    class _TransformerMixin:  # type: ignore[no-redef]
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+            return self.fit(X, y, **fit_params).transform(X)
+
+    class _RegressorMixin:  # type: ignore[no-redef]
+        _estimator_type = "regressor"
+
+        def score(self, X: Any, y: Any) -> float:
+            y = np.asarray(y, float)
+            return float(1 - ((y - self.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+# ---- errors -------------------------------------------------------------------------------------------------------------------------
+
+
+class MotifdError(Exception):
+    """The daemon refused a request. `status` is the HTTP status. `title` and `detail` say why. With status 422, `errors` lists each fault as
+    {"pointer": "/config/width", "detail": "must be ..."}."""
+
+    def __init__(self, message: str, status: int = 0, title: str = "", detail: str = "", errors: Optional[List[Dict[str, str]]] = None):
+        super().__init__(message)
+        self.status, self.title, self.detail, self.errors = status, title, detail, errors or []
+
+
+class InvalidRequest(MotifdError, ValueError):
+    """The daemon answered 400 or 422, because the request is invalid. This class is also a ValueError."""
+
+
+class Unreachable(MotifdError, ConnectionError):
+    """No daemon answers at the address of the client."""
+
+
+class JobFailed(MotifdError):
+    """A job failed or was cancelled; `job` is the job."""
+
+    def __init__(self, message: str, job: "Job"):
+        super().__init__(message)
+        self.job = job
+
+
+class NotLearned(JobFailed):
+    """A job ended with the verdict not-learned. The message contains the findings; `job` is the job."""
+
+
+def _problem(status: int, body: bytes, context: str) -> MotifdError:
+    try:
+        problem = json.loads(body)
+        problem = problem if isinstance(problem, dict) else {}
+    except ValueError:
+        problem = {}
+    title, detail, errors = problem.get("title", ""), problem.get("detail", ""), problem.get("errors") or []
+    faults = [f"{fault.get('pointer') or fault.get('parameter') or '/'}: {fault.get('detail', '')}" for fault in errors]
+    message = "\n  ".join([f"{context}: {status} {detail or title or 'no reason given'}", *faults])
+    return (InvalidRequest if status in (400, 422) else MotifdError)(message, status, title, detail, errors)
+
+
+# ---- the connection -----------------------------------------------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Any
+    body: bytes
+
+
+class Client:
+    """A daemon at `url` (default: $MOTIFD_SERVER, else http://127.0.0.1:8080).
+
+    token: sent with every request (default: $MOTIFD_TOKEN). cafile: PEM file of a private certificate authority (default:
+    $MOTIFD_CACERT). timeout: seconds without a byte after which a request fails. retries: how often a request is repeated after a
+    connection error, a 429 or a 503. Threads may share a client; each has its own connection."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, cafile: Optional[str] = None, timeout: float = 120,
+                 retries: int = 5):
+        self.url = (url or os.environ.get("MOTIFD_SERVER") or "http://127.0.0.1:8080").rstrip("/")
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"url must be http://HOST:PORT or https://HOST:PORT; got {self.url!r}")
+        self.token = token or os.environ.get("MOTIFD_TOKEN") or None
+        cafile = cafile or os.environ.get("MOTIFD_CACERT") or None
+        self.timeout, self.retries = timeout, retries
+        self._parts = parts
+        self._tls = ssl.create_default_context(cafile=cafile) if parts.scheme == "https" else None
+        self._local = threading.local()
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
+    def close(self) -> None:
+        """Closes the connection of the calling thread."""
+        connection = getattr(getattr(self, "_local", None), "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    __del__ = close
+
+    def __deepcopy__(self, memo: Any) -> "Client":  # sklearn.base.clone() copies parameters, but copies share one client
+        return self
+
+    def _connect(self) -> http.client.HTTPConnection:
+        port = self._parts.port or (443 if self._tls else 80)
+        if self._tls:
+            return http.client.HTTPSConnection(self._parts.hostname, port, timeout=self.timeout, context=self._tls)
+        return http.client.HTTPConnection(self._parts.hostname, port, timeout=self.timeout)
+
+    def _send(self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, headers: Dict[str, str]) -> http.client.HTTPResponse:
+        head = {"Accept": JSON, "User-Agent": f"motifd.py/{__version__}", **headers}
+        if self.token:
+            head["Authorization"] = f"Bearer {self.token}"
+        connection.request(method, self._parts.path.rstrip("/") + path, body, head)
+        return connection.getresponse()
+
+    def _once(self, method: str, path: str, body: Any, headers: Dict[str, str]) -> Answer:
+        connection = getattr(self._local, "connection", None) or self._connect()
+        self._local.connection = None
+        try:
+            response = self._send(connection, method, path, body, headers)
+            answer = Answer(response.status, response.headers, response.read())
+        except BaseException:
+            connection.close()
+            raise
+        self._local.connection = connection
+        return answer
+
+    def request(self, method: str, path: str, body: Any = None, headers: Optional[Dict[str, str]] = None, repeat: bool = True) -> Answer:
+        """Sends a request and returns the answer. Raises MotifdError for a status of 400 or more, and Unreachable when no
+        daemon answers. `repeat`: whether the request may be sent twice; the client then repeats it after connection errors, 429 and 503."""
+        head = dict(headers or {})
+        if body is not None and not isinstance(body, bytes):
+            body, head = json.dumps(body).encode(), {"Content-Type": JSON, **head}
+        for attempt in range(self.retries + 1):
+            last = attempt == self.retries
+            try:
+                answer = self._once(method, path, body, head)
+            except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise Unreachable(f"{self.url}: the certificate is not trusted: {error.verify_message}; cafile= names the authority") from error
+                if last or not repeat:
+                    raise Unreachable(f"{self.url} does not answer: {error}") from error
+                _pause(attempt)
+                continue
+            if answer.status in (429, 503) and not last:  # the daemon has not executed the request
+                _pause(attempt, answer.headers.get("Retry-After"))
+                continue
+            if answer.status >= 400:
+                raise _problem(answer.status, answer.body, f"{method} {path.split('?')[0]}")
+            return answer
+        raise AssertionError("unreachable")
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON document at a path."""
+        return json.loads(self.request("GET", path + _query(query)).body)
+
+    def submit(self, kind: str, config: Optional[Dict[str, Any]] = None, preset: Optional[str] = None, **members: Any) -> "Job":
+        """Submits a job. Further members: name, priority, threads, ranks, tags, from. The idempotency key lets the client repeat the
+        request without creating a second job."""
+        body = {"kind": kind, "preset": preset, "config": config or {}, **members}
+        answer = self.request("POST", "/v1/jobs", {name: value for name, value in body.items() if value is not None},
+                              {"Idempotency-Key": uuid.uuid4().hex})
+        return Job(self, json.loads(answer.body))
+
+    def estimate(self, kind: str, config: Optional[Dict[str, Any]] = None, preset: Optional[str] = None) -> Dict[str, Any]:
+        """Returns what a job would cost, and the configuration that it would have. The daemon stores nothing."""
+        body = {name: value for name, value in {"kind": kind, "preset": preset, "config": config or {}}.items() if value is not None}
+        return json.loads(self.request("POST", "/v1/jobs?dry_run=1", body).body)
+
+    def job(self, id: str) -> "Job":
+        return Job(self, self.get(f"/v1/jobs/{id}"))
+
+    def jobs(self, **filters: Any) -> Iterator["Job"]:
+        """All jobs, newest first: state=, kind= and the other parameters of GET /v1/jobs."""
+        while True:
+            page = self.get("/v1/jobs", **filters)
+            for document in page["jobs"]:
+                yield Job(self, document)
+            if not page.get("next_cursor"):
+                return
+            filters["cursor"] = page["next_cursor"]
+
+    def upload(self, data: Union[bytes, BinaryIO], format: str, name: Optional[str] = None, **options: str) -> Dict[str, Any]:
+        """Uploads a data set unless the daemon has it, and returns its document. data: the bytes, or a file that can be read twice and that
+        upload() closes.
+        name: by default "py-" and the start of the SHA-256. An interrupted upload continues where it stopped."""
+        with (io.BytesIO(data) if isinstance(data, bytes) else data) as file:
+            return self._upload(file, format, name, options)
+
+    def _upload(self, file: BinaryIO, format: str, name: Optional[str], options: Dict[str, str]) -> Dict[str, Any]:
+        hash, size = hashlib.sha256(), 0
+        file.seek(0)
+        for block in iter(lambda: file.read(1 << 20), b""):
+            hash.update(block)
+            size += len(block)
+        digest = hash.hexdigest()
+        name = name or f"py-{digest[:20]}"
+        path = f"/v1/datasets/{urllib.parse.quote(name)}"
+        for attempt in range(self.retries + 1):
+            try:
+                there = self.get(path)
+                if there.get("sha256") == digest:
+                    return there
+            except MotifdError as error:
+                if error.status != 404:
+                    raise
+            try:
+                return self._put(path, file, format, digest, size, options)
+            except MotifdError as error:  # 409: another client may upload the same bytes now
+                if error.status != 409 or attempt == self.retries:
+                    raise
+                _pause(attempt)
+        raise AssertionError("unreachable")
+
+    def _put(self, path: str, file: BinaryIO, format: str, digest: str, size: int, options: Dict[str, str]) -> Dict[str, Any]:
+        offset = 0
+        for attempt in range(self.retries + 1):
+            file.seek(offset)
+            query = _query({"format": format, "sha256": digest, "offset": offset, **options})
+            try:
+                answer = self._once("PUT", path + query, file, {"Content-Length": str(size - offset), "Content-Type": "application/octet-stream"})
+                if answer.status not in (409, 429, 503) or attempt == self.retries or (answer.status == 409 and "Upload-Offset" not in answer.headers):
+                    if answer.status >= 400:
+                        raise _problem(answer.status, answer.body, f"PUT {path}")
+                    return json.loads(answer.body)
+                _pause(attempt, answer.headers.get("Retry-After"))
+            except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, MotifdError) or attempt == self.retries:
+                    raise error if isinstance(error, MotifdError) else Unreachable(f"{self.url} does not answer: {error}") from error
+                _pause(attempt)
+            try:
+                offset = int(self.get(f"/v1/uploads/{digest}")["received"])
+            except MotifdError as error:
+                if error.status != 404:
+                    raise
+                offset = 0
+        raise AssertionError("unreachable")
+
+    def events(self, job: Optional[str] = None, after: Optional[str] = None) -> Iterator[Tuple[str, Dict[str, Any]]]:
+        """Yields (event, data): all events of one job until it ends, or without `job` the events of all jobs from now on. When the connection breaks, the
+        client connects again and continues after the last event, without loss."""
+        path, last, failures = f"/v1/jobs/{job}/events" if job else "/v1/events", after, 0
+        while True:
+            connection = self._connect()
+            try:
+                headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last is not None else {})}
+                response = self._send(connection, "GET", path, None, headers)
+                if response.status == 204:
+                    return
+                if response.status != 200:
+                    error = _problem(response.status, response.read(), f"GET {path}")
+                    if response.status not in (429, 503) or failures >= self.retries:
+                        raise error
+                    failures += 1
+                    _pause(failures, response.headers.get("Retry-After"))
+                    continue
+                for event, data, id in _read_events(response):
+                    failures, last = 0, id if id is not None else last
+                    if event:
+                        yield event, json.loads(data)
+            except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, MotifdError):
+                    raise
+                failures += 1
+                if failures > self.retries:
+                    raise Unreachable(f"{self.url} does not answer: {error}") from error
+                _pause(failures)
+            finally:
+                connection.close()
+
+
+def _pause(attempt: int, after: Optional[str] = None) -> None:
+    try:
+        seconds = float(after)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        seconds = 0.1 * 2 ** attempt
+    time.sleep(min(seconds, 30) * random.uniform(0.9, 1.1))
+
+
+def _query(query: Dict[str, Any]) -> str:
+    kept = {name: value for name, value in query.items() if value is not None}
+    return "?" + urllib.parse.urlencode(kept) if kept else ""
+
+
+def _read_events(lines: Iterable[bytes]) -> Iterator[Tuple[str, str, Optional[str]]]:
+    """Parses server-sent events. Yields (event or "", data, id or None)."""
+    event, data, id = "", [], None
+    for raw in lines:
+        line = raw.decode("utf-8").rstrip("\r\n")
+        if not line:
+            if data or id is not None:
+                yield event if data else "", "\n".join(data), id
+            event, data, id = "", [], None
+            continue
+        name, _, value = line.partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        if name == "event":
+            event = value
+        elif name == "data":
+            data.append(value)
+        elif name == "id":
+            id = value
+
+
+# ---- jobs ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Job:
+    """A job of the daemon. `document` is the job document that the daemon sent last."""
+
+    def __init__(self, client: Client, document: Dict[str, Any]):
+        self.client, self.document = client, document
+
+    id = property(lambda self: self.document["id"])
+    state = property(lambda self: self.document["state"])
+    kind = property(lambda self: self.document["kind"])
+    config = property(lambda self: self.document.get("config"))
+    progress = property(lambda self: self.document.get("progress") or {})
+    result = property(lambda self: self.document.get("result") or {})
+    findings = property(lambda self: Findings(self.result.get("findings") or []))
+    verdict = property(lambda self: self.result.get("verdict"), doc="learned, partly or not-learned; None where the daemon gives no verdict")
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.kind} {self.state}>"
+
+    def refresh(self) -> "Job":
+        self.document = self.client.get(f"/v1/jobs/{self.id}")
+        return self
+
+    def _act(self, verb: str) -> "Job":
+        self.document = json.loads(self.client.request("POST", f"/v1/jobs/{self.id}/{verb}", repeat=False).body)
+        return self
+
+    def pause(self) -> "Job":
+        return self._act("pause")
+
+    def resume(self) -> "Job":
+        return self._act("resume")
+
+    def cancel(self) -> "Job":
+        return self._act("cancel")
+
+    def delete(self) -> None:
+        self.client.request("DELETE", f"/v1/jobs/{self.id}")
+
+    def events(self, after: Optional[str] = None) -> Iterator[Tuple[str, Dict[str, Any]]]:
+        return self.client.events(self.id, after)
+
+    def wait(self, timeout: Optional[float] = None, progress: Optional[bool] = None, until: Sequence[str] = FINISHED) -> "Job":
+        """Waits until the job is in one of the states. progress: whether to draw a bar; by default on terminals and in notebooks. Raises
+        JobFailed when the job ends in another state, and by default also when it failed or was cancelled. Raises TimeoutError after `timeout`
+        seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        bar = _Progress(progress)
+        try:
+            while self.refresh().state not in until and self.state not in FINISHED:
+                bar.show(self)
+                if end is not None and time.monotonic() >= end:
+                    raise TimeoutError(f"job {self.id} is {self.state} after {timeout:g} s")
+                time.sleep(0.05 if (self.progress.get("step") or 0) == 0 else 0.25)
+        finally:
+            bar.close(self)
+        if self.state not in until or (self.state in ("failed", "cancelled") and tuple(until) == FINISHED):
+            error = self.document.get("error") or {}
+            raise JobFailed(f"job {self.id} {self.state}: {error.get('message') or error.get('detail') or error or 'no reason given'}", self)
+        return self
+
+    def metrics(self, *names: str) -> Dict[str, np.ndarray]:
+        """Returns the series of the job as one table: "step" and a column for each name, NaN where a series has no point at a step.
+        pandas.DataFrame(job.metrics()).set_index("step") is ready to plot."""
+        series = self.client.get(f"/v1/jobs/{self.id}/metrics", name=",".join(names) or None, max_points=100000)["series"]
+        steps = np.array(sorted({point[0] for points in series.values() for point in points}), np.int64)
+        table = {"step": steps}
+        for name, points in series.items():
+            column = np.full(len(steps), np.nan)
+            if points:
+                at, values = zip(*points)
+                column[np.searchsorted(steps, at)] = [np.nan if value is None else value for value in values]
+            table[name] = column
+        return table
+
+    def ask(self, query: str, inputs: Any = None, accept: str = JSON, **parameters: Any) -> Any:
+        """Sends a query to the job's model. inputs: an array whose first axis counts inputs, or a JSON body; without `inputs` the request
+        is a GET. Returns the answer: a document, an array with accept=application/x-npy, or the bytes of a picture."""
+        path = f"/v1/jobs/{self.id}/{query}"
+        if inputs is None:
+            answer = self.client.request("GET", path + _query(parameters), headers={"Accept": accept})
+        elif isinstance(inputs, dict):
+            answer = self.client.request("POST", path + _query(parameters), inputs, {"Accept": accept})
+        else:
+            body = _npy(np.asarray(inputs, np.float32))
+            answer = self.client.request("POST", path + _query({"batch": 1, **parameters}), body, {"Accept": accept, "Content-Type": NPY})
+        if accept == JSON:
+            return json.loads(answer.body)
+        return np.load(io.BytesIO(answer.body), allow_pickle=False) if accept == NPY else answer.body
+
+    def ask_array(self, query: str, X: np.ndarray, **parameters: Any) -> Iterator[np.ndarray]:
+        """Sends the rows of X to a query, in batches that the daemon accepts, and yields the array of each answer."""
+        size = max(1, min(BATCH_INPUTS, BATCH_NUMBERS // max(1, int(np.prod(X.shape[1:])))))
+        at = 0
+        while at < len(X):
+            try:
+                answer = self.ask(query, X[at:at + size], NPY, **parameters)
+            except MotifdError as error:
+                if error.status not in (413, 504) or size == 1:  # the answer is too large, or takes too long
+                    raise
+                size = max(1, size // 4)
+                continue
+            yield answer
+            at += size
+
+    def ask_each(self, query: str, X: Any, **parameters: Any) -> Iterator[Dict[str, Any]]:
+        """Sends the inputs X to a query and yields a JSON answer for each. X: an array, or a list of {"data", "type"} inputs."""
+        for at in range(0, len(X), ANSWER_INPUTS):
+            part = X[at:at + ANSWER_INPUTS]
+            yield from self.ask(query, {"inputs": part} if isinstance(part, list) else part, **parameters)["answers"]
+
+
+class Findings(List[Dict[str, Any]]):
+    """What speaks against the result of a training: a list of {"code", "severity", "text", "try"}."""
+
+    def __str__(self) -> str:
+        return "\n".join(_finding(one) for one in self) or "no findings"
+
+    def _repr_html_(self) -> str:
+        return "<ul>" + "".join(f"<li>{html.escape(_finding(one))}</li>" for one in self) + "</ul>" if self else "no findings"
+
+
+def _finding(one: Any) -> str:
+    if not isinstance(one, dict):
+        return str(one)
+    return f"{one.get('severity', 'note')}: {one.get('text', one.get('code', ''))}" + (f" Try: {one['try']}" if one.get("try") else "")
+
+
+class _Progress:
+    """A progress bar on a terminal or in a notebook; nothing elsewhere."""
+
+    def __init__(self, wanted: Optional[bool]):
+        self.display, self.handle, self.drawn = None, None, ""
+        self.terminal = sys.stderr.isatty() if wanted is None else wanted
+        try:
+            shell = sys.modules["IPython"].get_ipython()
+            if wanted is not False and shell is not None and hasattr(shell, "kernel"):
+                from IPython.display import HTML, display
+                self.display, self.html, self.terminal = display, HTML, False
+        except (KeyError, ImportError, AttributeError):
+            pass
+
+    def show(self, job: Job) -> None:
+        fraction, left = job.progress.get("fraction") or 0.0, job.progress.get("eta_seconds")
+        words = f"{job.state}, {fraction:.0%}" + (f", {left:.0f} s left" if left else "")
+        if self.display:
+            bar = self.html(f"<progress max='1' value='{fraction:.4f}'></progress> {html.escape(f'{job.kind} {job.id}: {words}')}")
+            if self.handle is None:
+                self.handle = self.display(bar, display_id=True)
+            elif words != self.drawn:
+                self.handle.update(bar)
+        elif self.terminal and words != self.drawn:
+            sys.stderr.write(f"\r[{'#' * int(fraction * 30):30}] {words}\x1b[K")
+            sys.stderr.flush()
+        self.drawn = words
+
+    def close(self, job: Job) -> None:
+        if self.display and self.handle is not None:
+            self.handle.update(self.html(html.escape(f"{job.kind} {job.id}: {job.state}")))
+        elif self.terminal and self.drawn:
+            sys.stderr.write(f"\r{job.kind} {job.id}: {job.state}\x1b[K\n")
+
+
+# ---- arrays -------------------------------------------------------------------------------------------------------------------------
+
+
+def _npy(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+    return out.getvalue()
+
+
+def _npz(arrays: Dict[str, np.ndarray]) -> BinaryIO:
+    """Returns a temporary .npz file whose bytes depend only on the arrays, so that the same data have the same SHA-256."""
+    file = tempfile.TemporaryFile()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
+    return file
+
+
+class SparseMaps:
+    """Motif maps of several inputs as coordinates: values[i] is the value at coordinates[:, i] = (input, row, column, channel)."""
+
+    def __init__(self, shape: Tuple[int, ...], coordinates: np.ndarray, values: np.ndarray):
+        self.shape, self.coordinates, self.values = shape, coordinates, values
+
+    def todense(self) -> np.ndarray:
+        dense = np.zeros(self.shape, np.float32)
+        dense[tuple(self.coordinates)] = self.values
+        return dense
+
+
+class _Labels:
+    """Turns Y into what an upload contains, and the daemon's answers back into the form of Y.
+
+    Y: one integer or text for each input (a text of several words is a sequence), a list of tokens, a set of names, or a boolean array
+    [inputs][names]."""
+
+    def __init__(self, Y: Any, names: Optional[Sequence[str]]):
+        self.names = [str(name) for name in names] if names is not None else None
+        first = Y[0] if len(Y) else None
+        array = Y if isinstance(Y, np.ndarray) else None
+        if isinstance(first, (set, frozenset)):
+            self.form, self.table = "set", sorted({name for labels in Y for name in labels}, key=str)
+            self.array = np.array([[name in labels for name in self.table] for labels in Y], bool)
+        elif array is not None and array.dtype == bool and array.ndim == 2:
+            self.form, self.table, self.array = "flags", list(range(array.shape[1])), array
+        elif isinstance(first, (list, tuple)) or (array is not None and array.ndim == 2):
+            self.form, self.table = "sequence", sorted({token for label in Y for token in label}, key=str)
+            longest = max(1, max(len(label) for label in Y))
+            self.array = np.array([[self._text(token) for token in label] + [""] * (longest - len(label)) for label in Y])
+        else:
+            values = np.asarray(Y)
+            if values.ndim != 1:
+                raise ValueError(f"Y must be labels of one dimension, lists of tokens, sets of names or a boolean array; got shape {values.shape}")
+            if values.dtype.kind not in "iuUSOb" and not np.array_equal(values, np.round(values.astype(float))):
+                raise ValueError("Y must be labels: integers, text or sets; got numbers that are not integers")
+            words = values.dtype.kind in "USO" and any(" " in str(value) for value in values)
+            self.form, self.table = ("words", []) if words else ("class", list(np.unique(values).tolist()))
+            self.array = np.array([str(value) if words else self._text(value) for value in values.tolist()])
+        self.back = {self._text(value): value for value in self.table}
+        if self.form in ("set", "flags"):
+            self.back = {str(at): value for at, value in enumerate(self.table)}
+
+    def _text(self, value: Any) -> str:
+        """Returns the token that stands for a label in the upload: its name if the caller gave one."""
+        if self.names is not None and not isinstance(value, str) and float(value).is_integer() and 0 <= int(value) < len(self.names):
+            value = self.names[int(value)]
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        if not text or any(c.isspace() for c in text):
+            raise ValueError(f"a label must not be empty or contain spaces; got {text!r}")
+        return text
+
+    def name(self, token: Any) -> str:
+        """Returns the name of a token that the daemon sent, to be shown to people."""
+        value = self.back.get(str(token), token)
+        if self.form in ("set", "flags") and self.names is not None and str(token).isdigit() and int(token) < len(self.names):
+            return self.names[int(token)]
+        return str(token if self.form in ("class", "sequence", "words") else value)
+
+    def decode(self, tokens: List[str]) -> Any:
+        known = [self.back.get(token, token) for token in tokens if self.form == "words" or token in self.back]
+        if self.form == "class":
+            return known[0] if known else None
+        if self.form == "set":
+            return set(known)
+        if self.form == "flags":
+            return [at in known for at in range(len(self.table))]
+        return " ".join(tokens) if self.form == "words" else known
+
+    def collect(self, answers: List[Any]) -> np.ndarray:
+        if self.form == "flags":
+            return np.array(answers, bool).reshape(len(answers), len(self.table))
+        if self.form in ("class", "words") and None not in answers:
+            return np.array(answers)
+        out = np.empty(len(answers), object)
+        out[:] = answers
+        return out
+
+
+# ---- estimators ---------------------------------------------------------------------------------------------------------------------
+
+
+def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: Any) -> Any:
+    """Checks a table. Uses scikit-learn's function where it is installed, so that error messages are the usual ones."""
+    wants = {"dtype": np.float32, "ensure_min_samples": 1, **rules}
+    try:
+        from sklearn.utils.validation import validate_data  # scikit-learn 1.6 and later
+        return validate_data(estimator, X, *([y] if y is not None else []), reset=reset, **wants)
+    except ImportError:
+        pass
+    if hasattr(estimator, "_validate_data"):
+        return estimator._validate_data(X, *([y] if y is not None else []), reset=reset, **wants)
+    X = np.asarray(X, np.float32)
+    if X.ndim != 2 or len(X) < wants["ensure_min_samples"] or not np.isfinite(X).all():
+        raise ValueError(f"Expected a 2D array of finite numbers with at least {wants['ensure_min_samples']} rows; got shape {X.shape}")
+    if not reset and X.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features as input")
+    estimator.n_features_in_ = X.shape[1]
+    return X if y is None else (X, np.asarray(y, float))
+
+
+class _Estimator(_Base):
+    """What all estimators share. The fitted attributes are job_, findings_, verdict_ and result_."""
+
+    def _client(self) -> Client:
+        return self.url if isinstance(self.url, Client) else Client(self.url, self.token, self.cafile)
+
+    def _train(self, kind: str, config: Dict[str, Any], preset: Optional[str], name: Optional[str], client: Client) -> Job:
+        self.job_ = client.submit(kind, {**config, **(self.config or {})}, preset, name=name)
+        try:
+            self.job_.wait(progress=self.progress)
+        except KeyboardInterrupt:
+            self.job_.cancel()
+            raise
+        if self.job_.verdict == "not-learned":
+            message = f"job {self.job_.id} has not learned:\n{self.job_.findings}"
+            if self.raise_not_learned:
+                raise NotLearned(message, self.job_)
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+        return self.job_
+
+    def _fitted(self) -> Job:
+        if not hasattr(self, "job_"):
+            try:
+                from sklearn.exceptions import NotFittedError
+            except ImportError:
+                NotFittedError = type("NotFittedError", (ValueError, AttributeError), {})
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first.")
+        return self.job_
+
+    job = property(_fitted, doc="the job that trained the model")
+    findings_ = property(lambda self: self._fitted().findings)
+    verdict_ = property(lambda self: self._fitted().verdict)
+    result_ = property(lambda self: self._fitted().result)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """For pickle: keeps the address and the job, but neither the token of a client nor a connection."""
+        state = dict(super().__getstate__() if hasattr(super(), "__getstate__") else self.__dict__)
+        if "job_" in state:
+            state["job_"] = (state["job_"].client.url, state["job_"].document)
+        if isinstance(state.get("url"), Client):
+            state["url"] = state["url"].url
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        state = dict(state)
+        if "job_" in state:
+            url, document = state["job_"]
+            state["job_"] = Job(Client(url, state.get("token"), state.get("cafile")), document)
+        if hasattr(super(), "__setstate__"):
+            super().__setstate__(state)
+        else:
+            self.__dict__.update(state)
+
+
+class Channel(Dict[str, Any]):
+    """One channel of a model: its entry in GET /v1/jobs/{id}/channels, and `name`. A notebook shows it with its strongest inputs."""
+
+    def __init__(self, job: Job, document: Dict[str, Any], name: str):
+        super().__init__(document)
+        self.job, self.name = job, name
+
+    def picture(self) -> bytes:
+        """Returns a PNG file with the inputs in which the channel is most active."""
+        return self.job.ask(f"channels/{self['channel']}", accept="image/png")
+
+    def __repr__(self) -> str:
+        return f"<channel {self['channel']} {self.name!r}: {self.get('motifs')} motifs>"
+
+    def _repr_html_(self) -> str:
+        text = f"<b>channel {self['channel']}: {html.escape(self.name)}</b>, {self.get('motifs')} motifs in {self.get('inputs')} inputs"
+        try:
+            return f"{text}<br><img src='data:image/png;base64,{base64.b64encode(self.picture()).decode()}'>"
+        except MotifdError as error:
+            return f"{text}<br>{html.escape(str(error))}"
+
+
+class Channels(List[Channel]):
+    def _repr_html_(self) -> str:
+        return "<hr>".join(channel._repr_html_() for channel in self)
+
+
+class Motifs(_TransformerMixin, _Estimator):
+    """SPARLING: finds the motifs that decide the labels, from labels alone.
+
+    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of DNA texts, or with sample_rate a list of
+    recordings (numbers in [-1, 1]). Y: labels of the whole input (see fit).
+
+    url: address of the daemon or a Client. effort: quick, normal or thorough, if the daemon has this field. total_samples: upper limit of
+    the training. config: further fields of the kind `sparling`. sparse: transform() returns coordinates instead of dense maps.
+    raise_not_learned: fit() raises NotLearned when the verdict is not-learned; otherwise it warns. progress: whether fit() draws a bar; by
+    default on terminals and in notebooks."""
+
+    def __init__(self, url: Any = None, *, total_samples: Optional[int] = None, effort: Optional[str] = None, random_state: int = 1,
+                 sample_rate: Optional[int] = None, sparse: bool = False, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None,
+                 raise_not_learned: bool = False, progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
+        self.url, self.total_samples, self.effort, self.random_state, self.sample_rate = url, total_samples, effort, random_state, sample_rate
+        self.sparse, self.config, self.name, self.raise_not_learned = sparse, config, name, raise_not_learned
+        self.progress, self.token, self.cafile = progress, token, cafile
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"X_types": ["3darray", "string"], "requires_y": True, "_skip_test": True}
+
+    def fit(self, X: Any, Y: Any, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None) -> "Motifs":
+        """Uploads the data once, trains, and waits. Y: an integer or text for each input (a text of several words is a sequence), lists of
+        tokens, sets of names, or a boolean array [n][names]. names: the names of integer labels or of the columns of Y. groups: a name or
+        number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
+        col0, col1 and symbol; only the evaluation uses them."""
+        if len(X) != len(Y):
+            raise ValueError(f"X and Y must have the same length; got {len(X)} and {len(Y)}")
+        client, labels = self._client(), _Labels(Y, names)
+        self.data_ = client.upload(*self._files(X, labels, groups, boxes))
+        config = {"dataset_name": self.data_["name"], "seed": int(self.random_state), "total_samples": self.total_samples, "effort": self.effort,
+                  "dataset_split": "groups" if groups is not None else None}
+        self.labels_ = labels
+        self._train("sparling", {name: value for name, value in config.items() if value is not None}, "dataset", self.name, client)
+        return self
+
+    def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str]:
+        if isinstance(X[0], str) or self.sample_rate:
+            if boxes is not None or (isinstance(X[0], str) and groups is not None):
+                raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
+            words = [" ".join(token for token in np.atleast_1d(label).tolist() if token) if labels.form not in ("set", "flags")
+                     else " ".join(labels.name(at) for at in np.flatnonzero(label)) for label in labels.array]
+            if isinstance(X[0], str):
+                return "".join(f">s{at} {label}\n{bases}\n" for at, (bases, label) in enumerate(zip(X, words))).encode(), "fasta"
+            return _recordings(X, self.sample_rate, words, labels.form in ("set", "flags"), groups), "tar"
+        arrays = {"x": self._array(X, upload=True), "y": labels.array}
+        if groups is not None:
+            arrays["group"] = np.array([str(group) for group in groups])
+        if boxes is not None:
+            arrays["boxes"] = np.asarray([[str(value) for value in box] for box in boxes])
+        return _npz(arrays), "npz"
+
+    def _array(self, X: Any, upload: bool = False) -> np.ndarray:
+        X = np.asarray(X)
+        if X.ndim not in (2, 3, 4) or X.dtype.kind not in "buif":
+            raise ValueError(f"X must be images [n][rows][cols](channels), signals [n][length] or DNA texts; got shape {X.shape} of {X.dtype}")
+        if X.dtype.kind == "f" and not np.isfinite(X).all():
+            raise ValueError("X contains NaN or infinity")
+        return X[:, None, :, None] if X.ndim == 2 else X
+
+    def _inputs(self, X: Any) -> Any:
+        self._fitted()
+        if isinstance(X[0], str):
+            return [{"data": base64.b64encode(f">s\n{bases}\n".encode()).decode(), "type": "text/x-fasta"} for bases in X]
+        if self.sample_rate:
+            return [{"data": base64.b64encode(_wav(one, self.sample_rate)).decode(), "type": "audio/wav"} for one in X]
+        return self._array(X)
+
+    def transform(self, X: Any) -> Union[np.ndarray, SparseMaps]:
+        """Returns the motif maps: dense [n][rows][cols][channels], or coordinates if `sparse` is set."""
+        job, inputs = self._fitted(), self._inputs(X)
+        if isinstance(inputs, list):
+            parts: Iterable[np.ndarray] = (self._map(job, one) for one in inputs)
+        else:
+            parts = job.ask_array("motifs", inputs)
+        if not self.sparse:
+            return np.concatenate(list(parts))
+        coordinates, values, shape, count = [], [], (0, 0, 0), 0
+        for part in parts:
+            at = np.array(np.nonzero(part))
+            values.append(part[tuple(at)])
+            at[0] += count
+            coordinates.append(at)
+            count, shape = count + len(part), part.shape[1:]
+        return SparseMaps((count, *shape), np.concatenate(coordinates, 1), np.concatenate(values))
+
+    @staticmethod
+    def _map(job: Job, one: Dict[str, str]) -> np.ndarray:
+        body = base64.b64decode(one["data"])
+        answer = job.client.request("POST", f"/v1/jobs/{job.id}/motifs", body, {"Accept": NPY, "Content-Type": one["type"]})
+        return np.load(io.BytesIO(answer.body), allow_pickle=False)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Returns the predicted labels in the form of Y; None for an input to which the model gives no label."""
+        answers = [self.labels_.decode(answer["prediction"]) for answer in self._fitted().ask_each("predict", self._inputs(X))]
+        return self.labels_.collect(answers)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Returns the share of inputs whose whole label is right."""
+        got = self.predict(X)
+        if self.labels_.form == "flags":
+            return float((got == np.asarray(Y, bool)).all(1).mean())
+        return float(np.mean([list(a) == list(b) if isinstance(b, (list, tuple, np.ndarray)) else a == b for a, b in zip(got, Y)]))
+
+    @property
+    def channels_(self) -> Channels:
+        """The channels with their names and how often they are used. A notebook shows each with its strongest inputs."""
+        job = self._fitted()
+        rows = job.ask("channels")["channels"]
+        return Channels(Channel(job, row, self._channel_name(row)) for row in rows)
+
+    def _channel_name(self, row: Dict[str, Any]) -> str:
+        token = row.get("name") or row.get("symbol")
+        return self.labels_.name(token) if token is not None else f"channel {row['channel']}"
+
+    def boxes(self, X: Any) -> List[List[Dict[str, Any]]]:
+        """Returns for each input its maximal motifs: {"box": [row0, row1, col0, col1], "channel", "name", "value"}. The box is the extent of
+        the motif if the daemon gives one, otherwise its footprint."""
+        listed = self._fitted().ask("channels")
+        names = {row["channel"]: self._channel_name(row) for row in listed["channels"]}
+        out = []
+        for answer in self._fitted().ask_each("motifs", self._inputs(X)):
+            rows, cols = answer["shape"][:2]
+            out.append([{"box": _box(motif, rows, cols, listed["footprint"]), "channel": motif["channel"],
+                         "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"]}
+                        for motif in answer["motifs"] if motif.get("maximal", True)])
+        return out
+
+
+def _box(motif: Dict[str, Any], rows: int, cols: int, footprint: int) -> List[int]:
+    extent = motif.get("extent")
+    if extent:
+        return list(extent) if len(extent) == 4 else [0, 1, *extent]
+    (row, col), before = motif["position"], footprint // 2
+    return [max(0, row - before), min(rows, row - before + footprint), max(0, col - before), min(cols, col - before + footprint)]
+
+
+def _wav(samples: Any, rate: int) -> bytes:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1), file.setsampwidth(2), file.setframerate(rate)
+        file.writeframes((np.clip(np.asarray(samples, float), -1, 1) * 32767).astype("<i2").tobytes())
+    return out.getvalue()
+
+
+def _recordings(X: Any, rate: int, words: List[str], sets: bool, groups: Any) -> bytes:
+    head = ["file", "labels" if sets else "label"] + (["group"] if groups is not None else [])
+    rows = [[f"{at}.wav", label] + ([str(groups[at])] if groups is not None else []) for at, label in enumerate(words)]
+    members = [(f"{at}.wav", _wav(one, rate)) for at, one in enumerate(X)] + [("labels.csv", "\n".join(map(",".join, [head, *rows])).encode())]
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+# (least number of rows, parts): the daemon divides the rows into so many parts and holds one of them out for the evaluation.
+_FOLDS = ((400, 20), (100, 10), (40, 5), (10, 3), (0, 2))
+
+
+class _Factors(_TransformerMixin, _Estimator):
+    """What SparseVAE and NMF share: both compute factors from the rows of a table."""
+
+    _model, _rules = "sparse-vae", {"ensure_min_samples": 3, "ensure_min_features": 2}
+
+    def _settings(self) -> Dict[str, Any]:
+        raise NotImplementedError
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"preserves_dtype": [np.float32]}
+
+    def fit(self, X: Any, y: Any = None) -> "_Factors":
+        """Uploads the table once, trains, and waits. y is ignored."""
+        X = _check(self, X, **self._rules)
+        if (X == X[0]).all():
+            raise ValueError("all rows of X are equal: there is nothing to learn")
+        client = self._client()
+        names = getattr(self, "feature_names_in_", [f"x{at}" for at in range(X.shape[1])])
+        data = client.upload(_npz({"x": X, "columns": np.array([str(name) for name in names])}), "npz")
+        config = {"data": "cells", "source": data["name"], "features": X.shape[1], "folds": next(folds for rows, folds in _FOLDS if len(X) >= rows), "model": self._model,
+                  "latent": self.n_components, "seed": int(self.random_state), **self._settings()}
+        self._train("factors", config, "cells", self.name, client)
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The factors of each row: [n][n_components]."""
+        job = self._fitted()
+        return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
+
+    def reconstruct(self, X: Any) -> np.ndarray:
+        """The rows as the model reconstructs them from their factors: [n][features]."""
+        job = self._fitted()
+        return np.concatenate(list(job.ask_array("predict", _check(self, X, reset=False))))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        self._fitted()
+        return np.array([f"{type(self).__name__.lower()}{at}" for at in range(self.n_components)], object)
+
+    @property
+    def topics_(self) -> List[Dict[str, Any]]:
+        """The features that depend on each factor, strongest first; empty if the result does not list them."""
+        return self.result_.get("topics") or []
+
+
+class SparseVAE(_Factors):
+    """The Sparse VAE: finds few factors; few features of the table depend on each factor.
+
+    n_components: number of factors. epochs: passes over the rows. hidden: width of the networks. sparsity: rate of the spike (lambda0); with a
+    larger one, fewer features depend on a factor. config: further fields of the kind `factors`. Others: see Motifs."""
+
+    def __init__(self, url: Any = None, *, n_components: int = 5, epochs: int = 100, hidden: int = 50, batch: int = 100, sparsity: float = 10.0,
+                 random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
+                 progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
+        self.url, self.n_components, self.epochs, self.hidden, self.batch, self.sparsity = url, n_components, epochs, hidden, batch, sparsity
+        self.random_state, self.config, self.name, self.raise_not_learned = random_state, config, name, raise_not_learned
+        self.progress, self.token, self.cafile = progress, token, cafile
+
+    def _settings(self) -> Dict[str, Any]:
+        return {"epochs": self.epochs, "hidden": self.hidden, "batch": self.batch, "lambda0": self.sparsity, "restarts": 1, "screen_epochs": 0}
+
+
+class NMF(_Factors):
+    """Non-negative matrix factorisation. n_components: number of factors. penalty: weight of the squares of both matrices; a larger one
+    makes their values smaller. iterations: largest number of passes. Others: see SparseVAE."""
+
+    _model = "nmf"
+
+    def __init__(self, url: Any = None, *, n_components: int = 5, penalty: float = 0.1, iterations: int = 200, random_state: int = 1,
+                 config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
+                 progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
+        self.url, self.n_components, self.penalty, self.iterations, self.random_state = url, n_components, penalty, iterations, random_state
+        self.config, self.name, self.raise_not_learned, self.progress, self.token, self.cafile = config, name, raise_not_learned, progress, token, cafile
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"requires_positive_X": True, "preserves_dtype": [np.float32]}
+
+    def fit(self, X: Any, y: Any = None) -> "NMF":
+        if not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "bif" and (np.asarray(X) < 0).any():
+            raise ValueError("Negative values in data passed to NMF.fit")
+        super().fit(X)
+        return self
+
+    def _settings(self) -> Dict[str, Any]:
+        return {"nmf_penalty": self.penalty, "nmf_iterations": self.iterations}
+
+
+class Trees(_TransformerMixin, _RegressorMixin, _Estimator):
+    """Outcomes that depend linearly on latent variables, and how the dependence changes along a tree of environments.
+
+    fit(X, y, groups): groups names the environment of each row; names with '/' are paths in the tree (neural/brain). n_components: number
+    of latent variables. updates: optimiser updates. penalty: weight of the changes; with a larger one, less changes. config: further fields of the
+    kind `environments`. Others: see Motifs."""
+
+    def __init__(self, url: Any = None, *, n_components: int = 4, updates: int = 2000, penalty: float = 0.01, learning_rate: float = 0.02,
+                 random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
+                 progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
+        self.url, self.n_components, self.updates, self.penalty, self.learning_rate = url, n_components, updates, penalty, learning_rate
+        self.random_state, self.config, self.name, self.raise_not_learned = random_state, config, name, raise_not_learned
+        self.progress, self.token, self.cafile = progress, token, cafile
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"requires_y": True, "preserves_dtype": [np.float32]}
+
+    def fit(self, X: Any, y: Any, groups: Optional[Sequence[Any]] = None) -> "Trees":
+        """groups: the environment of each row. Without it, the rows alternate between two environments, because the method needs two;
+        predict() then averages them."""
+        if y is None:
+            raise ValueError("This Trees estimator requires y to be passed, but the target y is None.")
+        X, y = _check(self, X, y, y_numeric=True, ensure_min_samples=8)
+        groups = [("even", "odd")[at % 2] for at in range(len(X))] if groups is None else [str(group) for group in groups]
+        if len(groups) != len(X):
+            raise ValueError(f"groups must have one name for each of the {len(X)} rows; got {len(groups)}")
+        client = self._client()
+        table = np.column_stack([X, np.asarray(y, np.float32)])
+        names = np.array([f"x{at}" for at in range(X.shape[1])] + ["y"])
+        data = client.upload(_npz({"x": table, "columns": names, "group": np.array(groups)}), "npz")
+        config = {"data": "table", "source": data["name"], "target": "read", "features": X.shape[1], "unseen": 0, "test_share": 0.3 if len(X) < 100 else 0.1,
+                  "latent": self.n_components, "updates": self.updates, "penalty": self.penalty, "learning_rate": self.learning_rate,
+                  "seed": int(self.random_state)}
+        self._train("environments", config, None, self.name, client)
+        first = self.job_.ask("predict", X[:1])["answers"][0]
+        self.groups_ = [row["name"] for row in first["environments"]]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The latent variables: [n][n_components]."""
+        job = self._fitted()
+        return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
+
+    def predict(self, X: Any, groups: Optional[Sequence[Any]] = None) -> np.ndarray:
+        """Predicts the outcome of each row in its environment; without groups, the mean over the environments."""
+        job = self._fitted()
+        outcomes = np.concatenate(list(job.ask_array("predict", _check(self, X, reset=False))))
+        if groups is None:
+            return outcomes.mean(1).astype(float)
+        at = {name: index for index, name in enumerate(self.groups_)}
+        unknown = sorted({str(group) for group in groups} - set(at))
+        if unknown:
+            raise ValueError(f"groups names unknown environments {unknown}; known are {self.groups_}")
+        return outcomes[np.arange(len(outcomes)), [at[str(group)] for group in groups]].astype(float)
+
+    def score(self, X: Any, y: Any, groups: Optional[Sequence[Any]] = None) -> float:
+        """Returns the share of the variance of y that the predictions explain (R squared)."""
+        y = np.asarray(y, float)
+        return float(1 - ((y - self.predict(X, groups)) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+# ---- export -------------------------------------------------------------------------------------------------------------------------
+
+
+def _crc32c_table() -> List[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_CRC32C = _crc32c_table()
+
+
+def _crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli) of RFC 3720, appendix B.4."""
+    sum = 0xFFFFFFFF
+    for byte in data:
+        sum = sum >> 8 ^ _CRC32C[(sum ^ byte) & 255]
+    return sum ^ 0xFFFFFFFF
+
+
+def _record(data: bytes) -> bytes:
+    """A TFRecord: length, masked checksum of the length, data, masked checksum of the data."""
+    def masked(part: bytes) -> bytes:
+        sum = _crc32c(part)
+        return struct.pack("<I", ((sum >> 15 | sum << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def _block(field: int, data: bytes) -> bytes:
+    """A length-delimited field of a protobuf message."""
+    return _varint(field << 3 | 2) + _varint(len(data)) + data
+
+
+def _seconds(text: Optional[str]) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() if text else time.time()
+
+
+class export:
+    """Writes the history of a job in the form that other tools read."""
+
+    @staticmethod
+    def tensorboard(job: Job, folder: str) -> str:
+        """Writes the series of the job as a TensorBoard event file in folder/ID and returns its path. `tensorboard --logdir FOLDER` shows
+        it. The daemon stores no time for a point. The file gives points times between the job's start and its end, in proportion to their steps."""
+        where = os.path.join(folder, job.id)
+        os.makedirs(where, exist_ok=True)
+        begin, end = _seconds(job.document.get("started_at")), _seconds(job.document.get("finished_at"))
+        path = os.path.join(where, f"events.out.tfevents.{int(begin)}.{socket.gethostname()}.motifd")
+        table = job.metrics()
+        steps = table.pop("step")
+        last = int(steps[-1]) if len(steps) else 1
+        with open(path, "wb") as file:
+            file.write(_record(struct.pack("<Bd", 9, begin) + _block(3, b"brain.Event:2")))
+            for at, step in enumerate(steps.tolist()):
+                values = b"".join(_block(1, _block(1, name.encode()) + struct.pack("<Bf", 21, column[at]))
+                                  for name, column in table.items() if not np.isnan(column[at]))
+                when = begin + (end - begin) * step / max(1, last)
+                file.write(_record(struct.pack("<Bd", 9, when) + b"\x10" + _varint(step) + _block(5, values)))
+        return path
+
+    @staticmethod
+    def mlflow(job: Job, url: str, experiment: str = "motifd", token: Optional[str] = None, cafile: Optional[str] = None) -> str:
+        """Sends the configuration, the series and the figures of the result to an MLflow tracking server; returns the id of the run."""
+        server = Client(url, token, cafile)
+
+        def post(path: str, body: Dict[str, Any]) -> Dict[str, Any]:
+            return json.loads(server.request("POST", f"/api/2.0/mlflow/{path}", body, repeat=False).body or b"{}")
+
+        try:
+            found = server.get("/api/2.0/mlflow/experiments/get-by-name", experiment_name=experiment)["experiment"]["experiment_id"]
+        except MotifdError as error:
+            if error.status != 404:
+                raise
+            found = post("experiments/create", {"name": experiment})["experiment_id"]
+        begin, end = (int(1000 * _seconds(job.document.get(name))) for name in ("started_at", "finished_at"))
+        run = post("runs/create", {"experiment_id": found, "start_time": begin, "run_name": job.document.get("name") or job.id, "tags": [
+            {"key": "motifd.job", "value": job.id}, {"key": "motifd.kind", "value": job.kind}, {"key": "motifd.verdict", "value": str(job.verdict)}]})
+        run_id, table = run["run"]["info"]["run_id"], job.metrics()
+        steps = table.pop("step").tolist()
+        metrics = [{"key": name, "value": float(value), "timestamp": begin, "step": step}
+                   for name, column in table.items() for step, value in zip(steps, column.tolist()) if np.isfinite(value)]
+        metrics += [{"key": f"result.{name}", "value": float(value), "timestamp": end, "step": steps[-1] if steps else 0}
+                    for name, value in job.result.items() if isinstance(value, (int, float)) and np.isfinite(value)]
+        config = job.config if job.config is not None else job.refresh().config
+        params = [{"key": name, "value": str(value)[:500]} for name, value in (config or {}).items()]
+        for at in range(0, len(params), 100):
+            post("runs/log-batch", {"run_id": run_id, "params": params[at:at + 100]})
+        for at in range(0, len(metrics), 1000):
+            post("runs/log-batch", {"run_id": run_id, "metrics": metrics[at:at + 1000]})
+        status = {"succeeded": "FINISHED", "failed": "FAILED", "cancelled": "KILLED"}.get(job.state, "RUNNING")
+        post("runs/update", {"run_id": run_id, "status": status, **({"end_time": end} if status != "RUNNING" else {})})
+        return run_id
