@@ -44,6 +44,7 @@ static void system_facts(void *context, struct api_system *out)
         .threads_per_job = daemon->threads_per_job,
         .started_at = facts->started_at,
         .gflops_per_thread = daemon->executor.gflops_per_thread,
+        .pace = daemon->pace,
         .steps = daemon->executor.steps,
         .samples = daemon->executor.samples,
         .memory_bytes = facts_memory(),
@@ -77,6 +78,11 @@ static void process_metrics(void *context, struct buf *out)
     buf_format(out, "motifd_runs_total{end=\"succeeded\"} %llu\n", (unsigned long long)executor->jobs_succeeded);
     buf_format(out, "motifd_runs_total{end=\"failed\"} %llu\n", (unsigned long long)executor->jobs_failed);
     buf_format(out, "motifd_runs_total{end=\"yielded\"} %llu\n", (unsigned long long)executor->jobs_yielded);
+    prometheus_family(out, "motifd_verdicts_total", "counter",
+                      "Trainings and evaluations that ended in this process, by the verdict of their result.");
+    for (int i = 0; i < VERDICTS; i++)
+        buf_format(out, "motifd_verdicts_total{verdict=\"%s\"} %llu\n", verdict_names[i],
+                   (unsigned long long)executor->verdicts[i]);
     struct streams_stats streams;
     streams_stats_read(daemon->streams, &streams);
     family(out, "motifd_event_streams", "gauge", "Open event streams.", (double)streams.open);

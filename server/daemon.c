@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
+#include "core/kernels/pace.h"
 #include "server/http/certificate.h"
 #include "server/commands/console.h"
 #include "server/process/crash.h"
@@ -28,6 +29,7 @@
 #define END_MS 800      /* milliseconds that the end of the process may take after the --drain-ms milliseconds */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
+#define TRIM_SECONDS 10        /* seconds between two returns of the heaps' free pages to the system */
 #define SWEEP_SECONDS 600      /* seconds between two searches for old parts of uploads */
 #define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
 
@@ -55,6 +57,7 @@ static enum status start_kernels(struct daemon *daemon, struct error *err)
     }
     blas_init();
     facts_fill(&daemon->facts, daemon->kernels);
+    daemon->pace = kernels_pace(daemon->kernels);
     (void)snprintf(daemon->maker, sizeof daemon->maker, "%s; kernels %s; BLAS core %s", facts->build, facts->kernels,
                    facts->blas_core);
     return STATUS_OK;
@@ -85,8 +88,8 @@ static const char *find_mpirun(struct daemon *daemon)
     return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun program";
 }
 
-/* Finds the programs of Slurm. Jobs with several ranks also need motif-train-mpi and srun; both are needed only when
- * motif-train-mpi is installed. */
+/* Finds sbatch, and splits the options of sbatch and the command line of srun. A missing motif-train-mpi is no fault,
+ * because jobs with one rank need neither it nor srun. */
 static const char *find_slurm(struct daemon *daemon)
 {
     char path[SETTINGS_TEXT];
@@ -204,6 +207,7 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
 {
     struct streams_options streams = {.heartbeat_ms = daemon->settings->event_heartbeat_ms,
                                       .stall_ms = daemon->settings->event_stall_ms,
+                                      .most = (int)daemon->settings->streams,
                                       .per_caller = (int)daemon->settings->streams_per_token};
     if (streams_create(&streams, &daemon->streams, err) != STATUS_OK)
         return err->code;
@@ -269,6 +273,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .connections = (int)settings->connections,
         .connections_per_address = (int)settings->connections_per_address,
         .rate_limit = settings->rate_limit,
+        .beside = settings->db,
         .deadlines = {.idle_ms = settings->idle_timeout_ms,
                       .header_ms = settings->header_timeout_ms,
                       .grace_ms = settings->body_grace_ms,
@@ -323,37 +328,44 @@ static enum status start(struct daemon *daemon, struct error *err)
     int level = journal_level(daemon->settings->log_level);
     enum status status =
         journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);
-    if (status == STATUS_OK) {
-        status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
-                                  &daemon->loopback, err);
-    }
-    if (status == STATUS_OK)
-        status = start_kernels(daemon, err);
-    if (status == STATUS_OK)
-        status = deal_threads(daemon, err);
-    if (status == STATUS_OK)
-        status = start_storage(daemon, err);
-    if (status == STATUS_OK) /* only now, because the report is a file beside the database */
-        status = crash_prepare(daemon->settings->db, daemon->facts.build, err);
-    if (status == STATUS_OK)
-        status = start_core(daemon, err);
-    if (status == STATUS_OK) {
-        struct scheduler_options options = {
-            .storage = daemon->storage,
-            .journal = daemon->journal,
-            .workers = (int)daemon->settings->workers,
-            .evaluators = (int)daemon->settings->evaluators,
-            .nice = (int)daemon->settings->job_nice,
-            .run = executor_run,
-            .context = &daemon->executor,
-        };
-        status = scheduler_start(&options, &daemon->scheduler, err);
-    }
-    if (status == STATUS_OK)
-        status = start_http(daemon, err);
-    if (status == STATUS_OK)
-        start_console(daemon);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
+                              &daemon->loopback, err);
+    if (status != STATUS_OK)
+        return status;
+    status = start_kernels(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    status = deal_threads(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    status = start_storage(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    status = crash_prepare(daemon->settings->db, daemon->facts.build, err); /* a file beside the database */
+    if (status != STATUS_OK)
+        return status;
+    status = start_core(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    struct scheduler_options options = {
+        .storage = daemon->storage,
+        .journal = daemon->journal,
+        .workers = (int)daemon->settings->workers,
+        .evaluators = (int)daemon->settings->evaluators,
+        .nice = (int)daemon->settings->job_nice,
+        .run = executor_run,
+        .context = &daemon->executor,
+    };
+    status = scheduler_start(&options, &daemon->scheduler, err);
+    if (status != STATUS_OK)
+        return status;
+    status = start_http(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    start_console(daemon);
+    return STATUS_OK;
 }
 
 /* Sets the address at which trainers reach the daemon: the setting trainer-url or, by default, the address of the
@@ -410,14 +422,25 @@ static void renew_certificate(struct daemon *daemon)
     }
 }
 
+static double monotonic_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Keeps the daemon running until a signal, and returns the exit code of the process. */
 static int serve_until_signal(struct daemon *daemon)
 {
     int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
     bool writable = true;
     time_t swept = time(NULL);
-    for (;;) {
+    for (double trimmed = monotonic_s();;) {
         int signal = signals_wait(tick);
+        if (monotonic_s() - trimmed >= TRIM_SECONDS) {
+            (void)malloc_trim(0);
+            trimmed = monotonic_s();
+        }
         if (llabs((long long)(time(NULL) - swept)) >= SWEEP_SECONDS) {
             swept = time(NULL);
             dataset_sweep_parts(daemon->settings->data);

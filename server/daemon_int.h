@@ -27,6 +27,7 @@ struct daemon {
     struct facts facts;
     char maker[256];
     const struct kernels *kernels;
+    double pace; /* result of kernels_pace() */
     struct executor executor;
     struct api *api;
     struct console *console; /* answers `motifd token`; NULL if its socket could not be opened */

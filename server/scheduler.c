@@ -27,7 +27,7 @@ struct scheduler {
     pthread_cond_t left;  /* signalled when a worker has finished a job */
     uint64_t wakes;       /* number of wake-ups, so that a worker notices one that arrives while it claims a job */
     bool draining;
-    int count, busy;         /* workers in total, with those for evaluations; workers that run a job */
+    int count, busy; /* count: number of workers, with those for evaluations; busy: number of workers that run a job */
     struct worker workers[]; /* first the workers for any job, then those for evaluations */
 };
 
@@ -48,6 +48,8 @@ static void run_job(struct worker *worker, const char *job)
     memcpy(worker->job, job, STORAGE_ID);
     /* A request may have been recorded between the claim and this line, so the job checks storage at once. */
     atomic_store(&worker->control.look, true);
+    atomic_store(&worker->control.look_within, true);
+    atomic_store(&worker->control.cancelled, false);
     atomic_store(&worker->control.drain, scheduler->draining);
     scheduler->busy++;
     (void)pthread_mutex_unlock(&scheduler->lock);
@@ -143,8 +145,10 @@ void scheduler_poke(struct scheduler *scheduler, const char *job)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
     for (int i = 0; i < scheduler->count; i++)
-        if (strcmp(scheduler->workers[i].job, job) == 0)
+        if (strcmp(scheduler->workers[i].job, job) == 0) {
             atomic_store(&scheduler->workers[i].control.look, true);
+            atomic_store(&scheduler->workers[i].control.look_within, true);
+        }
     (void)pthread_mutex_unlock(&scheduler->lock);
 }
 

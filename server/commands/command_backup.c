@@ -1,23 +1,37 @@
 /* motifd backup and motifd restore. Both make a checked copy of a database: backup from a database that a daemon may be
  * writing, restore to a place where no database exists. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/data/dataset.h"
 #include "server/commands/commands.h"
+#include "server/commands/data_copy.h"
 #include "server/commands/usage.h"
 #include "server/daemon.h"
 #include "server/settings/settings.h"
 #include "storage/database/copy.h"
 
-static const struct option_spec option_table[] = {
+static const struct option_spec backup_options[] = {
     {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
+    {"into", "DIR", "folder for the copy, instead of COPY; its name is motifd-YYYYMMDD-HHMMSS.db, in UTC"},
+    {"keep", "N", "with --into: keep the N newest copies in the folder, and remove the others (all)"},
+    {"with-data", NULL, "also the uploaded data sets; their copy is the folder COPY.data"},
+    {"data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
+    {NULL, NULL, NULL},
+};
+static const struct option_spec restore_options[] = {
+    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
+    {"with-data", NULL, "also the uploaded data sets; their copy is the folder COPY.data"},
+    {"data", "DIR", "with --with-data: folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
     {NULL, NULL, NULL},
 };
 
-static const char *const backup_lines[] = {"backup [--db FILE] COPY", NULL};
+static const char *const backup_lines[] = {"backup [--db FILE] [--with-data [--data DIR]] COPY",
+                                           "backup [--db FILE] [--with-data [--data DIR]] --into DIR [--keep N]", NULL};
 static const struct command_usage backup_usage = {
     .name = "backup",
     .lines = backup_lines,
@@ -26,14 +40,16 @@ static const struct command_usage backup_usage = {
         "run\n"
         "meanwhile and keeps serving. The command reads the copy again before it gives the copy its name, and checks\n"
         "every page, every reference, and every checkpoint against its digest. It prints the SHA-256 of the copy.\n"
-        "Uploaded data sets are not in the database: copy the folder of --data too. Files in it never change.\n",
-    .options = option_table,
-    .example = "  motifd backup --db motifd.db motifd-$(date +%F).copy\n",
-    .least = 1,
+        "Uploaded data sets are not in the database. With --with-data the command copies them after the database, "
+        "into\n"
+        "the folder COPY.data, and compares every copied file with its source. Timers use --into and --keep.\n",
+    .options = backup_options,
+    .example = "  motifd backup --db motifd.db --with-data motifd-$(date +%F).copy\n",
+    .least = 0,
     .most = 1,
 };
 
-static const char *const restore_lines[] = {"restore [--db FILE] COPY", NULL};
+static const char *const restore_lines[] = {"restore [--db FILE] [--with-data [--data DIR]] COPY", NULL};
 static const struct command_usage restore_usage = {
     .name = "restore",
     .lines = restore_lines,
@@ -41,8 +57,10 @@ static const struct command_usage restore_usage = {
         "Makes a database from COPY, a file that `motifd backup` wrote. Use it after a loss, or to move a daemon to\n"
         "another machine. The database must not exist: the command never overwrites a file. It checks the whole copy\n"
         "first. Jobs that were running when the copy was made continue from their last checkpoint as soon as a daemon\n"
-        "opens the database.\n",
-    .options = option_table,
+        "opens the database. With --with-data it also copies the data sets of COPY.data; it leaves a data set that "
+        "exists\n"
+        "as it is.\n",
+    .options = restore_options,
     .example = "  motifd restore --db motifd.db motifd-2026-01-31.copy && motifd serve --db motifd.db\n",
     .least = 1,
     .most = 1,
@@ -99,6 +117,84 @@ static int copy(const char *name, struct storage_copy_options options)
     return EXIT_OK;
 }
 
+/* Copies the data sets between the folder of the daemon and the folder beside the copy of the database. */
+static int copy_data(const struct command_usage *usage, const struct options *given, const char *file, bool restoring)
+{
+    struct data_copy_report report;
+    struct error err = {0};
+    char beside[DATASET_PATH];
+    const char *named = getenv("MOTIFD_DATA"), *data = options_value(given, "data");
+    if (data == NULL)
+        data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
+    if (snprintf(beside, sizeof beside, "%s.data", file) >= (int)sizeof beside)
+        return command_misused(usage, "the name of a file is too long");
+    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err) != STATUS_OK) {
+        (void)fprintf(stderr, "motifd %s: %s\n", usage->name, err.message);
+        return EXIT_FAULT;
+    }
+    (void)fprintf(stderr, "%lld data sets, %lld files, %.1f MB: all of it compared; %lld data sets existed already\n",
+                  (long long)report.sets, (long long)report.files, (double)report.bytes / 1e6, (long long)report.kept);
+    return EXIT_OK;
+}
+
+/* ---- copies in a folder ------------------------------------------------------------------------------- */
+
+#define NAME_PATTERN "motifd-%Y%m%d-%H%M%S.db"
+#define NAME_BYTES sizeof "motifd-YYYYMMDD-HHMMSS.db"
+
+static int is_copy(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    return strlen(name) == NAME_BYTES - 1 && strncmp(name, "motifd-", 7) == 0 && strspn(name + 7, "0123456789") == 8 &&
+           name[15] == '-' && strspn(name + 16, "0123456789") == 6 && strcmp(name + 22, ".db") == 0;
+}
+
+/* Removes the copies in the folder except the newest `keep`; their names sort by time. */
+static void prune(const char *folder, long long keep)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_copy, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[DATASET_PATH + 8];
+        if (i < count - keep && snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < DATASET_PATH) {
+            (void)unlink(path);
+            (void)snprintf(path + strlen(path), 6, ".data");
+            data_remove(path);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* Writes the name of the new copy in the folder of --into. False: it is too long. */
+static bool name_copy(const char *folder, char out[DATASET_PATH])
+{
+    char name[NAME_BYTES];
+    struct tm parts;
+    time_t seconds = time(NULL);
+    (void)strftime(name, sizeof name, NAME_PATTERN, gmtime_r(&seconds, &parts));
+    return snprintf(out, DATASET_PATH, "%s/%s", folder, name) < DATASET_PATH;
+}
+
+static int back_up_into(const struct command_usage *usage, const struct options *given, const char *db,
+                        const char *folder)
+{
+    struct error err = {0};
+    char file[DATASET_PATH];
+    long long keep = 0;
+    if (options_integer(given, "keep", 1, 100000, 0, &keep, &err) != STATUS_OK)
+        return command_misused(usage, err.message);
+    if (given->positional_count > 0 || !name_copy(folder, file))
+        return command_misused(usage, given->positional_count > 0 ? "give COPY or --into, not both"
+                                                                  : "the name of a file is too long");
+    int code = copy(usage->name, (struct storage_copy_options){.from = db, .to = file});
+    if (code == EXIT_OK && options_has(given, "with-data"))
+        code = copy_data(usage, given, file, false);
+    if (code == EXIT_OK && keep > 0) /* after a failure, the older copies are needed */
+        prune(folder, keep);
+    return code;
+}
+
 static int run(int argc, char **argv, const struct command_usage *usage, bool restoring)
 {
     struct options given;
@@ -106,12 +202,22 @@ static int run(int argc, char **argv, const struct command_usage *usage, bool re
     if (!command_read(usage, argc, argv, &given, &code))
         return code;
     const char *named = getenv("MOTIFD_DB"), *db = options_value(&given, "db"), *file = given.positional[0];
+    const char *into = options_value(&given, "into");
     if (db == NULL)
         db = named != NULL && named[0] != '\0' ? named : SETTINGS_DB;
+    if (options_has(&given, "data") && !options_has(&given, "with-data"))
+        return command_misused(usage, "--data needs --with-data");
+    if (options_has(&given, "keep") && into == NULL)
+        return command_misused(usage, "--keep needs --into");
+    if (into != NULL && into[0] != '\0' && db[0] != '\0')
+        return back_up_into(usage, &given, db, into);
+    if (file == NULL)
+        return command_misused(usage, "the name of the copy is missing");
     if (db[0] == '\0' || file[0] == '\0')
         return command_misused(usage, "the name of a file is empty");
-    return copy(usage->name, restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
+    code = copy(usage->name, restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
                                        : (struct storage_copy_options){.from = db, .to = file});
+    return code == EXIT_OK && options_has(&given, "with-data") ? copy_data(usage, &given, file, restoring) : code;
 }
 
 int command_backup(int argc, char **argv)

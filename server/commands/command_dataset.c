@@ -121,8 +121,8 @@ static enum status speak(const char *voice, size_t take, const char *word, const
 }
 
 /* Removes silence at both ends of a recording and writes it at 8 kHz. Sound more than 45 dB below the loudest 10 ms
- * counts as silence; even the softest consonants are louder. 40 ms of silence stay at each end: the windows of a
- * spectrogram are 47 ms long, so that a word is audible in every window that overlaps it. */
+ * counts as silence; even the softest consonants are louder. 40 ms of silence stay at each end, a little less than a
+ * window of a spectrogram (47 ms). */
 static enum status polish(struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
 {
     struct audio_wave wave;
@@ -148,7 +148,8 @@ static void file_voice(const char *voice, char *out, size_t room)
 
 /* ---- the set ---------------------------------------------------------------------------------- */
 
-/* The sampling rate of espeak-ng is known only from a file that it wrote. */
+/* Creates the resampler from the sampling rate of espeak-ng to AUDIO_RATE. The former is read from a recording, because
+ * espeak-ng reports it nowhere else. */
 static enum status make_resampler(const char *path, struct audio_resampler **resampler, struct error *err)
 {
     struct audio_wave wave;

@@ -9,6 +9,7 @@
 #include "api/transfer/bundle.h"
 #include "api/json/config_json.h"
 #include "core/base/hash.h"
+#include "core/base/utf8.h"
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 #include "server/commands/commands.h"
@@ -107,9 +108,9 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Makes steps until the run reaches the position of checkpoint `to`. A checkpoint that was saved at a pause may be from
- * any boundary within a validation, so every boundary with the same counts is compared. *same is true if one of them
- * has the same bits. */
+/* Makes steps until the run reaches the position of checkpoint `to`. Within a validation, several steps end with the
+ * same counts, and a pause may have saved the checkpoint after any of them. So the state after every step with the
+ * counts of `to` is compared. *same is true if one of these states has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {
@@ -213,6 +214,18 @@ static enum status verify_links(struct verifying *v, const struct wanted *wanted
     return status;
 }
 
+/* Prints an error. Its pointer and message may contain text of the bundle, whose control characters become escapes. */
+static void print_error(const struct error *err)
+{
+    struct buf text;
+    buf_init(&text, 1u << 16);
+    utf8_escape(&text, err->pointer, strlen(err->pointer), UTF8_FOR_TERMINAL);
+    buf_text(&text, err->pointer[0] != '\0' ? ": " : "");
+    utf8_escape(&text, err->message, strlen(err->message), UTF8_FOR_TERMINAL);
+    (void)fprintf(stderr, "motifd verify: %s\n", text.data != NULL ? text.data : "no memory for the error");
+    buf_close(&text);
+}
+
 static int verify(const struct wanted *wanted)
 {
     struct verifying v = {.method = NULL};
@@ -234,7 +247,7 @@ static int verify(const struct wanted *wanted)
     if (status == STATUS_OK)
         status = verify_links(&v, wanted, &links, &wrong, &err);
     if (status != STATUS_OK) {
-        (void)fprintf(stderr, "motifd verify: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
+        print_error(&err);
     } else if (links == 0) {
         (void)fprintf(stderr, "motifd verify: the bundle has fewer than two checkpoints; export it with --checkpoint "
                               "all, or start at the beginning with --from 0\n");

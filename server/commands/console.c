@@ -19,7 +19,8 @@
 #include "core/base/descriptor.h"
 
 #define DEADLINE_SECONDS 2 /* seconds: upper limit of each read and write at both ends, and of a whole request */
-/* milliseconds to wait after accept() failed, because a lack of descriptors usually lasts longer than that */
+/* milliseconds to wait after accept() failed: without a wait, the thread would use a whole core while descriptors are
+ * lacking */
 #define PAUSE_MS 100
 
 struct console {
@@ -95,7 +96,7 @@ static bool receive_all(int fd, struct buf *in)
     }
 }
 
-/* ---- the daemon's end ----------------------------------------------------------------------------------- */
+/* ---- the daemon's side ---------------------------------------------------------------------------------- */
 
 static bool may_ask(int fd)
 {
@@ -162,8 +163,8 @@ static void *console_main(void *argument)
     }
 }
 
-/* Listens on the socket. This process has the database open, so a killed daemon left any existing socket of that name.
- */
+/* Listens on the socket. Removes a socket of that name if there is one: a killed daemon has left it behind, because
+ * only this process has the database open. */
 static enum status listen_there(struct console *console, struct error *err)
 {
     console->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -219,7 +220,7 @@ void console_stop(struct console *console)
     free(console);
 }
 
-/* ---- the other end -------------------------------------------------------------------------------------- */
+/* ---- the client's side ---------------------------------------------------------------------------------- */
 
 /* Parses an answer: "ok" and text, or the name of a status and its message. */
 static enum status take_answer(const struct buf *in, struct buf *out, struct error *err)
@@ -255,7 +256,7 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         return status;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     buf_init(&in, CONSOLE_ANSWER + 64);
-    if (fd < 0) { /* this error gives no information about a daemon */
+    if (fd < 0) { /* *open stays false: without a socket, it is unknown whether a daemon runs */
         status = error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
     } else if (connect(fd, (const struct sockaddr *)&at, sizeof at) != 0) {
         *open = errno == EACCES;

@@ -2,8 +2,9 @@
  * daemon has the database open, because exactly one process may write to a database. The daemon answers only its own
  * user and root.
  *
- * A request is words, each ended with NUL, up to the end of what the client sends. The answer is "ok" or the name of a
- * status, a newline, and text. The daemon serves one connection at a time; each has a deadline. */
+ * A request consists of words, each followed by a NUL. It ends when the client closes its side for writing. The answer
+ * is "ok" or the name of a status, a newline, and text. The daemon serves one connection at a time; each has a
+ * deadline. */
 #ifndef MOTIF_SERVER_COMMANDS_CONSOLE_H
 #define MOTIF_SERVER_COMMANDS_CONSOLE_H
 

@@ -16,6 +16,7 @@
 
 #include "api/api.h"
 #include "core/base/histogram.h"
+#include "core/methods/findings.h"
 #include "core/methods/method.h"
 #include "server/process/journal.h"
 #include "server/scheduler.h"
@@ -30,7 +31,7 @@ struct executor_options { /* The caller keeps what the pointers refer to valid. 
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* recorded in every result */
-    const char *executor;                /* executor of a job that names none; NULL: "thread" */
+    const char *executor;                /* executor of a job that names none; NULL selects "thread" */
     const char *trainer, *trainer_mpi;   /* paths of motif-train and motif-train-mpi */
     const char *const *mpirun;           /* mpirun and its options, ends with NULL; NULL: no mpirun */
     const char *slurm_bin;               /* folder of sbatch, squeue, scancel and scontrol; NULL: no Slurm */
@@ -48,6 +49,7 @@ struct executor {
     /* Counters of this process, for /metrics. */
     _Atomic uint64_t steps, samples, checkpoints;
     _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
+    _Atomic uint64_t verdicts[VERDICTS]; /* trainings by the verdict of their result */
     _Atomic double step_seconds_max, gflops_per_thread;
     struct histogram step_times;
 };

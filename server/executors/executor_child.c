@@ -1,5 +1,6 @@
-/* Starts a program with posix_spawn and watches it through a pidfd. The output of the program is read from one pipe,
- * line by line; the last line with a reason becomes part of the error of the job. */
+/* Starts a program with posix_spawn and watches it through a pidfd. The daemon reads the program's output from one
+ * pipe, line by line. The last line that contains "motif-train", or mpirun's "noticed that", becomes part of the job's
+ * error. */
 #include "server/executors/executor_child.h"
 
 #include <errno.h>
@@ -44,19 +45,22 @@ unsigned long long child_begun(pid_t pid)
 
 /* ---- start ------------------------------------------------------------------------------------------------ */
 
-/* Returns a copy of our environment without tokens, with `variable` added. */
-static char **environment(const char *variable)
+/* Returns a copy of our environment without tokens and traces, with `first` and `second` added unless they are NULL. */
+static char **environment(const char *first, const char *second)
 {
     size_t count = 0, at = 0;
     while (environ[count] != NULL)
         count++;
-    char **made = calloc(count + 2, sizeof *made);
+    char **made = calloc(count + 3, sizeof *made);
     for (size_t i = 0; made != NULL && i < count; i++)
-        if (strncmp(environ[i], "MOTIFD_TOKEN=", 13) != 0 && strncmp(environ[i], "MOTIF_TRAIN_TOKEN=", 18) != 0)
+        if (strncmp(environ[i], "MOTIFD_TOKEN=", 13) != 0 && strncmp(environ[i], "MOTIF_TRAIN_TOKEN=", 18) != 0 &&
+            strncmp(environ[i], "TRACEPARENT=", 12) != 0)
             made[at++] = environ[i];
     if (made != NULL) {
         /* posix_spawn() does not change these strings, although its parameter is not const */
-        made[at] = (char *)(uintptr_t)variable;
+        if (first != NULL)
+            made[at++] = (char *)(uintptr_t)first;
+        made[at] = (char *)(uintptr_t)second;
     }
     return made;
 }
@@ -114,10 +118,10 @@ static int spawn(const struct child_how *how, const struct ends *ends, char *con
 enum status child_spawn(const struct child_how *how, struct child *child, struct error *err)
 {
     struct ends ends;
-    char **variables = environment(how->variable);
+    char **variables = environment(how->trace, how->variable);
     child->fd = child->words = -1;
     child->line_size = 0;
-    child->said[0] = child->death[0] = child->signal[0] = '\0';
+    child->reason[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
     if (status == STATUS_OK && variables == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a program");
@@ -129,7 +133,8 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     }
     if (status == STATUS_OK) {
         child->fd = pidfd_open(child->pid, 0);
-        if (how->input != NULL) /* the input fits into the pipe; child_wait() notices a child that has already ended */
+        if (how->input != NULL) /* the result is ignored: the input fits into the pipe, and child_wait() notices a child
+                                 * that has already ended */
             (void)!write(ends.input[1], how->input, strlen(how->input));
         if (how->listen) {
             child->words = ends.output[0];
@@ -142,21 +147,21 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     return status;
 }
 
-/* ---- what it says ----------------------------------------------------------------------------------------- */
+/* ---- the child's output ----------------------------------------------------------------------------------- */
 
-static void end_line(struct child *child, child_line *heard, void *context)
+static void end_line(struct child *child, child_line *take_line, void *context)
 {
     child->line[child->line_size] = '\0';
     child->line_size = 0;
     if (child->line[strspn(child->line, " -=")] == '\0') /* empty, or a line of dashes */
         return;
     if (strstr(child->line, "motif-train") != NULL || strstr(child->line, "noticed that") != NULL)
-        (void)snprintf(child->said, sizeof child->said, "%.*s", (int)sizeof child->said - 1, child->line);
-    if (heard != NULL)
-        heard(context, child->line);
+        (void)snprintf(child->reason, sizeof child->reason, "%.*s", (int)sizeof child->reason - 1, child->line);
+    if (take_line != NULL)
+        take_line(context, child->line);
 }
 
-static void listen_now(struct child *child, child_line *heard, void *context)
+static void listen_now(struct child *child, child_line *take_line, void *context)
 {
     char bytes[1024];
     ssize_t count;
@@ -165,7 +170,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
             return; /* the pipe is empty at the moment */
         for (ssize_t i = 0; i < count; i++) {
             if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line)
-                end_line(child, heard, context);
+                end_line(child, take_line, context);
             if (bytes[i] != '\n' && bytes[i] != '\r')
                 child->line[child->line_size++] = bytes[i];
         }
@@ -174,10 +179,10 @@ static void listen_now(struct child *child, child_line *heard, void *context)
         descriptor_close(&child->words);
 }
 
-bool child_wait(struct child *child, int ms, child_line *heard, void *context)
+bool child_wait(struct child *child, int ms, child_line *take_line, void *context)
 {
     struct pollfd gone = {.fd = child->fd, .events = POLLIN};
-    listen_now(child, heard, context);
+    listen_now(child, take_line, context);
     if (child->fd >= 0)
         return poll(&gone, 1, ms) == 1;
     siginfo_t what = {0};
@@ -190,16 +195,16 @@ void child_kill(const struct child *child)
     (void)kill(child->pid, SIGKILL);
 }
 
-/* ---- how it ended ------------------------------------------------------------------------------------------- */
+/* ---- the end of the child ---------------------------------------------------------------------------------- */
 
-void child_reap(struct child *child, child_line *heard, void *context)
+void child_reap(struct child *child, child_line *take_line, void *context)
 {
     int status = 0, number;
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    listen_now(child, heard, context);
+    listen_now(child, take_line, context);
     if (child->line_size > 0)
-        end_line(child, heard, context);
+        end_line(child, take_line, context);
     descriptor_close(&child->words);
     descriptor_close(&child->fd);
     child->signal[0] = '\0';
@@ -208,15 +213,15 @@ void child_reap(struct child *child, child_line *heard, void *context)
              : WEXITSTATUS(status) > EXIT_SIGNAL && WEXITSTATUS(status) <= EXIT_SIGNAL + SIGRTMAX
                  ? WEXITSTATUS(status) - EXIT_SIGNAL
                  : 0;
-    const char *colon = child->said[0] != '\0' ? ": " : "";
+    const char *colon = child->reason[0] != '\0' ? ": " : "";
     if (number > 0) {
         const char *name = sigabbrev_np(number);
         (void)snprintf(child->signal, sizeof child->signal, "SIG%s", name != NULL ? name : "?");
         (void)snprintf(child->death, sizeof child->death, "%s (%s) ended the trainer%s%s", child->signal,
-                       strsignal(number), colon, child->said);
+                       strsignal(number), colon, child->reason);
     } else {
         (void)snprintf(child->death, sizeof child->death,
                        "the trainer ended with exit code %d and without a reason%s%s", WEXITSTATUS(status), colon,
-                       child->said);
+                       child->reason);
     }
 }

@@ -13,10 +13,11 @@
 struct child {
     pid_t pid;
     int fd;    /* pidfd of the process; -1 if not available */
-    int words; /* read end of the pipe for the output of the program; -1 if the output goes to that of the daemon */
+    int words; /* read end of the pipe for the output of the program; -1 if the program writes to the daemon's own
+                * output */
     char line[CHILD_LINE]; /* the last line of output, while it is incomplete */
     size_t line_size;
-    char said[160];              /* the last line of output that contains a reason */
+    char reason[160];            /* the last line of output that contains a reason */
     char death[400], signal[24]; /* for a process that failed: a sentence about how it ended, and the name of the signal
                                     that ended it */
     int code;                    /* exit code of the process; -1 if a signal ended it */
@@ -24,6 +25,7 @@ struct child {
 
 struct child_how {
     const char *const *arguments; /* the command line, ends with NULL; [0] is a path */
+    const char *trace;            /* TRACEPARENT=VALUE, which is added as well; NULL: none */
     const char *variable;         /* NAME=VALUE, which is added to a copy of the daemon's environment; NULL: none */
     const char *input;            /* contents of the program's standard input; NULL: empty */
     bool listen;                  /* read the program's output line by line */
@@ -36,11 +38,11 @@ typedef void child_line(void *context, const char *line);
  * must fit into the pipe. STATUS_UNAVAILABLE when the program cannot be started. */
 enum status child_spawn(const struct child_how *how, struct child *child, struct error *err);
 /* Waits until the process has ended, or for `ms`. Returns true when it has ended. Passes every line that arrived to
- * `heard`. */
-bool child_wait(struct child *child, int ms, child_line *heard, void *context);
+ * `take_line`. */
+bool child_wait(struct child *child, int ms, child_line *take_line, void *context);
 /* Waits for the end and fills `code`, `signal` and `death`. An exit code above 128 means that a signal ended a program
  * that the child had started. */
-void child_reap(struct child *child, child_line *heard, void *context);
+void child_reap(struct child *child, child_line *take_line, void *context);
 
 void child_kill(const struct child *child); /* Kills the process; may be called only before child_reap(). */
 

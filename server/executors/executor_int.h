@@ -26,6 +26,9 @@ void executor_trainer_gone(struct executor *executor, const char *job);
 /* True when the job must stop, because the daemon drains, or because a pause or a cancellation was requested. If
  * storage cannot be read, returns false, and the next call reads it again. */
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control);
+/* True when the job was cancelled, so that a run gives up the step that it computes. Any thread of the run may call
+ * this. */
+bool executor_must_stop(struct executor *executor, const char *job, struct job_control *control);
 /* Records that the job has left the running state, counts and logs this. `result` or `error` is a JSON document; the
  * other one is NULL. */
 void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,

@@ -26,7 +26,7 @@
 #define LOOK_MS 50
 #define TRIES_MOST 5
 #define PAUSE_FIRST_MS 200               /* milliseconds before the next start; the time doubles with each start */
-#define CANCEL_GRACE_S 20                /* seconds that a cancelled job has to stop; it need not save a checkpoint */
+#define CANCEL_GRACE_S 1.2               /* seconds that a cancelled job has to stop; it need not save a checkpoint */
 #define MPIRUN_GRACE_S 10                /* seconds that mpirun has to end its ranks */
 #define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process may use in addition to those of its job */
 #define TEXT 32
@@ -108,7 +108,10 @@ static enum status start(struct course *course, const char *token, struct error 
     add_words(words, &at, common, sizeof common / sizeof common[0]);
     buf_init(&held, 256);
     buf_format(&held, course->ranks ? "%s\n" : "MOTIF_TRAIN_TOKEN=%s", token);
+    char trace[80];
+    (void)snprintf(trace, sizeof trace, "TRACEPARENT=%.55s", job->trace);
     struct child_how how = {.arguments = words,
+                            .trace = job->trace[0] != '\0' ? trace : NULL,
                             .variable = course->ranks ? NULL : held.data,
                             .input = course->ranks ? held.data : NULL,
                             .listen = course->ranks};
@@ -126,7 +129,7 @@ static enum status start(struct course *course, const char *token, struct error 
     return status;
 }
 
-static void heard(void *context, const char *line)
+static void log_line_of_child(void *context, const char *line)
 {
     const struct course *course = context;
     executor_say(course->executor, LOG_LEVEL_INFO, course->job->id, line);
@@ -141,7 +144,7 @@ static void watch(struct course *course, struct job_control *control, bool *want
     enum requested_state requested = REQUESTED_NONE;
     double signalled = 0.0;
     bool ending = false;
-    while (!child_wait(&course->child, LOOK_MS, heard, course)) {
+    while (!child_wait(&course->child, LOOK_MS, log_line_of_child, course)) {
         if (!executor_must_yield(executor, job, control))
             continue;
         if (!*wanted) {
@@ -159,7 +162,7 @@ static void watch(struct course *course, struct job_control *control, bool *want
         }
         atomic_store(&control->look, true); /* look again, because a cancel may follow the pause */
     }
-    child_reap(&course->child, heard, course);
+    child_reap(&course->child, log_line_of_child, course);
     if (course->ranks)
         executor_clear_mpirun(course->child.pid);
 }

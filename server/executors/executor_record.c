@@ -2,6 +2,9 @@
  * executor.c, which calls the executors, because executors would then call back into it. */
 #include "server/executors/executor_int.h"
 
+#include <string.h>
+
+#include "api/json/json.h"
 #include "api/json/json_sink.h"
 
 void executor_trainer_gone(struct executor *executor, const char *job)
@@ -25,6 +28,21 @@ bool executor_must_yield(struct executor *executor, const char *job, struct job_
     return requested != REQUESTED_NONE;
 }
 
+bool executor_must_stop(struct executor *executor, const char *job, struct job_control *control)
+{
+    enum requested_state requested = REQUESTED_NONE;
+    struct error err = {0};
+    if (atomic_load(&control->cancelled))
+        return true;
+    if (!atomic_exchange(&control->look_within, false))
+        return false;
+    if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK)
+        atomic_store(&control->look_within, true); /* the next call tries again */
+    else if (requested == REQUESTED_CANCELLED)
+        atomic_store(&control->cancelled, true);
+    return atomic_load(&control->cancelled);
+}
+
 void executor_count(struct executor *executor, uint64_t steps, uint64_t samples, double step_seconds, double gflops)
 {
     executor->steps += steps;
@@ -38,6 +56,15 @@ void executor_count(struct executor *executor, uint64_t steps, uint64_t samples,
     }
 }
 
+static void count_verdict(struct executor *executor, const char *result)
+{
+    char verdict[32];
+    if (!json_member_text(result, "verdict", verdict, sizeof verdict))
+        return;
+    for (int i = 0; i < VERDICTS; i++)
+        executor->verdicts[i] += strcmp(verdict, verdict_names[i]) == 0;
+}
+
 void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
                     const char *error, double seconds)
 {
@@ -47,6 +74,8 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
     executor->jobs_succeeded += event == JOB_EVENT_SUCCEED;
     executor->jobs_failed += event == JOB_EVENT_FAIL;
     executor->jobs_yielded += event == JOB_EVENT_YIELD;
+    if (event == JOB_EVENT_SUCCEED)
+        count_verdict(executor, result);
     if (storage_job_leave(options->storage, job, event, result, error, &state, &err) != STATUS_OK) {
         /* The job stays "running" on disk; the next start of the daemon queues it again. */
         journal_line(options->journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job,

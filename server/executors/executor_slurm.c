@@ -1,12 +1,12 @@
-/* The executor `slurm`: runs motif-train as a job of Slurm, which may wait, run on another node, be preempted and start
- * again.
+/* The executor `slurm`: runs motif-train as a job of Slurm. Such a job may wait, run on another node, be preempted and
+ * start again.
  *
- * The executor submits the job in the held state, stores its number in the transaction that grants the lease, and then
- * releases the job. So no trainer runs whose job number is not in this database. Everything that varies is a word of a
- * command line, which no shell parses; the script for sbatch is the same for all jobs. When Slurm starts a trainer
- * again (after a preemption or the loss of a node), the trainer registers with the same token and continues from the
- * last checkpoint. If the daemon ends meanwhile, the trainer keeps running and queues its messages; the next daemon
- * adopts the job.
+ * The executor submits the job in Slurm's held state. Then it stores the job's number in the transaction that grants
+ * the lease, and releases the job. So no trainer runs whose job number is not in this database. Everything that varies
+ * is a word of a command line, which no shell parses; the script for sbatch is the same for all jobs. When Slurm starts
+ * a trainer again (after a preemption or the loss of a node), the trainer registers with the same token and continues
+ * from the last checkpoint. If the daemon ends meanwhile, the trainer keeps running and queues its messages; the next
+ * daemon adopts the job.
  *
  * A running trainer receives a pause or a cancel in the answers to its reports. A job that does not run yet is removed
  * by scancel. */
@@ -47,14 +47,14 @@ struct errand { /* one job of the daemon, while a worker handles it */
 
 static void keep_line(void *context, const char *line)
 {
-    struct buf *said = context;
-    buf_text(said, line);
-    buf_text(said, "\n");
+    struct buf *output = context;
+    buf_text(output, line);
+    buf_text(output, "\n");
 }
 
-/* Runs one of Slurm's programs to its end; `said` receives its output. */
+/* Runs one of Slurm's programs to its end. Appends what it prints to `output`. */
 static enum status command(const struct errand *errand, const char *name, const char *const *words,
-                           const char *variable, const char *input, struct buf *said, struct error *err)
+                           const char *variable, const char *input, struct buf *output, struct error *err)
 {
     const struct executor_options *options = &errand->executor->options;
     const char *all[EXECUTOR_WORDS] = {NULL};
@@ -70,35 +70,35 @@ static enum status command(const struct errand *errand, const char *name, const 
     if (status != STATUS_OK)
         return status;
     double begun = run_now();
-    while (!child_wait(&child, LOOK_MS / 10, keep_line, said))
+    while (!child_wait(&child, LOOK_MS / 10, keep_line, output))
         if (run_now() - begun > COMMAND_S)
             child_kill(&child);
-    child_reap(&child, keep_line, said);
+    child_reap(&child, keep_line, output);
     if (child.code != 0) {
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %.200s", name,
-                           said->data != NULL ? said->data : "no reason given");
+                           output->data != NULL ? output->data : "no reason given");
     }
     return status;
 }
 
 static void take_down(const struct errand *errand)
 {
-    struct buf said;
-    buf_init(&said, 4096);
-    (void)command(errand, "scancel", (const char *const[]){"--me", "--name", errand->name, NULL}, NULL, NULL, &said,
+    struct buf output;
+    buf_init(&output, 4096);
+    (void)command(errand, "scancel", (const char *const[]){"--me", "--name", errand->name, NULL}, NULL, NULL, &output,
                   NULL);
-    buf_close(&said);
+    buf_close(&output);
 }
 
 static enum slurm_state look(const struct errand *errand)
 {
-    struct buf said;
+    struct buf output;
     struct error err = {0};
     enum slurm_state state = SLURM_UNKNOWN;
-    buf_init(&said, 65536);
+    buf_init(&output, 65536);
     const char *const words[] = {"--noheader", "--me", "--name", errand->name, "--format", "%A %T", NULL};
-    if (command(errand, "squeue", words, NULL, NULL, &said, &err) == STATUS_OK) {
-        char *rest = said.data, *line;
+    if (command(errand, "squeue", words, NULL, NULL, &output, &err) == STATUS_OK) {
+        char *rest = output.data, *line;
         size_t length = strlen(errand->id);
         state = SLURM_GONE;
         while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
@@ -109,7 +109,7 @@ static enum slurm_state look(const struct errand *errand)
             }
         }
     }
-    buf_close(&said);
+    buf_close(&output);
     return state;
 }
 
@@ -118,9 +118,9 @@ static enum slurm_state look(const struct errand *errand)
 
 /* Finds the number of the job in the output of sbatch: a line with a number alone, or a number before a semicolon and
  * the name of the cluster. */
-static bool read_id(char *said, char id[STORAGE_FOREIGN])
+static bool read_id(char *output, char id[STORAGE_FOREIGN])
 {
-    char *rest = said, *line;
+    char *rest = output, *line;
     while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
         size_t digits = strspn(line, "0123456789");
         if (digits > 0 && digits < 20 && (line[digits] == '\0' || line[digits] == ';')) {
@@ -146,7 +146,7 @@ static enum status submit(struct errand *errand, const char *token, struct error
     char ranks[TEXT], threads[TEXT], otherwise[TEXT], variable[LEASE_TOKEN + TEXT];
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
-    struct buf said;
+    struct buf output;
     bool alone = job->ranks <= 1;
     (void)snprintf(ranks, sizeof ranks, "%d", alone ? 1 : job->ranks);
     (void)snprintf(otherwise, sizeof otherwise, "%d", options->threads_default);
@@ -167,12 +167,12 @@ static enum status submit(struct errand *errand, const char *token, struct error
               (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", errand->executor->url,
                                     "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
                                     "--requeued", options->data != NULL ? "--data" : NULL, options->data, NULL});
-    buf_init(&said, 65536);
-    enum status status = command(errand, "sbatch", words, variable, script, &said, err);
+    buf_init(&output, 65536);
+    enum status status = command(errand, "sbatch", words, variable, script, &output, err);
     sodium_memzero(variable, sizeof variable);
-    if (status == STATUS_OK && (said.data == NULL || !read_id(said.data, errand->id)))
+    if (status == STATUS_OK && (output.data == NULL || !read_id(output.data, errand->id)))
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
-    buf_close(&said);
+    buf_close(&output);
     return status;
 }
 
@@ -182,7 +182,7 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     struct storage *storage = errand->executor->options.storage;
     char token[LEASE_TOKEN];
     uint8_t hash[STORAGE_LEASE_HASH];
-    struct buf said;
+    struct buf output;
     lease_token_make(token, hash);
     take_down(errand); /* an earlier daemon may have ended between submitting its job and storing the lease */
     (void)storage_lease_close(storage, errand->job->id, NULL);
@@ -191,10 +191,10 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     if (status == STATUS_OK)
         status = storage_lease_grant_to(storage, errand->job->id, hash, "slurm", errand->id, tries, err);
     if (status == STATUS_OK && *tries <= TRIES_MOST) {
-        buf_init(&said, 4096);
+        buf_init(&output, 4096);
         status =
-            command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, err);
-        buf_close(&said);
+            command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &output, err);
+        buf_close(&output);
     }
     if (status != STATUS_OK || *tries > TRIES_MOST) {
         take_down(errand);
@@ -220,10 +220,11 @@ static bool adopt(struct errand *errand)
     }
     arena_close(&arena);
     if (has) { /* release the job, in case the earlier daemon ended before it did so */
-        struct buf said;
-        buf_init(&said, 4096);
-        (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, NULL);
-        buf_close(&said);
+        struct buf output;
+        buf_init(&output, 4096);
+        (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &output,
+                      NULL);
+        buf_close(&output);
     }
     return has;
 }

@@ -110,6 +110,12 @@ static bool must_yield(void *context)
     return executor_must_yield(local->executor, local->job->id, local->control);
 }
 
+static bool must_stop(void *context)
+{
+    struct local_run *local = context;
+    return executor_must_stop(local->executor, local->job->id, local->control);
+}
+
 static bool draining(void *context)
 {
     struct local_run *local = context;
@@ -162,6 +168,7 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .close = close_checkpoint,
         .rewind = rewind_points,
         .must_yield = must_yield,
+        .must_stop = must_stop,
         .draining = draining,
         .stepped = stepped,
         .line = line,

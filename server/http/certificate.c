@@ -32,7 +32,7 @@ static void shown_free(struct shown *shown)
     free(shown);
 }
 
-/* GnuTLS compares certificate and key only when both are loaded into credentials. */
+/* Checks that certificate and key belong together. GnuTLS compares them only when it loads both into credentials. */
 static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
     gnutls_certificate_credentials_t credentials;

@@ -37,10 +37,10 @@ struct exchange {
     struct guard_header headers[HEADERS_MAX];
     struct guard_request head;
     bool too_many_headers, close, has_response;
-    struct buf body;
+    struct body body;
     struct api_upload *upload; /* instead of `body`, on routes that take the body in pieces */
     size_t body_limit, discarded, taken;
-    bool overflow, refused; /* overflow: the body is too large; refused: the response is a refusal that waits for the
+    bool overflow, refused; /* overflow: the body cannot be kept; refused: the response is a refusal that waits for the
                                end of the body */
     struct api_request request;
     struct api_response response;
@@ -265,7 +265,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         }
         exchange->request.upload = exchange->upload;
     }
-    buf_init(&exchange->body, exchange->body_limit);
+    body_init(&exchange->body, &http->bodies, exchange->body_limit);
     reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
     return true;
 }
@@ -296,10 +296,11 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
         api_upload_add(exchange->upload, bytes, count);
         return MHD_YES;
     }
-    if (!exchange->refused && !exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
-        buf_append(&exchange->body, bytes, count);
-        exchange->overflow = exchange->body.failed;
-        return MHD_YES;
+    if (!exchange->refused && !exchange->overflow && exchange->upload == NULL) {
+        body_append(&exchange->body, bytes, count);
+        exchange->overflow = exchange->body.fault != BODY_SOUND;
+        if (!exchange->overflow)
+            return MHD_YES;
     }
     exchange->overflow = true;
     exchange->discarded += count;
@@ -371,19 +372,27 @@ void exchange_work(void *item)
     MHD_resume_connection(exchange->connection);
 }
 
+/* Answers a request whose body could not be kept. */
+static enum MHD_Result send_refused_body(struct exchange *exchange)
+{
+    exchange->close = true;
+    if (exchange->body.fault == BODY_NO_ROOM)
+        refuse(exchange, 503, "Service unavailable", "there is no room for the body at the moment; try again later", 5);
+    else
+        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
+    return send_response(exchange);
+}
+
 /* Handles a complete request. */
 static enum MHD_Result answer(struct exchange *exchange)
 {
     struct http *http = exchange->http;
     if (exchange->refused)
         return send_response(exchange);
-    if (exchange->overflow) {
-        exchange->close = true;
-        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
-        return send_response(exchange);
-    }
-    exchange->request.body = exchange->body.size > 0 ? exchange->body.data : NULL;
+    exchange->request.body = exchange->overflow ? NULL : body_complete(&exchange->body);
     exchange->request.body_bytes = exchange->body.size;
+    if (exchange->overflow || exchange->body.fault != BODY_SOUND)
+        return send_refused_body(exchange);
     reaper_enter(http->reaper, exchange->watch, REAPER_ANSWERING);
     if (answers_at_once(exchange)) {
         api_handle(http->options.api, &exchange->request, &exchange->response);
@@ -479,7 +488,7 @@ void exchange_on_completed(void *context, struct MHD_Connection *connection, voi
         api_response_close(&exchange->response);
     }
     streams_close(exchange->stream);
-    buf_close(&exchange->body);
+    body_close(&exchange->body);
     api_upload_close(http->options.api, exchange->upload);
     reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
     free(exchange->target);

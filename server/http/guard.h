@@ -5,9 +5,10 @@
  * and NUL in values. Two parsers can read different requests from the same bytes of this kind. The guard therefore
  * refuses such a request and closes the connection, because the start of the next request is uncertain.
  *
- * The guard checks Host against DNS rebinding, in which a page of another site makes its own name point to 127.0.0.1: a
- * daemon on loopback accepts only loopback names and the names of --allow-host. The guard checks Origin against forged
- * writes from pages of other sites. Pure functions; any thread. */
+ * The check of Host prevents DNS rebinding: an attacker makes the name of a site point to 127.0.0.1, and a browser then
+ * sends the requests of the site's page to this daemon. So a daemon on loopback accepts only loopback names and the
+ * names of --allow-host. The check of Origin refuses writes that pages of other sites send. Pure functions; any
+ * thread. */
 #ifndef MOTIF_SERVER_HTTP_GUARD_H
 #define MOTIF_SERVER_HTTP_GUARD_H
 

@@ -18,6 +18,7 @@
 #define HEADER_BYTES_MAX (16u * 1024u)
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
+#define BODIES_MAX ((int64_t)4 << 30) /* upper limit of the bytes of all large bodies together */
 
 /* The api decodes the target itself, strictly, so nothing is decoded here. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
@@ -70,7 +71,7 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
 static const char tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM";
 
-/* Casts const away from text, and passes a function pointer as data: libmicrohttpd takes both without changing them. */
+/* Casts const away from a text that libmicrohttpd does not change. */
 static void *unconst(const char *text)
 {
     return (void *)(uintptr_t)text;
@@ -111,6 +112,7 @@ enum status http_start(const struct http_options *options, struct http **http, s
     if (made == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the HTTP server");
     made->options = *options;
+    made->bodies = (struct body_store){.beside = options->beside, .most = BODIES_MAX};
     made->listener = -1;
     made->rules = (struct guard_rules){
         .loopback = options->loopback,
@@ -148,7 +150,7 @@ static void quiesce(struct http *http)
     if (http->daemon != NULL && !http->quiesced) {
         http->quiesced = true;
         (void)MHD_quiesce_daemon(http->daemon);
-        /* libmicrohttpd has returned the descriptor. Closing it makes the kernel refuse new connections. */
+        /* libmicrohttpd no longer uses the descriptor. Closing it makes the kernel refuse new connections. */
         descriptor_close(&http->listener);
     }
 }

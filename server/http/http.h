@@ -1,8 +1,9 @@
 /* The adapter between libmicrohttpd (HTTP/1.1) and the api. The meaning of a request is decided in api/. A request
  * passes these steps:
  *
- *   target received → head complete: guard (guard.h), scope (auth.h), api_admit() → body into a bounded buffer
- *   → connection suspended, a handler thread calls api_handle() → connection resumed, the answer is sent
+ *   target received → head complete: guard (guard.h), scope (auth.h), api_admit() → body into memory or, when
+ *   it is large, into a file (body.h) → connection suspended, a handler thread calls api_handle() → connection resumed,
+ * the answer is sent
  *
  * An event stream (streams.h) stays suspended between its events and occupies no thread. A refusal is sent before the
  * body is read. Network threads answer health checks themselves, so that these never wait behind a slow query. The
@@ -31,6 +32,7 @@ struct http_options {
     int threads, handlers;
     int connections, connections_per_address;
     int64_t rate_limit; /* requests per second of one caller; 0: no limit */
+    const char *beside; /* the database; its folder also gets the files of large bodies (body.h); borrowed */
     struct reaper_limits deadlines;
     struct api *api; /* borrowed, must outlive the server */
     struct auth *auth;

@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 
 #include "server/http/handler_threads.h"
+#include "server/http/body.h"
 #include "server/http/guard.h"
 #include "server/http/http.h"
 #include "server/http/rate.h"
@@ -20,6 +21,7 @@ struct http {
     uint16_t port;
     uint64_t salt;     /* makes request ids differ between starts */
     struct rate *rate; /* rate limit of callers; NULL: no limit */
+    struct body_store bodies;
     _Atomic uint64_t requests, in_progress, refused_full, refused_often;
 };
 

@@ -11,8 +11,8 @@
  *   sending    the answer is sent       the client takes at least `rate` bytes a second, after grace_ms
  *
  * The parser does not report the first byte of a request or the bytes that a client has taken, so the thread reads both
- * from TCP_INFO. The connection callbacks call reaper_watch() and reaper_forget(), the latter before the descriptor is
- * closed: a descriptor is never cut after another connection has got it. */
+ * from TCP_INFO. The connection callbacks call reaper_watch() and reaper_forget(). They call reaper_forget() before the
+ * descriptor is closed. Otherwise the thread could cut a newer connection that has got the same descriptor. */
 #ifndef MOTIF_SERVER_HTTP_REAPER_H
 #define MOTIF_SERVER_HTTP_REAPER_H
 

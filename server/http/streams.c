@@ -1,10 +1,12 @@
-/* The thread that feeds event streams. One pass, at most every PACE_MS:
+/* The thread that feeds event streams. It makes one pass at most every PACE_MS. A pass has these steps:
  *
- *   poll (new events, or a suspended peer that disconnected) → feed each stream that may have more and has space
- *   → heartbeats, stuck readers → wake the suspended streams with queued bytes
+ *   1. wait for new events, or for a suspended peer that disconnects
+ *   2. queue events for each stream that may have more events and has space
+ *   3. send heartbeats to quiet streams, and cut readers that take nothing
+ *   4. wake the suspended streams that have queued bytes
  *
- * The lock guards the list and every stream in it; it is not held while the database is read. A stream that is being
- * fed is `held`: streams_close() waits until it is released. */
+ * The lock guards the list and every stream in it. The thread does not hold the lock while it reads the database. It
+ * marks the stream for which it reads as `held`, and streams_close() waits until this mark is removed. */
 #include "server/http/streams.h"
 
 #include <errno.h>
@@ -28,6 +30,7 @@
 #define CACHE 256 /* number of formatted events that are kept; a power of two */
 #define HEARTBEAT_MS 15000
 #define STALL_MS 60000
+#define STREAMS 64
 
 struct stream {
     struct streams *owner;
@@ -65,6 +68,7 @@ struct streams {
     bool ending;
     atomic_bool news; /* storage has committed events that the thread has not read */
     struct streams_stats stats;
+    struct pollfd *polled;       /* [1 + options.most]; only the thread uses it */
     struct written cache[CACHE]; /* only the thread uses it */
 };
 
@@ -241,8 +245,9 @@ static void look_after(struct streams *streams, struct stream *stream, int64_t n
  * has space and may have more events. */
 static void sleep_until_work(struct streams *streams)
 {
-    struct pollfd set[1 + STREAMS_MAX] = {{.fd = streams->notice, .events = POLLIN}};
+    struct pollfd *set = streams->polled;
     nfds_t count = 1;
+    set[0] = (struct pollfd){.fd = streams->notice, .events = POLLIN};
     int64_t tick = streams->options.heartbeat_ms / 4;
     bool hungry = false;
     (void)pthread_mutex_lock(&streams->lock);
@@ -297,7 +302,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- create, start, end, destroy ----------------------------------------------------------------------- */
 
 enum status streams_create(const struct streams_options *options, struct streams **streams, struct error *err)
 {
@@ -307,9 +312,16 @@ enum status streams_create(const struct streams_options *options, struct streams
     made->options = *options;
     made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
     made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
-    made->options.per_caller = options->per_caller > 0 ? options->per_caller : STREAMS_MAX;
+    made->options.most = options->most > 0 ? options->most : STREAMS;
+    made->options.per_caller = options->per_caller > 0 ? options->per_caller : made->options.most;
+    made->polled = calloc(1 + (size_t)made->options.most, sizeof *made->polled);
+    if (made->polled == NULL) {
+        free(made);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for event streams");
+    }
     made->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (made->notice < 0) {
+        free(made->polled);
         free(made);
         return error_set(err, STATUS_UNAVAILABLE, NULL, "no descriptor for event streams");
     }
@@ -355,6 +367,7 @@ void streams_destroy(struct streams *streams)
     (void)pthread_cond_destroy(&streams->released);
     (void)pthread_mutex_destroy(&streams->lock);
     descriptor_close(&streams->notice);
+    free(streams->polled);
     free(streams);
 }
 
@@ -392,7 +405,7 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
     buf_init(&stream->queue, 2 * STREAM_BYTES + EVENT_BYTES_MAX);
     queue_bytes(stream, opening, bytes, now_ms());
     (void)pthread_mutex_lock(&streams->lock);
-    bool room = streams->count < STREAMS_MAX && !caller_full(streams, stream->caller) && !streams->ending;
+    bool room = streams->count < streams->options.most && !caller_full(streams, stream->caller) && !streams->ending;
     if (room) {
         stream->next = streams->first;
         if (streams->first != NULL)

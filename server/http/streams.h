@@ -28,13 +28,13 @@
 struct streams;
 struct stream;
 
-#define STREAMS_MAX 64
 #define STREAM_BYTES ((size_t)64 << 10) /* upper limit of the queued bytes of one reader */
 
 struct streams_options {
-    int64_t heartbeat_ms; /* milliseconds between two comments to a quiet stream; 0: 15,000 */
-    int64_t stall_ms;     /* milliseconds without a read after which a reader is cut; 0: 60,000 */
-    int per_caller;       /* upper limit of the open streams of one caller; 0: STREAMS_MAX */
+    int64_t heartbeat_ms; /* milliseconds between two comments to a quiet stream; 0 selects 15,000 */
+    int64_t stall_ms;     /* milliseconds without a read after which a reader is cut; 0 selects 60,000 */
+    int most;             /* upper limit of the open streams; 0 selects 64 */
+    int per_caller;       /* upper limit of the open streams of one caller; 0 selects `most` */
 };
 
 #define STREAM_CALLER 80 /* bytes of a caller's name with its NUL; longer names are truncated */
@@ -60,7 +60,7 @@ void streams_destroy(struct streams *streams); /* May be called only after the l
                                                   closed; NULL is allowed. */
 
 /* Opens a stream of the events of one job ("": of all jobs) with an id above `after`. The stream starts with the text
- * `opening`. Returns NULL when STREAMS_MAX streams are open, when this caller has as many as it may have, or when
+ * `opening`. Returns NULL when `most` streams are open, when this caller has as many as it may have, or when
  * streams_end() was called. */
 struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
                             const char *opening, size_t bytes);

@@ -1,7 +1,7 @@
 /* Writes the crash report. All state is static, because a handler has no context. The last lines of the log are in a
  * ring of slots. A writer takes a ticket, marks its slot as being written (odd), copies the line, and marks the slot as
  * complete (even). The handler prints the complete slots and never waits. backtrace() loads a library at its first
- * call, so crash_prepare() calls it once; later calls only walk frames. */
+ * call, so crash_prepare() calls it once before any crash. Later calls load nothing. */
 #include "server/process/crash.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ static void handle(int number, siginfo_t *info, void *context)
     (void)raise(number);
 }
 
-/* ---- outside of it ------------------------------------------------------------------------------------------ */
+/* ---- outside the handler ----------------------------------------------------------------------------------- */
 
 static void free_stack(void *stack)
 {

@@ -22,8 +22,9 @@ static void keep(int number)
     errno = before;
 }
 
-/* The handler for signals that this process does not use. Programs that the process starts inherit SIG_IGN but not a
- * handler, and mpirun and Slurm send SIGUSR1 to trainers. */
+/* An empty handler for signals that this process does not use. SIG_IGN would not do, because the programs that this
+ * process starts inherit it. Trainers must receive the SIGUSR1 that mpirun and Slurm send. Programs do not inherit a
+ * handler. */
 static void drop(int number)
 {
     (void)number;

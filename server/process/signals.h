@@ -1,8 +1,9 @@
-/* SIGTERM, SIGINT and SIGHUP (unless it was ignored) as something to wait for.
+/* Lets one thread wait for SIGTERM, SIGINT and SIGHUP (unless SIGHUP was ignored).
  *
- * The signals are caught, not blocked. A library may have started threads before main() (OpenBLAS does), and these
- * block nothing: the kernel would deliver a blocked process signal to one of them, and the process would die. The
- * handler writes the signal's number into a pipe and one thread reads it. There is one pipe per process. */
+ * The signals are caught, not blocked. Blocking is not enough, because a library may have started threads before main()
+ * (OpenBLAS does). These threads do not block the signals. The kernel would deliver a signal to one of them and so end
+ * the process. The handler writes the signal's number into a pipe, and one thread reads it. There is one pipe per
+ * process. */
 #ifndef MOTIF_SERVER_PROCESS_SIGNALS_H
 #define MOTIF_SERVER_PROCESS_SIGNALS_H
 

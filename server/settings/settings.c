@@ -94,9 +94,11 @@ const struct setting settings_table[] = {
      "time after which a quiet event stream gets a comment, so that proxies keep it open"},
     {"event-stall-ms", SETTING_INT, FIELD(event_stall_ms), "60000", 50, 3600000, "MS",
      "time after which an event stream is cut when its reader takes nothing"},
-    {"streams-per-token", SETTING_INT, FIELD(streams_per_token), "32", 1, 64, "N",
-     "most open event streams of one token, or of one address without a token, of 64 in all; further streams are "
-     "answered 429"},
+    {"streams", SETTING_INT, FIELD(streams), "64", 1, 4096, "N",
+     "most open event streams; each is also a connection, so --connections may have to grow with it; further streams "
+     "are answered 503"},
+    {"streams-per-token", SETTING_INT, FIELD(streams_per_token), "32", 1, 4096, "N",
+     "most open event streams of one token, or of one address without a token; further streams are answered 429"},
     {"query-seconds", SETTING_INT, FIELD(query_seconds), "60", 0, 86400, "SECONDS",
      "time limit of a query of a model, with its wait; it is answered 504 afterwards; 0: no limit"},
     {"drain-ms", SETTING_INT, FIELD(drain_ms), "9000", 100, 3600000, "MS",

@@ -36,7 +36,7 @@ struct settings {
     int64_t threads_per_token, job_bytes_per_token, dataset_bytes_per_token;
     int64_t http_threads, handler_threads, connections, connections_per_address, rate_limit;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;
-    int64_t event_heartbeat_ms, event_stall_ms, streams_per_token;
+    int64_t event_heartbeat_ms, event_stall_ms, streams, streams_per_token;
     int64_t evaluators;
     int64_t job_nice;
     int64_t query_seconds;

@@ -23,22 +23,29 @@ static void add_fault(const struct settings_faults *faults, size_t *count, const
 
 /* ---- flags ------------------------------------------------------------------------------------------- */
 
-/* Writes the message about an unknown flag. It suggests the setting that was probably meant: one with a similar name,
- * or the one that other programs call by this name. */
-static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
+/* Returns the setting that was probably meant by a name: one with a similar name, or the one that other programs call
+ * by this name. NULL: there is none. */
+static const char *setting_meant(const char *name)
 {
     static const char *const others[][2] = {
-        {"database", "db"}, {"port", "listen"}, {"host", "listen"}, {"bind", "listen"}};
-    char name[64];
-    const char *from = word + strspn(word, "-");
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "="), from);
+        {"database", "db"}, {"port", "listen"}, {"host", "listen"}, {"bind", "listen"}, {"address", "listen"}};
     struct name_guess guess = {.given = name};
     for (size_t i = 0; i < settings_count; i++)
         name_guess_offer(&guess, settings_table[i].name);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         guess.best = strcmp(name, others[i][0]) == 0 ? others[i][1] : guess.best;
-    (void)snprintf(detail, detail_bytes, "is not known%s%s%s", guess.best != NULL ? "; did you mean --" : "",
-                   guess.best != NULL ? guess.best : "", guess.best != NULL ? "?" : "");
+    return guess.best;
+}
+
+/* Writes the message about an unknown flag. */
+static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
+{
+    char name[64];
+    const char *from = word + strspn(word, "-");
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "="), from);
+    const char *meant = setting_meant(name);
+    (void)snprintf(detail, detail_bytes, "is not known%s%s%s", meant != NULL ? "; did you mean --" : "",
+                   meant != NULL ? meant : "", meant != NULL ? "?" : "");
 }
 
 static void read_flag(struct settings *settings, const struct option_item *item, bool *taken,
@@ -117,6 +124,21 @@ static const struct setting *find_key(const char *key, size_t *index)
     return NULL;
 }
 
+/* Writes the message about an unknown member of a file. Its names have "_" where flags have "-". */
+static void unknown_member(const char *key, char *detail, size_t detail_bytes)
+{
+    char name[64], meant[64] = "";
+    (void)snprintf(name, sizeof name, "%s", key);
+    for (char *at = name; *at != '\0'; at++)
+        *at = *at == '_' ? '-' : *at;
+    const char *best = setting_meant(name);
+    for (size_t i = 0; best != NULL && i < settings_count; i++)
+        if (strcmp(settings_table[i].name, best) == 0)
+            settings_name_in(&settings_table[i], false, meant, sizeof meant);
+    (void)snprintf(detail, detail_bytes, "is not a setting%s%s%s", meant[0] != '\0' ? "; did you mean '" : "", meant,
+                   meant[0] != '\0' ? "'?" : "");
+}
+
 static void read_member(struct settings *settings, const cJSON *member, const bool *taken, size_t *count,
                         const struct settings_faults *faults)
 {
@@ -126,7 +148,8 @@ static void read_member(struct settings *settings, const cJSON *member, const bo
     const struct setting *setting = find_key(member->string, &index);
     const char *value = cJSON_IsString(member) ? member->valuestring : NULL;
     if (setting == NULL) {
-        add_fault(faults, count, member->string, "file", "is not a setting");
+        unknown_member(member->string, detail, sizeof detail);
+        add_fault(faults, count, member->string, "file", detail);
         return;
     }
     if (setting->type == SETTING_INT) {

@@ -1,0 +1,194 @@
+/* Copies folders of data sets. The database names data sets by hash and does not contain them, so a backup without them
+ * cannot continue its jobs. */
+#include "server/commands/data_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+#include "core/data/dataset.h"
+
+#define DEPTH_MAX 8 /* folders inside a data set */
+#define BLOCK (1u << 16)
+
+struct copying {
+    struct data_copy_report *report;
+    char *block; /* BLOCK bytes */
+};
+
+static enum status failed(struct error *err, const char *what, const char *path)
+{
+    return error_set(err, STATUS_IO, NULL, "%s %.300s: %s", what, path, strerror(errno));
+}
+
+/* Reads a file to its end and computes its hash; writes the bytes to `to` unless it is -1. */
+static enum status pass(struct copying *c, int from, int to, unsigned char digest[HASH_BYTES], int64_t *bytes)
+{
+    struct hash hash;
+    hash_init(&hash);
+    *bytes = 0;
+    for (;;) {
+        ssize_t got = read(from, c->block, BLOCK);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return STATUS_IO;
+        if (got == 0)
+            break;
+        hash_add(&hash, c->block, (size_t)got);
+        *bytes += got;
+        for (ssize_t done = 0; to >= 0 && done < got;) {
+            ssize_t wrote = write(to, c->block + done, (size_t)(got - done));
+            if (wrote < 0 && errno != EINTR)
+                return STATUS_IO;
+            done += wrote > 0 ? wrote : 0;
+        }
+    }
+    hash_finish(&hash, digest);
+    return STATUS_OK;
+}
+
+static enum status copy_file(struct copying *c, const char *from, const char *to, struct error *err)
+{
+    unsigned char read_digest[HASH_BYTES], written_digest[HASH_BYTES];
+    int64_t bytes = 0, again = 0;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (in < 0)
+        return failed(err, "cannot read", from);
+    int out = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    enum status status = out >= 0 ? pass(c, in, out, read_digest, &bytes) : STATUS_IO;
+    if (status == STATUS_OK && (fsync(out) != 0 || lseek(out, 0, SEEK_SET) != 0))
+        status = STATUS_IO;
+    if (status == STATUS_OK)
+        status = pass(c, out, -1, written_digest, &again);
+    if (status != STATUS_OK)
+        (void)failed(err, "cannot copy", from);
+    else if (bytes != again || memcmp(read_digest, written_digest, HASH_BYTES) != 0)
+        status = error_set(err, STATUS_CORRUPT, NULL, "the copy of %.300s differs from the file", from);
+    (void)close(in);
+    if (out >= 0 && close(out) != 0 && status == STATUS_OK)
+        status = failed(err, "cannot write", to);
+    c->report->files += status == STATUS_OK;
+    c->report->bytes += status == STATUS_OK ? bytes : 0;
+    return status;
+}
+
+static enum status sync_folder(const char *path, struct error *err)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = folder >= 0 && fsync(folder) == 0;
+    enum status status = good ? STATUS_OK : failed(err, "cannot sync", path);
+    if (folder >= 0)
+        (void)close(folder);
+    return status;
+}
+
+static enum status copy_folder(struct copying *c, const char *from, const char *to, int depth, struct error *err);
+
+static enum status copy_entry(struct copying *c, const char *from, const char *to, const char *name, int depth,
+                              struct error *err)
+{
+    char source[DATASET_PATH], target[DATASET_PATH];
+    struct stat what;
+    if (snprintf(source, sizeof source, "%s/%s", from, name) >= (int)sizeof source ||
+        snprintf(target, sizeof target, "%s/%s", to, name) >= (int)sizeof target)
+        return error_set(err, STATUS_LIMIT, NULL, "a path below %.300s is too long", from);
+    if (lstat(source, &what) != 0)
+        return failed(err, "cannot read", source);
+    if (S_ISDIR(what.st_mode) && depth < DEPTH_MAX)
+        return copy_folder(c, source, target, depth + 1, err);
+    return S_ISREG(what.st_mode) ? copy_file(c, source, target, err) : STATUS_OK;
+}
+
+/* The recursion is bounded by DEPTH_MAX. */
+static enum status copy_folder(struct copying *c, const char *from, const char *to,
+                               int depth, /* NOLINT(misc-no-recursion) */
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    DIR *folder = opendir(from);
+    if (folder == NULL)
+        return failed(err, "cannot read", from);
+    if (mkdir(to, 0700) != 0)
+        status = failed(err, "cannot make", to);
+    for (struct dirent *entry; status == STATUS_OK && (entry = readdir(folder)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            status = copy_entry(c, from, to, entry->d_name, depth, err);
+    (void)closedir(folder);
+    return status == STATUS_OK ? sync_folder(to, err) : status;
+}
+
+/* Removes what an interrupted copy has left. */
+static void remove_folder(const char *path, int depth) /* NOLINT(misc-no-recursion) */
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char below[DATASET_PATH];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below)
+            continue;
+        if (unlink(below) != 0 && depth <= DEPTH_MAX)
+            remove_folder(below, depth + 1);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    (void)rmdir(path);
+}
+
+void data_remove(const char *path)
+{
+    remove_folder(path, 0);
+}
+
+static enum status copy_set(struct copying *c, const char *from, const char *to, const char *name, struct error *err)
+{
+    char source[DATASET_PATH], part[DATASET_PATH], target[DATASET_PATH];
+    struct stat what;
+    if (snprintf(source, sizeof source, "%s/%s", from, name) >= (int)sizeof source ||
+        snprintf(part, sizeof part, "%s/.copy-%s", to, name) >= (int)sizeof part ||
+        snprintf(target, sizeof target, "%s/%s", to, name) >= (int)sizeof target)
+        return error_set(err, STATUS_LIMIT, NULL, "a path below %.300s is too long", from);
+    if (stat(source, &what) != 0 || !S_ISDIR(what.st_mode)) /* follows a link that the operator made */
+        return STATUS_OK;
+    if (stat(target, &what) == 0) {
+        c->report->kept++;
+        return STATUS_OK;
+    }
+    remove_folder(part, 0);
+    enum status status = copy_folder(c, source, part, 0, err);
+    if (status == STATUS_OK && rename(part, target) != 0)
+        status = failed(err, "cannot make", target);
+    if (status != STATUS_OK)
+        remove_folder(part, 0);
+    c->report->sets += status == STATUS_OK;
+    return status;
+}
+
+enum status data_copy(const char *from, const char *to, struct data_copy_report *report, struct error *err)
+{
+    *report = (struct data_copy_report){0};
+    struct copying c = {report, malloc(BLOCK)};
+    if (c.block == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to copy data sets");
+    DIR *folder = opendir(from);
+    enum status status = STATUS_OK;
+    if (folder == NULL && errno != ENOENT)
+        status = failed(err, "cannot read", from);
+    if (status == STATUS_OK && mkdir(to, 0700) != 0 && errno != EEXIST)
+        status = failed(err, "cannot make", to);
+    for (struct dirent *entry; status == STATUS_OK && folder != NULL && (entry = readdir(folder)) != NULL;)
+        if (dataset_name_good(entry->d_name))
+            status = copy_set(&c, from, to, entry->d_name, err);
+    if (folder != NULL)
+        (void)closedir(folder);
+    if (status == STATUS_OK)
+        status = sync_folder(to, err);
+    free(c.block);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Copies uploaded data sets for `motifd backup --with-data` and `motifd restore --with-data`. */
+#ifndef MOTIF_SERVER_COMMANDS_DATA_COPY_H
+#define MOTIF_SERVER_COMMANDS_DATA_COPY_H
+
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+struct data_copy_report {
+    int64_t sets, files, bytes;
+    int64_t kept; /* data sets that existed in `to` already and stayed as they are */
+};
+
+/* Copies every data set of the folder `from` into the folder `to`, which is made if it does not exist. Each set is
+ * copied under another name, read again, compared by SHA-256, synced and then renamed. A set that exists in `to` stays
+ * as it is: files of a data set never change. A folder `from` that does not exist is empty. Files that are neither
+ * regular files nor folders are left out. STATUS_IO: a file cannot be read or written; complete sets remain. */
+enum status data_copy(const char *from, const char *to, struct data_copy_report *report, struct error *err);
+
+/* Removes a folder with everything in it, and follows no links. A path that is no folder stays. */
+void data_remove(const char *path);
+
+#endif
