@@ -1,4 +1,5 @@
-/* For cppcheck alone, which reads no header of a library: loops of cJSON. deploy/static includes this. */
+/* Defines the loops of cJSON for cppcheck, which does not read the headers of libraries. Only deploy/static includes
+ * this file. */
 #ifndef MOTIF_DEPLOY_CPPCHECK_MACROS_H
 #define MOTIF_DEPLOY_CPPCHECK_MACROS_H
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares two BED files: how many regions of each name in FOUND overlap a region of each name in TRUTH.
 
-usage: compare_bed.py FOUND.bed TRUTH.bed [COUNT]     (COUNT: sequences s0 to s(COUNT - 1) of TRUTH only)"""
+usage: compare_bed.py FOUND.bed TRUTH.bed [COUNT]     (COUNT: uses only the sequences s0 to s(COUNT - 1) of TRUTH)"""
 import collections
 import sys
 

@@ -1,10 +1,11 @@
-/* Follows a job of motifd with libcurl only. The second argument is the id of a job, or a job in JSON that the
- * program submits first. The program prints each event of the job's stream and ends with the job. When the
- * connection breaks, it continues the stream after the last received event, with the header Last-Event-ID.
+/* Follows a job of motifd; needs only libcurl. The second argument is the id of a job, or a job as JSON that the
+ * program submits first. The program prints each event of the job's stream and ends when the job ends. When the
+ * connection breaks, it connects again with the header Last-Event-ID, so that the stream continues after the last
+ * received event.
  *
- *     cc follow.c -lcurl -o follow
- *     ./follow http://127.0.0.1:8080 JOB
- *     ./follow http://127.0.0.1:8080 '{"kind":"sparling","preset":"digitcircle-quick"}' */
+ *   cc follow.c -lcurl -o follow
+ *   ./follow http://127.0.0.1:8080 JOB
+ *   ./follow http://127.0.0.1:8080 '{"kind":"sparling","preset":"digitcircle-quick"}' */
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static bool submit(const char *server, const char *body, char id[32])
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* `out` cuts an answer that is longer than `answer` */
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, out); /* only the beginning of the answer is kept; it contains the id */
     (void)curl_easy_perform(curl);
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);

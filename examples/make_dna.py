@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes random DNA with planted binding sites as FASTA: the data of docs/tutorials/dna.md. Each record's label lists the
-proteins that bind it, in the order of their sites. The FASTA file does not contain the positions of the sites. They are in
-OUT.bed, for a comparison afterwards.
+proteins that bind it, in the order of their sites. The positions of the sites are not in the FASTA file. They are in
+OUT.bed, to compare them with the sites that a model finds.
 
 usage: make_dna.py OUT.fa OUT.bed [COUNT]
 
@@ -39,7 +39,7 @@ def record(rng):
             bases[at:at + len(site)] = [rng.choice(LETTERS[letter]) for letter in site]
             planted.append((at, name))
         sequence = "".join(bases)
-        if sorted(bound(sequence)) == sorted(planted):  # no site by chance
+        if sorted(bound(sequence)) == sorted(planted):  # the random letters contain no further site
             return sequence, sorted(planted)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pictures of shapes with a set of names for each picture, and no positions: the data of docs/tutorials/images.md.
+"""Writes pictures of shapes, and for each picture the set of their names without positions: the data of docs/tutorials/images.md.
 
 usage: make_shapes.py OUT.tar [COUNT]
 

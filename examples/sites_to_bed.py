@@ -13,7 +13,7 @@ BATCH = 64  # sequences per request; the daemon accepts up to 256
 
 
 def records(path):
-    """(name, bases) of each record."""
+    """Yields (name, bases) of each record."""
     with open(path, encoding="ascii") as lines:
         name, bases = None, []
         for line in lines:
