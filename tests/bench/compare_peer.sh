@@ -1,11 +1,11 @@
 #!/bin/sh
-# Compares the benchmark sparling-step with a peer's training step on the same cores; the two alternate.
+# Compares the benchmark sparling-step with the training step of another program (PEER.py) on the same cores. The two programs run in turns.
 #
 #     compare_peer.sh MOTIFD PEER.py [PRESET [SECONDS [DENSITY [BACKWARD [PRECISION]]]]]
 #
 # PEER.py takes --preset --threads --batch --density --seconds and prints a JSON object with
-# images_per_second. It runs with the BLAS core SkylakeX unless the environment sets another; motifd selects
-# its own. Prints both figures of each round and the ratio of the medians. Needs jq.
+# images_per_second. OpenBLAS runs in PEER.py with its kernels for SkylakeX unless the environment selects others.
+# motifd selects its kernels itself. Prints both figures of each round and the ratio of the medians. Needs jq.
 set -eu
 motifd=$1 peer=$2 preset=${3:-small} seconds=${4:-20} density=${5:-0.5} backward=${6:-dense} precision=${7:-float}
 rounds=3 threads=2 batch=10

@@ -1,14 +1,15 @@
 /* Measures the processor time of the updates of one fit, on one thread:
  *
- *      factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
+ *   factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
  *
  * - MODEL: sparse-vae or vae.
  * - PRECISION: float or bf16.
  * - ANCHORS, THREES (0..1): the shares of the features that depend on one factor and on three factors. All other
- *   features depend on two, and the decoder skips zeros.
+ *   features depend on two. With these arguments, the decoder skips the zeros of its mask.
  *
- * The likelihood is softmax, on rows of zeros and ones of which a tenth are ones. Prints one JSON object: the median
- * time of an update, without the two updates that warm up, and the number of operations of an update. */
+ * The likelihood is softmax. The rows consist of zeros and ones; a tenth of the values are ones. The program runs
+ * two updates to warm up, and then measures. It prints one JSON object: the median time of an update, and the number
+ * of operations of an update. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,12 @@ static void thin(struct latent_model *m, double anchors, double threes)
     }
 }
 
+static int failed(const struct error *err)
+{
+    fprintf(stderr, "factors_epoch: %s\n", err->message);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
@@ -73,13 +80,13 @@ int main(int argc, char **argv)
         .epochs = 1000000};
     struct fit_data data = {features, order, order, rows, rows};
     if (fit_create(&setup, &data, "", kernels_best(), pool, false, &fit, &err))
-        goto failed;
+        return failed(&err);
     if (argc > 9)
         thin(fit->model, atof(argv[8]), atof(argv[9]));
     for (int i = -2; i < updates; i++) {
         double began = processor_seconds();
         if (fit_update(fit, &err))
-            goto failed;
+            return failed(&err);
         if (i >= 0)
             seconds[i] = processor_seconds() - began;
     }
@@ -92,7 +99,4 @@ int main(int argc, char **argv)
     free(seconds);
     free(order);
     return 0;
-failed:
-    fprintf(stderr, "factors_epoch: %s\n", err.message);
-    return 1;
 }

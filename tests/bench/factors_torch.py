@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares an update of the Sparse VAE with the same update in PyTorch, and with a VAE's, in processor time of one thread.
+"""Compares the processor time of updates on one thread, here and in PyTorch: updates of the Sparse VAE and of a VAE.
 
     factors_torch.py build/tests/bench/factors_epoch
 
@@ -17,7 +17,7 @@ PROGRAM = sys.argv[1]
 
 
 class SparseVae(torch.nn.Module):
-    """Multiplies all (row, feature) pairs at once, as motifd does. The published program loops over the features."""
+    """Computes all (row, feature) pairs at once, as motifd does. The published program loops over the features."""
 
     def __init__(self, features, latent, hidden):
         super().__init__()

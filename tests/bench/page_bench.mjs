@@ -1,4 +1,4 @@
-// Measures how soon the page shows a chart, how long a redraw takes, and whether the page's memory grows.
+// Measures how soon the dashboard shows a chart, how long a redraw takes, and whether the memory of the page grows.
 //
 //   node page_bench.mjs MOTIFD PAGE_JOBS MODULES [JOBS] [POINTS] [SOAK_SECONDS]
 //
@@ -51,7 +51,7 @@ const redraws = await page.evaluate(async () => {
   for (let i = 0; i < 200; i++) {
     const next = data(i / 10), start = performance.now();
     plot.setData(next);
-    await Promise.resolve(); // uPlot draws at the end of the turn
+    await Promise.resolve(); // uPlot draws in a microtask, which runs before this await returns
     times.push(performance.now() - start);
     await new Promise(requestAnimationFrame);
   }

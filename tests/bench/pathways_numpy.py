@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares the Monte Carlo trials of activation pathways (design A) in NumPy with the program's own.
 
-A code: draw its support and its stripe sparsity. A trial: draw signs for a code of K ones, observe A D x, analyse by A^T, and see whether the K entries of the support are the
-largest. NumPy does eight draws at a time with its FFT, over all filters at once. Both sides use one thread and are timed by
-the processor's clock, taking turns; each keeps its best.
+For each code, both programs draw the support (K positions) and compute its stripe sparsity. For each trial they draw signs for the K nonzeros x, compute
+the signal A D x, multiply it by A^T, and check whether the K entries of the support are the largest. NumPy computes eight trials at a time with its FFT, over
+all filters at once. Both programs use one thread. They run in turns, and each is reported with its shortest processor time.
 
 usage: pathways_numpy.py MOTIFD [rounds]"""
 import json

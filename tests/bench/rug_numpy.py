@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Times a Persian rug of 2^20 features with NumPy and SciPy: W x = H (mask * (H x)) / n_d.
 
-H is a Kronecker product, so H x is a few products with small Hadamard matrices. All sizes are tried, from butterflies of two
-to blocks of 1024 (BLAS), on one thread. Prints a line for each size and the best; compare with `motifd bench rug --threads 1`.
+H is a Kronecker product, so the script computes H x as a few products with small Hadamard matrices. It tries all sizes of these
+matrices, from 2 (butterflies) to 1024 (BLAS), on one thread. Prints a line for each size and the best; compare with `motifd bench rug --threads 1`.
 Needs python3-numpy and python3-scipy.  Usage: rug_numpy.py [log2 n]"""
 import os
 import sys
@@ -38,7 +38,7 @@ def kronecker(log_block):
     blocks = [scipy.linalg.hadamard(1 << k).astype(numpy.float32) for k in logs]
 
     def transform(x):
-        for block in blocks:  # each product moves its axis to the end; after all of them the order is the old one
+        for block in blocks:  # each product moves its axis to the end, so all of them together restore the order
             x = (block @ x.reshape(len(block), -1)).T.reshape(-1)
         return x
 

@@ -1,12 +1,12 @@
 /* Measures the latency of storage on the disk of FOLDER (default: the working folder).
  *
- *      storage_bench [FOLDER] [CHECKPOINT_MEGABYTES] [MILLIONS_OF_POINTS]
+ *   storage_bench [FOLDER] [CHECKPOINT_MEGABYTES] [MILLIONS_OF_POINTS]
  *
  * Prints:
  *
  * - the latency of durable submits, from one thread and from several threads
- * - the time to write a large checkpoint, and the latency of submits and reads while it is written
- * - the time to sweep the checkpoint
+ * - the time to write a large checkpoint
+ * - the latency of submits and reads while storage writes this checkpoint and removes the previous one
  * - the time of metric reads */
 #include <math.h>
 #include <pthread.h>
@@ -174,7 +174,7 @@ static void bench_checkpoint(const char *id, size_t megabytes)
         double commit = now();
         need(storage_checkpoint_commit(writer, &seq, &err), &err);
         double end = now();
-        if (round > 0) /* storage sweeps the previous checkpoint during this time */
+        if (round > 0) /* during these seconds storage removes the previous checkpoint */
             sleep(3);
         atomic_store(&stop, true);
         pthread_join(threads[0], NULL);

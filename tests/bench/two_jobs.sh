@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares two processes of one thread each with one process of two threads, in images per second; the two alternate.
+# Compares two processes of one thread each with one process of two threads, in images per second. Both cases run in turns.
 #
 #     two_jobs.sh MOTIFD [PRESET [SECONDS]]
 #

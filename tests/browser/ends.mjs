@@ -1,10 +1,11 @@
-// A script that starts a daemon also ends it and removes its folder: when the script's output is closed, when a signal ends the script, and when it fails.
+// Tests that a script ends the daemon that it started and removes its folder: when the script's output is closed, when a signal ends the script, and when
+// the script fails.
 //
 //   node ends.mjs MOTIFD
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Daemon, none, Report, sleep } from "./harness.mjs";
+import { Daemon, none, PATIENCE, Report, sleep } from "./harness.mjs";
 
 const [program, role] = process.argv.slice(2);
 if (role) { // started again by the tests below, as the script under test
@@ -31,7 +32,7 @@ for (const [name, [role, end]] of Object.entries(ends)) {
     const over = new Promise((done) => script.once("exit", done));
     end(script);
     await over;
-    for (let i = 0; i < 100 && there(pid); i++) await sleep(50);
+    for (let i = 0; i < PATIENCE / 50 && there(pid); i++) await sleep(50);
     none([there(pid) && `the daemon ${pid}`, existsSync(dir) && dir].filter(Boolean), "left behind");
   });
 }

@@ -1,5 +1,5 @@
-// Starts a daemon and a browser for the tests, and collects everything that a page does wrong: errors and warnings on the console, requests
-// to other servers. `violations` lists what axe finds.
+// Starts a daemon and a browser for the tests. Collects everything that a page does wrong: errors and warnings on the console, and requests
+// to other servers. `violations` lists the accessibility faults that axe finds.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +11,15 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 // A signal must end the script through process.exit, so that the exit handler below ends the daemon.
 for (const [signal, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]]) process.once(signal, () => process.exit(128 + number));
 
+/** Upper limit in milliseconds of every wait for an event. A busy machine runs the daemon and the browser late. */
+export const PATIENCE = 120000;
+
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Waits until `holds` returns true. */
+export async function until(what, holds) {
+  for (const end = Date.now() + PATIENCE; !(await holds()); await sleep(100)) if (Date.now() > end) throw new Error(`in vain: ${what}`);
+}
 
 export class Daemon {
   constructor(program, flags = []) {
@@ -60,12 +68,9 @@ export class Daemon {
   }
 
   async state(id, ...states) {
-    for (let i = 0; i < 600; i++) {
-      const job = await this.call("GET", `/v1/jobs/${id}`);
-      if (states.includes(job.state)) return job;
-      await sleep(100);
-    }
-    throw new Error(`job ${id} was not ${states.join(" or ")} within a minute`);
+    let job;
+    await until(`job ${id} in state ${states.join(" or ")}`, async () => states.includes((job = await this.call("GET", `/v1/jobs/${id}`)).state));
+    return job;
   }
 }
 
@@ -83,9 +88,10 @@ export class Browser {
   }
 
   async page(url, options = {}) {
-    // The page's content security policy forbids the script of axe, so it is switched off for such a page.
+    // The content security policy of the dashboard forbids the script of axe. A page that axe examines therefore ignores the policy.
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: Boolean(options.axe), ...options.context });
     const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
     page.on("console", (message) => {
       const expected = this.away && message.text().includes("net::ERR_");
       if (["error", "warning"].includes(message.type()) && !expected) this.complaints.push(`console: ${message.text()}`);
@@ -145,5 +151,5 @@ export const TINY = {
   motif_samples: 8, stage_samples: 4, curriculum: 0, density_start: 0.01,
 };
 
-/** A training that no plateau ends: it runs until a client pauses or cancels it. */
+/** A training that does not end when the accuracy stops rising. It runs until a client pauses or cancels it. */
 export const ENDLESS = { ...TINY, plateau_validations: 0, total_samples: 100000000 };

@@ -4,9 +4,11 @@
 //
 // MODULES contains node_modules with playwright-core and axe-core. With SCREENSHOTS, the script writes pictures of every page in both themes to
 // that folder. Exit code 77: playwright-core or Chromium is missing.
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY } from "./harness.mjs";
+import { archive, numbers, sound, zip } from "./files.mjs";
+import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY, until } from "./harness.mjs";
 
 const [program, modules, shots] = process.argv.slice(2);
 if (!existsSync(join(modules, "node_modules/playwright-core")) || !existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) {
@@ -23,7 +25,8 @@ const text = (page, selector) => page.locator(selector).first().innerText();
 async function submitByForm(page) {
   await show(page, "#/new");
   await page.getByLabel("Preset").selectOption("digitcircle-quick");
-  for (const summary of await page.locator("details.rest summary").all()) await summary.click();
+  const closed = page.locator("details.rest:not([open]) > summary");
+  while (await closed.count()) await closed.first().click();
   for (const [field, value] of Object.entries(ENDLESS)) await page.locator(`#f-${field}`).fill(String(value));
   await page.getByLabel("Name", { exact: true }).fill("from the form");
   const width = page.locator("#f-width");
@@ -34,7 +37,7 @@ async function submitByForm(page) {
   if (!(await page.getByRole("button", { name: "Submit" }).isDisabled())) throw new Error("an invalid form can be submitted");
   await width.fill("16");
   await page.locator("#f-width-e").waitFor({ state: "detached" });
-  browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser reports the dry run's refusal
+  browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser logs the refused dry run as an error
   await page.getByRole("button", { name: "Submit" }).click();
   await page.waitForURL(/#\/jobs\/[0-9A-Z]{26}$/);
   return page.url().split("/").pop();
@@ -50,25 +53,55 @@ async function steps(page, chart) {
 
 async function grows(page, chart) {
   const first = (await steps(page, chart)).at(-1) ?? 0;
-  for (let i = 0; i < 200; i++) {
-    if (((await steps(page, chart)).at(-1) ?? 0) > first) return;
-    await sleep(100);
-  }
-  throw new Error(`no new point in ${chart} after step ${first}`);
+  await until(`a new point in ${chart} after step ${first}`, async () => ((await steps(page, chart)).at(-1) ?? 0) > first);
 }
+
+/** Returns the steps of the loss that the daemon has stored. */
+const lossSteps = async (id) => (await daemon.call("GET", `/v1/jobs/${id}/metrics?name=loss&max_points=100000`)).series.loss.map((p) => p[0]);
 
 /** Checks that the page has drawn the points that the daemon has: none is missing, none appears twice. */
 async function complete(page, id) {
-  const drawn = await steps(page, "Loss"), stored = (await daemon.call("GET", `/v1/jobs/${id}/metrics?name=loss&max_points=100000`)).series.loss.map((p) => p[0]);
+  const drawn = await steps(page, "Loss"), stored = await lossSteps(id);
   const from = stored.indexOf(drawn.find((step) => stored.includes(step))), want = stored.slice(from, from + drawn.length);
   const shared = drawn.filter((step) => stored.includes(step));
   if (shared.length < 5 || shared.some((step, i) => step !== want[i])) throw new Error(`drawn ${shared.slice(-12)}; stored ${want.slice(-12)}`);
 }
 
+/** Sequences of bases, half of them with TATAAT. */
+const FASTA = Array.from({ length: 40 }, (_, i) => `>s${i} label=${i % 2 ? "yes" : "no"}\n${Array.from({ length: 60 }, (_b, t) => (i % 2 && t >= 20 && t < 26 ? "TATAAT"[t - 20] : "ACGT"[(i * 7 + t * t * 3 + t) % 4])).join("")}\n`).join("");
+
+async function signals() {
+  const put = await fetch(`${daemon.url}/v1/datasets/bases?format=fasta`, { method: "PUT", body: FASTA, headers: { "Content-Type": "text/x-fasta" } });
+  if (!put.ok) throw new Error(await put.text());
+  const config = { dataset_name: "bases", total_samples: 600, validation_every: 200, checkpoint_every: 200, width: 16, motifs: 4, units: 1, density_start: 0.05, density_final: 0.02 };
+  jobs.bases = (await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "dataset", name: "bases", config })).id;
+  await daemon.state(jobs.bases, "succeeded");
+  await show(page, `#/jobs/${jobs.bases}/motifs`);
+  await page.getByRole("img", { name: /^Logo of / }).first().waitFor();
+  await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
+  await page.getByRole("img", { name: /^The input as letters/ }).waitFor();
+  if (!(await page.getByRole("columnheader", { name: "Position" }).isVisible())) throw new Error("the motifs of a sequence have no position");
+  const sample = (cols, channels) => ({ checkpoint: { seq: 1, density: 0.1 }, answers: [{ shape: [1, cols, 4], motif_count: 1, motifs: [{ position: [0, 9], channel: 1, value: 1, maximal: true }], truth: null, prediction: [],
+    input: { shape: [1, cols, ...(channels > 1 ? [channels] : [])], values: Array.from({ length: cols * channels }, (_, i) => Math.sin(i / 5)), zero: 10, unit: 2 } }] });
+  for (const [channels, look] of [[1, "lines"], [64, "a spectrogram"]]) {
+    await page.route(/\/v1\/jobs\/[^/]+\/motifs$/, (route) => route.fulfill({ json: sample(80, channels) }));
+    await show(page, `#/jobs/${jobs.bases}/motifs?seed=${channels + 1}`);
+    const picture = page.getByRole("img", { name: new RegExp(`^The input as ${look}`) });
+    await picture.waitFor();
+    await sleep(200);
+    const strip = await picture.evaluate((canvas) => { // colours left of the values, where the axis has its numbers, and in the middle
+      const c = canvas.getContext("2d"), inked = (x, y, w, h) => { const d = c.getImageData(x, y, w, h).data; return new Set(Array.from({ length: d.length / 4 }, (_, i) => `${d[4 * i]},${d[4 * i + 1]},${d[4 * i + 2]}`)).size; };
+      return [inked(0, 30, 36, canvas.height - 70), inked(Math.round(canvas.width / 2), 40, 40, canvas.height - 90)];
+    });
+    if (strip.some((colours) => colours < 3)) throw new Error(`${look}: ${strip} colours in the axis and in the values`);
+    browser.complaints = browser.complaints.filter((line) => !line.includes("willReadFrequently")); // the browser's advice about this test's own readings
+    await page.unroute(/\/v1\/jobs\/[^/]+\/motifs$/);
+  }
+}
+
 await daemon.start();
 await browser.start();
 const page = await browser.page(daemon.url);
-page.setDefaultTimeout(15000);
 
 await report.test("an empty list of jobs offers to submit one", async () => {
   await show(page, "#/");
@@ -84,15 +117,14 @@ await report.test("curves and progress move while a job runs", async () => {
   await page.locator("figure.chart", { hasText: "Loss" }).first().waitFor();
   await grows(page, "Loss");
   const before = await text(page, ".now");
-  for (let i = 0; i < 100 && (await text(page, ".now")) === before; i++) await sleep(100);
-  if ((await text(page, ".now")) === before) throw new Error("the progress does not change");
+  await until("a change of the progress", async () => (await text(page, ".now")) !== before);
 });
 
 await report.test("the buttons pause and resume a job", async () => {
   await page.getByRole("button", { name: "Pause" }).click();
-  await page.locator(".now .state.paused").waitFor({ timeout: 20000 });
+  await page.locator(".now .state.paused").waitFor();
   await page.getByRole("button", { name: "Resume" }).click();
-  await page.locator(".now .state.running").waitFor({ timeout: 20000 });
+  await page.locator(".now .state.running").waitFor();
   await grows(page, "Loss");
 });
 
@@ -103,12 +135,13 @@ await report.test("a restart of the daemon under the open page leaves no gap", a
   await daemon.start();
   await page.getByText("live", { exact: true }).waitFor();
   browser.away = false;
-  await page.locator(".now .state.running").waitFor({ timeout: 20000 });
+  await page.locator(".now .state.running").waitFor();
   const last = (await steps(page, "Loss")).at(-1);
-  for (let i = 0; i < 300 && (await steps(page, "Loss")).at(-1) <= last; i++) await sleep(100);
+  await until(`a point of the loss after step ${last}`, async () => (await steps(page, "Loss")).at(-1) > last);
   await page.getByRole("button", { name: "Pause" }).click();
-  await page.locator(".now .state.paused").waitFor({ timeout: 20000 });
-  await sleep(800);
+  await page.locator(".now .state.paused").waitFor();
+  const stored = (await lossSteps(jobs.one)).at(-1);
+  await until(`the point of the loss at step ${stored}`, async () => (await steps(page, "Loss")).at(-1) >= stored);
   await complete(page, jobs.one);
 });
 
@@ -126,7 +159,11 @@ await report.test("the table of jobs shows a cancelled job without a reload", as
   await show(list, "#/");
   await list.locator("tr", { hasText: "from the form" }).locator(".state.paused").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
-  await list.locator("tr", { hasText: "from the form" }).locator(".state.cancelled").waitFor({ timeout: 20000 });
+  await page.getByRole("button", { name: "Keep the job" }).click();
+  if ((await daemon.call("GET", `/v1/jobs/${jobs.one}`)).requested_state) throw new Error("the job was cancelled without a confirmation");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the job" }).click();
+  await list.locator("tr", { hasText: "from the form" }).locator(".state.cancelled").waitFor();
   await list.context().close();
 });
 
@@ -150,25 +187,179 @@ await report.test("the motif explorer shows a sample and an upload, and applies 
   await page.getByText("Prediction after:").waitFor();
   await page.locator(".chips button").first().click();
   await page.getByRole("heading", { name: /^Channel 0/ }).waitFor();
-  await page.getByText(/in \d+ inputs/).waitFor({ timeout: 20000 });
+  await page.getByText(/in \d+ inputs/).waitFor();
+});
+
+await report.test("the motifs begin with a gallery of the channels: name, crops and use, with links", async () => {
+  await show(page, `#/jobs/${jobs[2]}/motifs`);
+  const used = (await daemon.call("GET", `/v1/jobs/${jobs[2]}/channels`)).channels.filter((c) => c.active > 0);
+  const cards = page.getByRole("list", { name: "Channels" }).locator(":scope > li");
+  await cards.first().waitFor();
+  if ((await cards.count()) !== used.length) throw new Error(`${await cards.count()} cards for ${used.length} channels in use`);
+  const most = Math.max(...used.map((c) => c.inputs));
+  await cards.first().getByText(`in ${most} of 100 inputs`).waitFor();
+  await cards.first().locator("canvas").first().waitFor();
+  await cards.first().locator("h2 a").click();
+  await page.getByRole("heading", { name: /^Channel \d/ }).waitFor();
+  await page.locator(".crops a.crop").first().click();
+  await page.waitForURL(/seed=\d+/);
+  await page.getByRole("heading", { name: /^Sample \d/ }).waitFor();
+});
+
+await report.test("a channel has one colour on the page and in the daemon's pictures", async () => {
+  await show(page, `#/jobs/${jobs[2]}/motifs?seed=5`);
+  await page.locator(".chips .swatch").first().waitFor();
+  const swatches = await page.locator(".chips .swatch").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor.match(/\d+/g).map(Number)));
+  for (let seed = 0, left = 3; left > 0 && seed < 40; seed++) {
+    const body = JSON.stringify({ inputs: [{ sample: { seed } }] }), path = `${daemon.url}/v1/jobs/${jobs[2]}/motifs`, headers = { "Content-Type": "application/json" };
+    const { motifs } = (await (await fetch(path, { method: "POST", headers, body })).json()).answers[0], marked = motifs.find((m) => m.maximal);
+    if (!marked) continue;
+    left--;
+    const png = await (await fetch(path, { method: "POST", headers: { ...headers, Accept: "image/png" }, body })).arrayBuffer();
+    const has = await page.evaluate(async ([bytes, colour]) => {
+      const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)], { type: "image/png" })), canvas = new OffscreenCanvas(picture.width, picture.height), c = canvas.getContext("2d");
+      c.drawImage(picture, 0, 0);
+      const data = c.getImageData(0, 0, picture.width, picture.height).data;
+      for (let i = 0; i < data.length; i += 4) if (colour.every((part, k) => data[i + k] === part)) return true;
+      return false;
+    }, [[...new Uint8Array(png)], swatches[marked.channel]]);
+    if (!has) throw new Error(`the picture of sample ${seed} has no pixel in the colour ${swatches[marked.channel]} of channel ${marked.channel}`);
+  }
+});
+
+await report.test("the model reads what the user draws on the input, while the user draws", async () => {
+  await show(page, `#/jobs/${jobs[2]}/motifs?seed=5`);
+  await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
+  await page.getByRole("button", { name: "Draw" }).click();
+  await page.getByRole("heading", { name: "Drawing" }).waitFor();
+  const sent = [];
+  page.on("request", (request) => { if (request.url().endsWith("/motifs") && request.postData()?.includes('"array"')) sent.push(JSON.parse(request.postData()).inputs[0].array); });
+  await page.getByRole("button", { name: "Blank" }).click();
+  await until("a reading of the blank image", () => sent.at(-1)?.flat().every((v) => v === 0));
+  sent.length = 0;
+  const canvas = page.locator("canvas.motif-map").first();
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
+  await page.mouse.down();
+  for (let i = 0; i <= 8; i++) {
+    await page.mouse.move(box.x + box.width * (0.3 + 0.05 * i), box.y + box.height * 0.3);
+    await sleep(60);
+  }
+  if (sent.length === 0) throw new Error("nothing was read while the pointer was down");
+  await page.mouse.up();
+  await until("a reading with the stroke", () => (sent.at(-1)?.flat().filter((v) => v === 1).length ?? 0) > 8);
+  const rows = sent.at(-1).map((row, r) => (row.some((v) => v === 1) ? r : -1)).filter((r) => r >= 0);
+  if (rows.some((r) => r < 8 || r > 11)) throw new Error(`a stroke at 30 % of the height filled the rows ${rows}`);
 });
 
 await report.test("the comparison of two jobs matches their channels and lists their fields", async () => {
   await show(page, "#/");
-  for (const seed of [2, 7]) await page.getByRole("checkbox", { name: new RegExp(`Compare seed ${seed}`) }).check();
-  await page.getByRole("button", { name: "Compare 2" }).click();
-  await page.getByText(/channels matched one to one agree/).waitFor({ timeout: 20000 });
+  for (const seed of [2, 7]) await page.getByRole("checkbox", { name: new RegExp(`^Select seed ${seed}`) }).check();
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByText(/channels matched one to one agree/).waitFor();
   await page.locator("figure.chart").first().waitFor();
   await page.getByRole("cell", { name: "seed", exact: true }).first().waitFor();
+});
+
+await report.test("the verdict with its findings stands above the progress of a finished job", async () => {
+  await show(page, `#/jobs/${jobs[2]}`);
+  const verdict = page.getByRole("region", { name: "Verdict" });
+  await verdict.waitFor();
+  if (!/^(Learned|Learned in part|Not learned)/.test(await verdict.innerText())) throw new Error(await verdict.innerText());
+  const above = await page.evaluate(() => {
+    const [verdict, now] = [".verdict", ".now"].map((name) => document.querySelector(name));
+    return Boolean(verdict.compareDocumentPosition(now) & Node.DOCUMENT_POSITION_FOLLOWING);
+  });
+  if (!above) throw new Error("the verdict is not above the progress");
+  await verdict.getByText(/Try:/).first().waitFor();
 });
 
 await report.test("figures of a result have readable names", async () => {
   await show(page, `#/jobs/${jobs[2]}/result`);
   await page.getByRole("heading", { name: "Confusion matrix" }).waitFor();
+  const welch = page.getByText("Welch bound of the coherence"), research = page.locator("details.rest", { hasText: "Research" });
+  if (await welch.isVisible()) throw new Error("a figure for research is among the others");
+  await research.locator("summary").click();
+  await welch.waitFor();
   const names = await page.locator(".facts dt, thead th").allInnerTexts();
   for (const name of ["false positives (FPE)", "confusion, channels matched one to one", "error of the proof (E_m)"])
     if (!names.includes(name)) throw new Error(`no ${name} among ${names.join("; ")}`);
   none(names.filter((name) => /^(e m|ce|ce assignment|ce majority|fpe|fne)$/i.test(name) || name.replace("E_m", "").includes("_")), "figures with the daemon's internal names");
+});
+
+await report.test("the table of jobs sorts by each column, shows the chosen columns, and keeps both", async () => {
+  await show(page, "#/");
+  const names = async () => (await page.locator("table.jobs tbody th a").allInnerTexts()), head = page.getByRole("columnheader", { name: "Job", exact: true });
+  await page.locator("table.jobs tbody tr").first().waitFor();
+  await head.getByRole("button").click();
+  await until("names in descending order", async () => { const now = await names(); return now.length > 2 && now.every((n, i) => i === 0 || now[i - 1].localeCompare(n) >= 0); });
+  await head.getByRole("button").click();
+  await until("names in ascending order", async () => (await names()).every((n, i, all) => i === 0 || all[i - 1].localeCompare(n) <= 0));
+  if ((await head.getAttribute("aria-sort")) !== "ascending") throw new Error("the heading does not name its order");
+  await page.getByText("Columns", { exact: true }).click();
+  await page.getByRole("checkbox", { name: "Preset" }).check();
+  await page.getByRole("checkbox", { name: "Progress" }).uncheck();
+  await page.reload();
+  await page.getByRole("columnheader", { name: "Preset" }).waitFor();
+  if (await page.getByRole("columnheader", { name: "Progress" }).count()) throw new Error("a column that was left out is back");
+  if ((await page.getByRole("columnheader", { name: "Job", exact: true }).getAttribute("aria-sort")) !== "ascending") throw new Error("the order is gone after a reload");
+  await page.evaluate(() => localStorage.removeItem("motifd-columns"));
+});
+
+await report.test("several jobs are cancelled and deleted together, after a confirmation", async () => {
+  const made = [];
+  for (const n of [1, 2]) made.push((await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "digitcircle-quick", config: ENDLESS, name: `many ${n}` })).id);
+  await show(page, "#/?q=many");
+  for (const n of [1, 2]) await page.getByRole("checkbox", { name: new RegExp(`^Select many ${n}`) }).check();
+  for (const [verb, over] of [["Cancel", (job) => job?.state === "cancelled"], ["Delete", (job) => job === null]]) {
+    await page.getByRole("button", { name: verb, exact: true }).click();
+    const before = await Promise.all(made.map((id) => daemon.call("GET", `/v1/jobs/${id}`)));
+    if (before.some((job) => verb === "Cancel" && job.requested_state)) throw new Error("jobs were cancelled without a confirmation");
+    await page.getByRole("button", { name: `${verb} 2 jobs` }).click();
+    for (const id of made) await until(`${verb} of ${id}`, async () => over(await daemon.call("GET", `/v1/jobs/${id}`).catch(() => null)));
+    if (verb === "Cancel") await until("two cancelled rows", async () => (await page.locator("table.jobs .state.cancelled").count()) === 2);
+  }
+});
+
+await report.test("the configuration highlights what was set for the job, beside the value of the preset", async () => {
+  await show(page, `#/jobs/${jobs[2]}/config`);
+  const row = page.locator("tr", { hasText: "image_size" }).first();
+  await row.locator("mark", { hasText: "the preset has 64" }).waitFor();
+  if (await page.locator("tr", { hasText: /^domain/ }).locator("mark").count()) throw new Error("a value of the preset is highlighted");
+});
+
+await report.test("the log and the document of a job can be downloaded", async () => {
+  await show(page, `#/jobs/${jobs[2]}/files`);
+  for (const [button, sign] of [["Log", /state .*"succeeded"/], ["Job with its configuration", new RegExp(jobs[2])]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button, exact: button === "Log" }).click()]);
+    const content = readFileSync(await download.path(), "utf8");
+    if (!sign.test(content)) throw new Error(`${download.suggestedFilename()}: ${content.slice(0, 400)}`);
+  }
+});
+
+await report.test("a setting that has no effect is named above the progress", async () => {
+  const job = await daemon.call("POST", "/v1/jobs", tiny({ total_samples: 40, kl_rate: 0.01 }));
+  await show(page, `#/jobs/${job.id}`);
+  await page.getByRole("list", { name: "Settings without effect" }).getByText("kl_rate").waitFor();
+  await daemon.state(job.id, "succeeded");
+});
+
+await report.test("each view loads its own script, and the first view is small", async () => {
+  const view = await browser.page(daemon.url), fetched = new Map();
+  view.on("response", (response) => { if (response.url().includes("/assets/") || response.url() === `${daemon.url}/`) fetched.set(response.url().split("/").pop(), response); });
+  await view.goto(`${daemon.url}/`);
+  await view.locator("table.jobs").waitFor();
+  await sleep(300);
+  const sizes = await Promise.all([...fetched.values()].map(async (response) => Number(response.headers()["content-length"] ?? (await response.body()).length)));
+  const total = sizes.reduce((a, b) => a + b, 0);
+  if (!(total > 5000 && total < 45000)) throw new Error(`the first view takes ${total} bytes`);
+  none([...fetched.keys()].filter((name) => /^(motifs|submit|chart|curves|compare)-/.test(name)), "scripts of other views");
+  none([...fetched].filter(([name, response]) => name && !/immutable/.test(response.headers()["cache-control"])).map(([name]) => name), "scripts that browsers may not cache");
+  await show(view, `#/jobs/${jobs[2]}/motifs`);
+  await view.getByRole("list", { name: "Channels" }).waitFor();
+  if (![...fetched.keys()].some((name) => /^motifs-/.test(name))) throw new Error("the motifs were shown without their script");
+  await view.context().close();
 });
 
 await report.test("an invalid data set is refused with its row; a valid one is uploaded, previewed and deleted", async () => {
@@ -178,7 +369,7 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   await page.getByText("No data sets yet").waitFor();
   await put(`one,two,label\n1,oops,a\n`);
   await page.getByText("'oops' is not a number").waitFor();
-  browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser reports the refusal
+  browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser logs the refusal as an error
   await put(`one,two,label\n${rows}`);
   await page.getByRole("heading", { name: "mine" }).waitFor();
   await page.waitForFunction(() => document.querySelector("img.preview")?.naturalWidth > 0);
@@ -187,6 +378,53 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   await page.getByText("No data sets yet").waitFor();
   await put(`one,two,label\n${rows}`); // the screenshots below show this data set
   await page.getByRole("heading", { name: "mine" }).waitFor();
+});
+
+/** Uploads a file of each accepted ending; the browser sends no Content-Type for most of them. */
+async function everyFormat() {
+  const folder = mkdtempSync(join(tmpdir(), "motif-formats-"));
+  const bases = Array.from({ length: 12 }, (_, i) => `>r${i} ${i % 2 ? "one" : "two"}\n${"ACGT".repeat(5)}\n`).join("");
+  const rows = Array.from({ length: 12 }, (_, i) => [i, i * 2 % 5, i % 2 ? "one" : "two"]);
+  const npy = numbers([12, 3], rows.flatMap(([a, b]) => [a, b, a - b]));
+  const tar = archive([...rows.map(([i]) => [`${i}.wav`, sound(i)]), ["labels.csv", Buffer.from(`file,label\n${rows.map(([i, , name]) => `${i}.wav,${name}\n`).join("")}`)]]);
+  const text = (between) => Buffer.from([["a", "b", "label"], ...rows].map((row) => row.join(between) + "\n").join(""));
+  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases) };
+  await show(page, "#/data");
+  const offered = await page.getByText(/^Upload \./).innerText();
+  none((offered.match(/\.\w+/g) ?? []).filter((ending) => !files[ending.slice(1)]), "endings that this test does not try");
+  for (const [ending, bytes] of Object.entries(files)) {
+    const path = join(folder, `Web Set (Zürich) ${ending}.${ending}`), name = `web-set-zurich-${ending}`;
+    writeFileSync(path, bytes);
+    await page.locator("input[type=file]").setInputFiles(path); // a file on disk, whose type the browser derives from its name
+    await page.getByRole("heading", { name, exact: true }).or(page.locator(".fault")).first().waitFor();
+    none(await page.locator(".fault").allInnerTexts(), `${ending}: faults`);
+    await daemon.call("DELETE", `/v1/datasets/${name}`);
+  }
+  await page.getByText("A hyphen replaces every other character").waitFor();
+  rmSync(folder, { recursive: true });
+}
+
+await report.test("a file of every accepted ending is uploaded, under a name that follows from the file's name", everyFormat);
+
+await report.test("a sequence of bases is drawn as letters with a logo of each channel; a signal as lines; a recording as a spectrogram with axes", signals);
+
+await report.test("Train on this leads to a short form with the data set, an estimate and folded settings", async () => {
+  const view = await browser.page(daemon.url, { context: { viewport: { width: 360, height: 740 } } });
+  await show(view, "#/data");
+  await view.getByRole("link", { name: /^Train on this\s+bases$/ }).click();
+  await view.getByLabel("Data set").waitFor();
+  if ((await view.getByLabel("Data set").inputValue()) !== "bases" || (await view.getByLabel("Kind").inputValue()) !== "sparling") throw new Error("the form does not name the data set");
+  await view.getByText("Predicted time").waitFor();
+  const [open, high] = await view.evaluate(() => [document.querySelectorAll(".field:not(details:not([open]) *)").length, document.documentElement.scrollHeight]);
+  if (open > 1 || high > 2200) throw new Error(`${open} settings stand open, ${high} pixels high`);
+  await view.getByLabel("Name", { exact: true }).fill("trained on bases");
+  await view.getByRole("button", { name: "Submit" }).click();
+  await view.waitForURL(/#\/jobs\/[0-9A-Z]{26}$/);
+  const id = view.url().split("/").pop(), job = await daemon.call("GET", `/v1/jobs/${id}`);
+  if (job.config.dataset_name !== "bases" || job.preset !== "dataset" || job.name !== "trained on bases") throw new Error(JSON.stringify(job).slice(0, 300));
+  await daemon.call("POST", `/v1/jobs/${id}/cancel`);
+  await daemon.state(id, "cancelled", "succeeded");
+  await view.context().close();
 });
 
 async function others() {
@@ -205,11 +443,17 @@ async function others() {
 
 await report.test("small jobs of the other kinds succeed", others);
 
+await report.test("the comparison says why it cannot match two jobs", async () => {
+  await show(page, `#/compare?jobs=${jobs[2]},${jobs.rug}`);
+  await page.getByText("different kinds (sparling, superposition)").waitFor();
+});
+
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
-  training: [`#/jobs/${jobs[2]}`, "Motif errors"], motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
+  training: [`#/jobs/${jobs[2]}`, "Motif errors"], motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
+  fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
   config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
-  factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], pathways: [`#/jobs/${jobs.pathways}/pathways`, "stripe sparsity"],
+  factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], layers: [`#/jobs/${jobs.pathways}/layers`, "stripe sparsity"],
 });
 
 for (const theme of ["light", "dark"]) {
@@ -218,7 +462,7 @@ for (const theme of ["light", "dark"]) {
     for (const [name, [hash, sign]] of Object.entries(places())) {
       await view.setViewportSize({ width: 1280, height: 900 });
       await show(view, hash);
-      await view.getByText(sign).first().waitFor({ timeout: 10000 }).catch(() => found.push(`${name}: '${sign}' is not on the page`));
+      await view.getByText(sign).first().waitFor().catch(() => found.push(`${name}: '${sign}' is not on the page`));
       await sleep(150); // for the parts of the page that appear after this text
       found.push(...(await browser.violations(view)).map((line) => `${name}: ${line}`));
       if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
@@ -246,7 +490,7 @@ await report.test("the page asks for a token that the daemon requires", async ()
   }
   await view.context().close();
   await guarded.close();
-  browser.complaints = browser.complaints.filter((line) => !line.includes("401")); // the browser reports the refusals
+  browser.complaints = browser.complaints.filter((line) => !line.includes("401")); // the browser logs the refusals as errors
 });
 
 await report.test("no page has written to the console or sent a request to another server", async () => none(browser.complaints, "complaints"));

@@ -3,8 +3,8 @@
 //
 //   node soak.mjs MOTIFD MODULES [SECONDS]
 //
-// One window shows the job's curves, another the table of jobs. The job is as small as possible, so that it produces many points: the page thins a
-// curve when it has three times the points that a chart shows, and only after the first thinning can its memory be constant.
+// One window shows the job's curves, another the table of jobs. The page removes points from a curve when the curve has three times as many as a
+// chart shows. Only after that can its memory be constant. The job is as small as possible, so that it produces these points early.
 import { Browser, Daemon, ENDLESS, none, sleep } from "./harness.mjs";
 
 const [program, modules, seconds = "3600"] = process.argv.slice(2);

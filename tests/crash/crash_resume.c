@@ -26,7 +26,7 @@
 #define ACKNOWLEDGED_MAX 100000
 #define SHA 65
 
-/* A job with 400 updates and many densities, with dropout and both kinds of sequence layers. */
+/* A job with 400 updates and many densities. It uses dropout, LSTM layers and transformer layers. */
 #define JOB                                                                                                            \
     "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
     "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"        \
@@ -154,7 +154,7 @@ static void check_series(const char *id)
     const cJSON *series, *point;
     int names = 0;
     cJSON_ArrayForEach (series, cJSON_GetObjectItem(reply.json, "series")) {
-        double expected = 80; /* the step of the first point: there is one validation every 80 samples */
+        double expected = 80; /* the step of the first point, because the job validates every 80 samples */
         names++;
         cJSON_ArrayForEach (point, series) {
             if (cJSON_GetArrayItem(point, 0)->valuedouble != expected)

@@ -1,6 +1,6 @@
-/* The test starts a process that writes to a store from several threads, and kills it at random moments. The
- * process reports each acknowledged change through a pipe. The file must then be sound and contain all reported
- * changes, and every checkpoint in it must be complete. */
+/* The test starts a process that writes to a store from several threads, and kills it at random moments. The process
+ * reports each acknowledged change through a pipe. After each kill, the database file must be sound, contain all
+ * reported changes, and contain no incomplete checkpoint. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -157,7 +157,8 @@ static void check_checkpoint(struct fixture *f, const struct report *report)
         assert_int_equal(series[0].points[i].step, i + 1);
 }
 
-/* Compares the store with the reports. Reports before `from` came from earlier rounds and are checked too. */
+/* Compares the store with all reports. Reads the checkpoints of the reports from index `from` on; earlier rounds
+ * have checked the others. */
 static void check(struct fixture *f, const struct log *log, size_t from)
 {
     for (size_t i = 0; i < log->count; i++) {
@@ -168,8 +169,8 @@ static void check(struct fixture *f, const struct log *log, size_t from)
             assert_int_equal(status, STATUS_NOT_FOUND);
             continue;
         }
-        /* the process was killed after it deleted the job and before it reported the deletion; it must have reported
-         * the success before */
+        /* The process has deleted the job, and was killed before it could report the deletion. It deletes only jobs
+         * whose success it has reported. */
         if (status == STATUS_NOT_FOUND) {
             assert_true(said_later(log, 0, 's', report->id));
             continue;
@@ -216,7 +217,7 @@ static void acknowledged_changes_survive_a_kill(void **state)
         close(ends[0]);
         fixture_open(f);
         check(f, &log, from);
-        await_integer(f, "SELECT count(*) FROM doomed", 0);
+        await_integer(f, "SELECT count(*) FROM pending_delete", 0);
         assert_int_equal(
             file_integer(f, "SELECT count(*) FROM chunk WHERE id >> 20 NOT IN (SELECT id FROM checkpoint)"), 0);
         fixture_close(f);

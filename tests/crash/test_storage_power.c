@@ -1,6 +1,6 @@
-/* The power fails at random moments: of the writes that were not synced, all, some or none are on disk. The
- * remaining store must contain every acknowledged change. fault_vfs.c simulates the disk and computes what remains
- * of each file. */
+/* Simulates power failures at random moments. After each failure, the disk has all, some or none of the writes that
+ * were not synced. The store on that disk must contain every acknowledged change. fault_vfs.c simulates the disk and
+ * computes what remains of each file. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -73,7 +73,7 @@ static void *executor(void *argument)
     return NULL;
 }
 
-/* Compares the store that the power failure left with the acknowledged changes. */
+/* Opens the store that the power failure left, and checks that it contains the acknowledged changes. */
 static void check(struct fixture *left, int jobs, int checkpoints)
 {
     struct fixture *f = left;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Coverage by the fuzz corpora of the files that parse untrusted bytes.
+# Measures how much of the files that parse untrusted bytes the fuzz corpora cover.
 #
 #   tests/fuzz/coverage.sh FOLDER      FOLDER as tests/fuzz/long.sh fills it; the corpora in tests/fuzz/corpus count too
 #
@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
     for folder in "$inputs/$target" "$inputs/../seeds/$target" "tests/fuzz/corpus/${target/upload_*/collection}"; do
         [ ! -d "$folder" ] || folders+=("$folder")
     done
-    # One process is enough: an input that ended it would be a finding.
+    # One process runs all inputs. If an input ended the process, that would be a finding.
     LLVM_PROFILE_FILE=$counts/$target.profraw "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -runs=0 -close_fd_mask=1 >/dev/null 2>&1
     programs+=(-object "$build/tests/fuzz/fuzz_$target")
 done

@@ -1,5 +1,6 @@
-/* What a fuzz target provides: the entry that libFuzzer calls, and good inputs to start from (random.c uses them;
- * libFuzzer uses a corpus folder). A target ends the process when a property that must hold does not. */
+/* A fuzz target defines what this header declares: the function that libFuzzer calls, and valid inputs to start
+ * from. random.c starts from these inputs; libFuzzer starts from a folder of files instead. A target ends the
+ * process when a property that must hold does not hold. */
 #ifndef MOTIF_TESTS_FUZZ_H
 #define MOTIF_TESTS_FUZZ_H
 

@@ -1,5 +1,6 @@
-/* Archives. The first byte selects zip or tar, and whether the source fails half way. Every accepted name must be
- * relative and must not lead out of the folder, and the reader must not unpack more than allowed. */
+/* Fuzz target of the archive readers. The first byte selects zip or tar, and whether the byte source fails half way.
+ * Every accepted name must be relative and must not lead out of the folder. The reader must not unpack more than
+ * allowed. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

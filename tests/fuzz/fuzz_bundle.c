@@ -1,5 +1,6 @@
-/* Manifests of bundles. The target puts the text into a file whose hashes are right, so that the reader also does the
- * checks that follow the hashes. An accepted bundle must have a checkpoint within the file. */
+/* Fuzz target of the manifests of bundles. The target puts the input into a file as its manifest and computes the
+ * hashes of the file, so that the reader also does the checks that follow the hashes. An accepted bundle must have a
+ * checkpoint within the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-/* Request heads, as the HTTP parser passes them to the guard, and tokens. An input is a line "METHOD TARGET VERSION",
- * then one line for each header. A request that the guard accepts must have one framing, one Host that the server
- * serves, and no foreign Origin. Authorization must grant exactly the scope of the request's one token; the target
- * finds this scope in its own list of tokens, without hashes. */
+/* Fuzz target of request heads and tokens. It passes heads to the guard as the HTTP parser does. An input is a line
+ * "METHOD TARGET VERSION", then one line for each header. A request that the guard accepts must have an unambiguous
+ * length, one Host that the server serves, and no foreign Origin. The header Authorization must grant exactly the
+ * scope of the request's one token. The target knows this scope from its own list of tokens, which contains no
+ * hashes. */
 #include "tests/fuzz/fuzz.h"
 
 #include <sodium.h>
@@ -103,7 +104,7 @@ static void start(void)
     FUZZ_CHECK(atexit(stop) == 0);
 }
 
-/* ---- what came, cut into lines --------------------------------------------------------------------------- */
+/* ---- the input, split into lines ------------------------------------------------------------------------------ */
 
 static char *word_of(char **rest)
 {
@@ -114,7 +115,8 @@ static char *word_of(char **rest)
     return word;
 }
 
-/* Splits the text into the request line and the headers. `text` ends in a NUL; values may contain others. */
+/* Splits the text into the request line and the headers. `text` ends in a NUL. Values of headers may contain further
+ * NULs. */
 static void cut(char *text, size_t size, struct guard_request *request, struct guard_header headers[LINES])
 {
     char *end = text + size, *line = memchr(text, '\n', size);

@@ -1,6 +1,7 @@
-/* Sends raw bytes to the whole server in this process: libmicrohttpd's parser, the guard before it, admission, routes,
- * storage. The answer must be empty, or consist of whole HTTP/1.1 responses with a status of the contract other than
- * 500. The server must also serve the next connection. */
+/* Fuzz target of the whole server, which runs in this process: libmicrohttpd's parser, the guard before it,
+ * admission, routes, storage. An input is what a client sends over one connection. The answer must be empty, or
+ * consist of whole HTTP/1.1 responses. Their statuses must be those of the API's contract, and never 500. The server
+ * must also serve the next connection. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -21,7 +22,7 @@
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
-#define DEADLINE_MS 300 /* the server closes connections at this deadline if the FIN did not end them */
+#define DEADLINE_MS 300 /* the server closes a connection at this deadline, unless the FIN has ended it before */
 #define PATIENCE_MS 20000
 
 const struct fuzz_seed fuzz_seeds[1]; /* no seeds here: they are files in corpus/http */
@@ -81,6 +82,7 @@ static void start(void)
         .handlers = 2,
         .connections = 64,
         .connections_per_address = 64,
+        .beside = served.path,
         .deadlines = {.idle_ms = DEADLINE_MS, .header_ms = DEADLINE_MS, .grace_ms = DEADLINE_MS, .rate = 1000},
         .api = served.api,
         .auth = &served.auth,
@@ -92,7 +94,7 @@ static void start(void)
 
 /* ---- one connection ------------------------------------------------------------------------------------- */
 
-/* poll() of one descriptor. libFuzzer's alarm, every ten minutes, does not interrupt the wait. */
+/* Calls poll() for one descriptor. Calls it again when a signal has interrupted it, such as libFuzzer's alarm. */
 static int wait_for(struct pollfd *ready, int ms)
 {
     int some_way;
@@ -106,7 +108,7 @@ static int connect_to_it(void)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    /* a reset on close, so that closed connections leave no port in TIME_WAIT */
+    /* close() then sends a reset, so that closed connections leave no port in TIME_WAIT */
     struct linger at_once = {.l_onoff = 1};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
@@ -125,9 +127,10 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
         int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
-        /* After the FIN the server must answer or close in time, otherwise the loop would never end. */
+        /* After the FIN the server must answer or close in time. Otherwise this loop would never end. */
         FUZZ_CHECK(some_way == 1 || !ended);
-        /* Send the FIN by itself. If it came with the last bytes, only the next event would show it. */
+        /* The server has not answered for FIN_AFTER_MS, so the client closes its side. It does not do so together with
+         * the last bytes, because the server would then notice the FIN only when something else happens. */
         if (some_way == 0) {
             (void)shutdown(fd, SHUT_WR);
             ended = true;

@@ -1,4 +1,5 @@
-/* Bodies of jobs: a refused one must name at least one fault, an accepted one must survive writing and reading. */
+/* Fuzz target of the bodies that submit jobs. A refusal must name at least one fault. An accepted job must be the
+ * same after it was written and read again. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -45,8 +46,8 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
-/* Reads the text as a configuration on top of the defaults, of the first preset, and of a preset that does not exist,
- * which must give STATUS_NOT_FOUND. */
+/* Reads the text as a configuration three times: on top of the defaults, on top of the first preset, and with a
+ * preset that does not exist. The last call must return STATUS_NOT_FOUND. */
 static void check_config(const struct method *method, const char *text, size_t size)
 {
     static struct api_faults faults;

@@ -1,4 +1,5 @@
-/* Arrays from clients: an accepted array must be finite and have the size of its shape. */
+/* Fuzz target of .npy arrays from clients. The values of an accepted array must be finite, and their number must
+ * follow from its shape. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* Pictures from clients: an accepted picture must be finite, between 0 and 1, and no larger than allowed. The checksum
- * of each chunk is corrected first, otherwise libpng would refuse every change. Accepted files whose size is a multiple
- * of eight are also written with eight bits and read again. */
+/* Fuzz target of pictures from clients. The values of an accepted picture must be between 0 and 1, and the picture
+ * must not be larger than allowed. The target first corrects the checksum of each chunk, because libpng would refuse
+ * every changed file otherwise. If the size of an accepted file is a multiple of eight, the target also writes the
+ * picture with eight bits and reads it again. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

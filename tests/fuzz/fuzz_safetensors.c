@@ -1,5 +1,5 @@
-/* Model files from clients: tensors of an accepted file must be within the file without gaps, and the snapshot made of
- * them must be readable. */
+/* Fuzz target of model files from clients. The tensors of an accepted file must be within the file and leave no
+ * gaps. The snapshot made of them must be readable. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -42,6 +42,7 @@ static void check_snapshot(const struct safetensors_content *content)
     size_t count = 0;
     buf_init(&stream, 1u << 24);
     FUZZ_CHECK(safetensors_to_snapshot(content, &stream, &err) == STATUS_OK);
+    buf_append(&stream, content->data, safetensors_data_bytes(content));
     struct memory memory = {stream.data, stream.size};
     struct snapshot_reader from = {&memory, stream.size, read_memory};
     FUZZ_CHECK(snapshot_contents(&from, &entries, &count, &err) == STATUS_OK);

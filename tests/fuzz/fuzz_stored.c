@@ -1,4 +1,5 @@
-/* The stored form of a data set with any bytes changed: it must be refused or consistent. */
+/* Fuzz target of stored data sets. The reader must refuse the changed bytes of a data set, or return a consistent
+ * data set. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int length = collection_labels(&c, i, &label);
         for (int j = 0; j < length; j++)
             sum += label[j] >= 0 ? (double)c.vocabulary.name[label[j]][0] : 0;
-        sum += (double)collection_sample(&c, i)[0];
+        sum += (double)collection_value(&c, collection_begin(&c, i) + 0);
         for (int64_t j = c.boxes > 0 ? c.box_start[i] : 0; c.boxes > 0 && j < c.box_start[i + 1]; j++)
             sum += c.box[j][4];
     }

@@ -1,5 +1,5 @@
-/* Request targets, and header values that are lists. The target tests routing, percent-decoding, queries, ranges,
- * entity tags and Accept. */
+/* Fuzz target of request targets and of header values that are lists. It tests routing, percent-decoding, queries,
+ * ranges, entity tags and Accept. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
-/* Properties of a matched route. */
+/* Checks what must hold for a matched route. */
 static void check_rules(const struct api_route *route, const char *text)
 {
     const char *name, *meaning;

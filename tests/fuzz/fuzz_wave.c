@@ -1,7 +1,7 @@
-/* Recordings from clients. The samples of an accepted recording must be finite. Resampling must give the length that
- * was computed before, or fail with an error. Trimming must not make the recording longer. Inputs whose size is a
- * multiple of eight are also written to a file and read again, which must give the same samples,
- * limited to [-1, 1] and rounded to 16 bits. */
+/* Fuzz target of recordings from clients. The samples of an accepted recording must be finite. Resampling must fail
+ * with an error, or give as many samples as were computed before. Trimming must not make the recording longer. If
+ * the size of the input is a multiple of eight, the target also writes the recording to a file and reads it again.
+ * The samples must then be the same, limited to [-1, 1] and rounded to 16 bits. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every target to its number of executions, a million at a time, in one process at a time. After an interruption it continues.
+# Runs every target until it has made its number of executions: a million executions in a process, one process at a time. After an interruption, the
+# same command continues.
 #
 #   tests/fuzz/long.sh build-fuzz FOLDER [TARGET ...]
 #
@@ -9,14 +10,14 @@ build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"/{corpus,done,find,log,seeds}
 cd "$2"
 shift 2
-# The entropic schedule is off, because it takes three quarters of the time of small inputs (it counts frequencies again for each).
+# libFuzzer's entropic schedule is off, because with small inputs it takes three quarters of the time.
 # A small quarantine of freed memory makes archives three times as fast, because allocations then reuse warm memory.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=2:malloc_context_size=4:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 count() { cat "done/$1" 2>/dev/null || echo 0; }
 
-# Most bytes of an input: short inputs reach everything in these formats and run several times as often.
+# Largest number of bytes of an input. In some formats short inputs reach all code, and the target runs several times as often.
 longest() { case $1 in upload_csv | upload_fasta | genes | headers) echo 1024 ;; *) echo 2048 ;; esac; }
 
 at_once() { case $1 in http) echo 50000 ;; *) echo 1000000 ;; esac; }

@@ -1,7 +1,7 @@
-/* Drives a fuzz target without libFuzzer: first the seeds, then changed, cut, joined and random bytes from a fixed
- * generator. The environment variable FUZZ_ROUNDS sets the number of inputs (20000). An argument names a folder of
- * further seeds. With --write FOLDER it writes the target's seeds there, one file each, for libFuzzer, and runs
- * nothing. */
+/* Runs a fuzz target without libFuzzer. The inputs are first the seeds, then seeds that were changed, cut or joined,
+ * and random bytes. The random numbers are the same in every run. The environment variable FUZZ_ROUNDS sets the
+ * number of inputs (default 20000). An argument names a folder of further seeds. With --write FOLDER the program
+ * only writes each seed of the target to a file in FOLDER, for libFuzzer. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -9,10 +9,10 @@
 
 #define BYTES 16384
 
-static struct fuzz_seed *seeds; /* number of seeds: the target's seeds, followed by those from files */
+static struct fuzz_seed *seeds; /* [seed_count] the target's seeds, followed by those from files */
 static size_t seed_count;
 
-/* Memory of exactly the file's size, so that a sanitizer sees reads beyond it. */
+/* Reads a file into a block of exactly its size, so that a sanitizer detects reads beyond the end. */
 static struct fuzz_seed load(const char *folder, const char *name)
 {
     char path[4096];

@@ -38,6 +38,7 @@ static struct curl_slist *header_list(const struct call *call)
     char line[256];
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
     if (call->body != NULL) {
+        /* libcurl removes a header that has no value */
         (void)snprintf(line, sizeof line, "Content-Type: %s", call->type != NULL ? call->type : "application/json");
         list = curl_slist_append(list, line);
     }

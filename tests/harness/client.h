@@ -1,4 +1,4 @@
-/* HTTP requests for tests: libcurl for well-formed ones, raw sockets for malformed ones. */
+/* HTTP requests for tests: libcurl sends well-formed requests, raw sockets send malformed ones. */
 #ifndef MOTIF_TESTS_HARNESS_CLIENT_H
 #define MOTIF_TESTS_HARNESS_CLIENT_H
 
@@ -18,13 +18,14 @@ struct call {
     const char *method, *path;
     const char *body;           /* body of the request; NULL: none */
     size_t body_bytes;          /* size of the body; 0: strlen(body) */
-    const char *type;           /* Content-Type; NULL: application/json when there is a body */
+    const char *type;           /* Content-Type; NULL: application/json when there is a body; "": none */
     const char *const *headers; /* further "Name: value" lines, ended by NULL; NULL: none */
     const char *authority;      /* PEM file of the certificate that the client trusts; NULL: those of the system */
     long tls_most;              /* CURL_SSLVERSION_MAX_...: newest TLS version to offer; 0: any */
 };
 
-/* Sends a request and fills `reply`, which reply_close() empties. Status 0 when the connection failed. Any thread. */
+/* Sends a request and fills `reply`, which the caller empties with reply_close(). The status is 0 when the
+ * connection failed. Any thread may call it. */
 void call_server(const char *url, const struct call *call, struct reply *reply);
 void reply_close(struct reply *reply);
 /* Copies the value of a header into a buffer of 256 bytes; "" when it is missing. */
@@ -45,8 +46,8 @@ size_t raw_read(int fd, char *text, size_t size, int ms);
 bool raw_await(int fd, char *text, size_t size, const char *words);
 /* Returns true when the peer has closed the connection, or closes it within `ms`. */
 bool raw_closed(int fd, int ms);
-/* Sends bytes, reads one answer for at most 5 s and closes the connection. Returns the status of the answer; 0
- * when there was none. `text` may be NULL. */
+/* Sends bytes, reads one answer for at most 5 s and closes the connection. Returns the status of the answer, or 0
+ * when no answer came. Stores the answer in `text` unless that is NULL. */
 int raw_status(int port, const void *request, size_t count, char *text, size_t size);
 
 #endif

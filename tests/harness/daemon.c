@@ -63,7 +63,7 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(log, STDERR_FILENO);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the kernel kills the daemon when its test ends */
-    (void)signal(SIGHUP, SIG_DFL);          /* under nohup SIGHUP is ignored; the daemon must start with the default */
+    (void)signal(SIGHUP, SIG_DFL);          /* nohup makes the test ignore SIGHUP; the daemon must not inherit that */
     (void)execv(binary(), argv);
     perror("execv");
     _exit(127);
@@ -230,14 +230,14 @@ int motifd_run(const char *const *args, char **out, char **errors)
     char *written = drain(ends[0]);
     (void)waitpid(pid, &status, 0);
     (void)lseek(error_file, 0, SEEK_SET);
-    char *said = drain(error_file);
+    char *messages = drain(error_file);
     if (out != NULL)
         *out = written;
     else
         free(written);
     if (errors != NULL)
-        *errors = said;
+        *errors = messages;
     else
-        free(said);
+        free(messages);
     return code_of(status);
 }

@@ -24,13 +24,13 @@ def run_checks(*checks):
 
 
 def allow_mpi():
-    """Environment for Open MPI, which otherwise leaks under sanitizers, refuses root and requires a core per rank."""
+    """Sets variables for Open MPI. Without them it leaks under sanitizers, refuses to run as root, and requires a core for each rank."""
     os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
                        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
 
 
 class Daemon:
-    """`with` ends the daemon properly. After an exception it prints the end of the log and kills the daemon."""
+    """A daemon. At the end of a `with` block, the daemon is stopped properly. After an exception, the end of its log is printed and it is killed."""
 
     def __init__(self, program, database, *options, log=None):
         """`log`: file for the log; without one only errors are logged, to standard error."""
@@ -84,10 +84,10 @@ class Daemon:
 
     def submit(self, executor=None, ranks=None, name=None, **changes):
         """Submits a job of the tiny network with `changes` in its configuration; returns its id."""
-        asked = {key: value for key, value in (("executor", executor), ("ranks", ranks), ("name", name)) if value is not None}
-        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "config": {**TINY, **changes}, **asked})
+        options = {key: value for key, value in (("executor", executor), ("ranks", ranks), ("name", name)) if value is not None}
+        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "config": {**TINY, **changes}, **options})
         assert status == 201, job
-        assert all(job[key] == value for key, value in asked.items()), job
+        assert all(job[key] == value for key, value in options.items()), job
         return job["id"]
 
     def metric(self, name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A stand-in for Slurm: sbatch, scontrol, squeue, scancel and srun in one program, which its name selects. A job is a file in $FAKE_SLURM and, while it
-runs, a process. While the file `busy` exists there, released jobs wait."""
+"""A stand-in for Slurm: the programs sbatch, scontrol, squeue, scancel and srun in one file. The name under which it is started selects the program. A job is
+a file in $FAKE_SLURM and, while it runs, also a process. While the file $FAKE_SLURM/busy exists, released jobs wait."""
 import glob
 import json
 import os

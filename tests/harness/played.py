@@ -1,4 +1,4 @@
-"""A server that a test controls: it forwards requests to a daemon and records the answers, or it replays recorded answers, which the test may change.
+"""A server that a test controls. It forwards requests to a daemon and records the answers, or it sends recorded answers, which the test may change.
 One server can serve many programs at the same time: the first part of the path selects the answers for a program."""
 import copy
 import http.client
@@ -10,11 +10,11 @@ import urllib.parse
 KEPT = ("Content-Type", "ETag", "Content-Range", "Retry-After", "Location", "Content-Disposition")
 
 
-class Said:
-    """One answer with its request. `cut`: the connection closes after this number of bytes of the body."""
+class Answer:
+    """One answer with its request. `cut`: the server closes the connection after this number of bytes of the body."""
 
-    def __init__(self, method, path, status, headers, body, cut=None, asked=b""):
-        self.method, self.path, self.status, self.headers, self.body, self.cut, self.asked = method, path, status, headers, body, cut, asked
+    def __init__(self, method, path, status, headers, body, cut=None, request_body=b""):
+        self.method, self.path, self.status, self.headers, self.body, self.cut, self.request_body = method, path, status, headers, body, cut, request_body
 
     def but(self, **changes):
         other = copy.copy(self)
@@ -35,10 +35,10 @@ class Forward:
         connection = http.client.HTTPConnection(self.host, timeout=60)
         connection.request(method, path, body, {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")})
         got = connection.getresponse()
-        said = Said(method, path, got.status, {name: got.headers[name] for name in KEPT if got.headers[name]}, got.read(), asked=body)
+        answer = Answer(method, path, got.status, {name: got.headers[name] for name in KEPT if got.headers[name]}, got.read(), request_body=body)
         connection.close()
-        self.tape.append(said)
-        return said
+        self.tape.append(answer)
+        return answer
 
 
 class Replay:
@@ -50,12 +50,12 @@ class Replay:
 
     def answer(self, method, path, headers, body):
         with self.lock:
-            same = [at for at, said in enumerate(self.tape) if (said.method, said.path) == (method, path)]
+            same = [at for at, answer in enumerate(self.tape) if (answer.method, answer.path) == (method, path)]
             fresh = [at for at in same if at not in self.used]
-            if not same or body not in [self.tape[at].asked for at in same]:
+            if not same or body not in [self.tape[at].request_body for at in same]:
                 self.others.append((method, path, body))
             if not same:
-                return Said(method, path, 404, {"Content-Type": "application/problem+json"}, b'{"title":"not on the tape"}')
+                return Answer(method, path, 404, {"Content-Type": "application/problem+json"}, b'{"title":"not on the tape"}')
             at = (fresh or same[-1:])[0]
             self.used.add(at)
             return self.tape[at]
@@ -67,19 +67,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_any(self):
         _, key, rest = self.path.split("/", 2)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        said = self.server.players[key].answer(self.command, "/" + rest, self.headers, body)
-        if said is None:
+        answer = self.server.players[key].answer(self.command, "/" + rest, self.headers, body)
+        if answer is None:
             self.close_connection = True
             return
-        self.send_response(said.status)
-        for name, value in said.headers.items():
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
             self.send_header(name, value)
-        if said.status not in (204, 304):
-            self.send_header("Content-Length", str(len(said.body)))
+        if answer.status not in (204, 304):
+            self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
-        if self.command != "HEAD" and said.status not in (204, 304):
-            self.wfile.write(said.body if said.cut is None else said.body[:said.cut])
-        if said.cut is not None:
+        if self.command != "HEAD" and answer.status not in (204, 304):
+            self.wfile.write(answer.body if answer.cut is None else answer.body[:answer.cut])
+        if answer.cut is not None:
             self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = handle_any
@@ -106,4 +106,4 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/{key}"
 
     def handle_error(self, request, client_address):
-        pass  # a program that was killed during a request
+        pass  # the program was killed during its request

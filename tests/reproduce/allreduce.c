@@ -1,8 +1,9 @@
-/* Measures MPI's all-reduce of floats by size; docs/lab/scaling.md fits its network model to the result. allreduce.sh
- * builds and runs this program. The normal build leaves it out, because no program of the build needs it.
+/* Measures how long MPI's all-reduce of floats takes, for several sizes. docs/lab/scaling.md fits its network model
+ * to the result. allreduce.sh builds and runs this program. The normal build leaves it out, because no program of
+ * the build needs it.
  *
- * Prints one line for each size: bytes, shortest and median seconds. The shortest time is the network's; the median
- * includes other work of the machine. */
+ * Prints one line for each size: bytes, shortest and median seconds. The shortest time is that of the network alone.
+ * The median includes delays by other programs on the machine. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,6 +23,7 @@ CSV = "one,two,three,label\n" + TABLE
 SAMPLE = {"inputs": [{"sample": {"seed": 3}}]}
 SIGNAL = {"model": {"layers": [{"name": "pair", "filters": [[1, 1, 1, 1], [1, -1, 1, -1]]}]},
           "signal": [0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0], "nonzeros": [1]}
+FACTORS = {"epochs": 4, "restarts": 1, "screen_epochs": 2}
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
 MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nesting depth
@@ -49,6 +50,7 @@ test runs every example again. Answers are shortened (`...`). Numbers, ids and t
   belong to a token: another token with the same key gets its own job.
 - **Configuration.** A request gives the fields of the job's kind ([fields](fields.md)) as flat names or as objects by group (`{"model": {"width": 32}}`). Boolean fields accept
   true, false, "yes" and "no". An answer contains the fields that apply to the job as flat names, changed and basic ones first.
+  Its list `warnings` names the fields that the client set and that have no effect in this configuration.
 - **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.
 - **Conditional requests.** Answers that a client may poll have an `ETag`; with `If-None-Match` an unchanged answer costs a 304.
 - **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
@@ -82,7 +84,7 @@ browser's `EventSource` does by itself) or in `after`, receives every later even
 `state`, `progress`, `metric` (new points) and `checkpoint` events have a `job` and a `time`. The stream of one job begins with the job's first event and ends with its last; when no more events can come, the
 answer is 204. The stream of all jobs begins at the present. A job keeps its newest 600 `progress` events. The daemon sends a comment every 15 s (`--event-heartbeat-ms`), closes a stream whose reader accepts nothing for
 60 s (`--event-stall-ms`), answers 429 to a token, or an address without a token, that has 32 open
-streams (`--streams-per-token`), and 503 when 64 streams are open.
+streams (`--streams-per-token`), and 503 when 64 streams are open (`--streams`).
 """
 
 
@@ -237,6 +239,9 @@ class Run:
         example("GET", at + "/checkpoints/{seq}", names={**of, "seq": "latest"})
         for query in ("/motifs", "/predict"):
             example("POST", at + query, body=SAMPLE, names=of)
+        factors = self.daemon.ask("POST", "/v1/jobs", {"kind": "factors", "preset": "synthetic", "config": FACTORS})[2]["id"]
+        self.await_state(factors, "succeeded")
+        example("POST", at + "/encode", body=SAMPLE, names={"id": factors})
         example("POST", at + "/interventions", body={"inputs": [{"sample": {"seed": 3}, "edits": [{"channel": 1, "delete": True}]}]},
                 names=of)
         example("POST", at + "/compare", body={"with": other, "samples": 20}, names=of)
@@ -277,6 +282,7 @@ class Run:
             page = self.daemon.ask("GET", "/", headers={"Accept": "text/html"})[2]
             found = re.search(rb"/assets/([\w.-]+)", page if isinstance(page, bytes) else b"")
             example("GET", "/assets/{name}", names={"name": found.group(1).decode() if found else "none"})
+        example("GET", "/motifd.py")
 
 
 def describe(operation):

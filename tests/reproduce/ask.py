@@ -5,8 +5,8 @@
                                             counts how often the predicted label changes accordingly (the job's own evaluation does
                                             the same for the field perturb_samples)
     ask.py agree JOB JOB... [--least 0.95]  compares the motifs of each pair of jobs, channel by channel; fails below --least
-    ask.py latency JOB [--requests 300]     p50, p99 and maximum time of a motif query for one input, beside the jobs that run there
-    ask.py rate JOB [--batch 64]            inputs per second in batches: motif maps as arrays, and labels
+    ask.py latency JOB [--requests 300]     p50, p99 and maximum time of a motif query for one input, while the jobs of the daemon run
+    ask.py rate JOB [--batch 64]            inputs per second in batches, for motif maps as arrays and for labels
 
 --url is the daemon's address. Each query uses the latest checkpoint of the job. Compare `rate` with
 `motifd bench sparling-forward --threads 1`.
@@ -79,7 +79,7 @@ def turned(label, start, end):
 
 
 def draw(seed, label, of_symbol):
-    """Chooses a symbol of the label and the symbol, absent from the label, that replaces it; None if there is no such pair."""
+    """Chooses a symbol of the label, and a symbol that is not in the label to replace it. Returns None if there is no such pair."""
     choices = random.Random(seed)
     there = [symbol for symbol in label if symbol in of_symbol]
     others = [symbol for symbol in of_symbol if symbol not in label]

@@ -50,17 +50,17 @@ static double now(void)
 static int bench(const struct sheet *s)
 {
     enum { CLIPS = 300 };
-    double drawn = 0, heard = 0;
+    double drawn = 0, transformed = 0;
     for (int i = 0; i < CLIPS; i++) {
         double began = now();
         audio_sequence_sample(&s->domain, 1, i, s->audio, NULL);
         double between = now();
         audio_spectrum_compute(s->spectrum, s->audio, s->domain.samples, s->rows);
         drawn += between - began;
-        heard += now() - between;
+        transformed += now() - between;
     }
     printf("%d samples, %d frames: a clip %.2f ms, its spectrogram %.2f ms, %.0f clips/s\n", s->domain.samples,
-           s->frames, 1e3 * drawn / CLIPS, 1e3 * heard / CLIPS, CLIPS / (drawn + heard));
+           s->frames, 1e3 * drawn / CLIPS, 1e3 * transformed / CLIPS, CLIPS / (drawn + transformed));
     return 0;
 }
 

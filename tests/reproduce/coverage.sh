@@ -8,11 +8,11 @@
 #   tests/reproduce/coverage.sh -k ...             keeps the counts of earlier runs and adds to them
 #   tests/reproduce/coverage.sh -n ...             runs no tests: prints the coverage of earlier runs
 #
-# gcc counts; gcovr (Debian package) reads the counts. The measured files are compiled without optimisation, so that branches are those of the
-# source: the condition `a && b` has four. Assertions are compiled out, as in a release. All other branches count, even those that only a fault
-# of hardware or kernel would take. core/kernels/fast is compiled with small tiles, as in builds with sanitizers. Counters are atomic. The counts
-# of a process that SIGKILL ends are lost; every other process writes its counts however it ends (coverage_ends.c).
-# On one core (`taskset -c 0`) threads do not wait for each other's counters, so a training takes a fraction of the time; mpirun needs its cores.
+# gcc inserts the counters; gcovr (Debian package) reads them. The measured files are compiled without optimisation, so that branches are those of
+# the source: the condition `a && b` has four. Assertions are compiled out, as in a release. All other branches count, even those that the program
+# takes only after a fault of the hardware or the kernel. core/kernels/fast is compiled with small tiles, as in builds with sanitizers. Counters are
+# atomic. The counts of a process that SIGKILL ends are lost. Every other process writes its counts, however it ends (coverage_ends.c).
+# On one core (`taskset -c 0`) threads do not wait for each other's counters, so a training takes a fraction of the time. mpirun needs all its cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="build-coverage"
@@ -72,7 +72,7 @@ if [ "$run" = yes ]; then
     meson test -C "$build" --no-rebuild --timeout-multiplier 20 --logbase coverage --print-errorlogs "${what[@]}" || status=$?
     [ "$status" = 0 ] || echo "some tests failed; their coverage may be missing below"
 fi
-# core is compiled a second time, with doubles. gcovr 5 cannot merge both, and the build with floats is the one that ships.
+# core is compiled a second time, with doubles. gcovr 5 cannot merge the counts of both, so only those of the build with floats count, which users get.
 gcovr --root . --filter "($(tr , '|' <<<"$folders"))/" --exclude-directories "$build/tests" --exclude-directories ".*_double.*" --json-summary "$build/coverage.json" \
     --gcov-ignore-parse-errors "$build" >"$build/coverage.txt"
 python3 tests/reproduce/coverage.py "$build/coverage.json"

@@ -1,12 +1,12 @@
-/* Writes the coverage counters where a process ends without exit(), or becomes another program. coverage.sh links this
- * file into the programs that it builds. The cases are:
+/* Writes the coverage counters of a process that ends without exit() or executes another program. coverage.sh links
+ * this file into the programs that it builds. The cases are:
  *
  * - _exit() and exec*()
  * - a signal that the process raises itself (server/process/crash.c)
  * - a signal that the process does not catch (motifctl at ^C)
  *
- * gcc inserts such calls for fork() and exec*(), but not under -std=c11. If SIGKILL ends a process, its counters are
- * lost. Programs that catch the signal themselves are unchanged. */
+ * gcc inserts calls that write the counters before fork() and exec*(), but not under -std=c11. If SIGKILL ends a
+ * process, its counters are lost. Programs that catch a signal themselves behave as without this file. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* These functions are in tests/support/fault.h and fault_calls.h; the pointers are NULL in programs without them.
- * dump() calls them first to switch injected faults off: a fault must not hit the writing of the counters. */
+/* These functions are in tests/support/fault.h and fault_calls.h. The pointers are NULL in programs without them.
+ * dump() first calls them to switch injected faults off, so that no fault prevents the writing of the counters. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Repeats the storage tests with kill -9 and with simulated loss of power for hours. Each run of a test uses a new database and interrupts it at
-# random moments: 12 kills, or 30 losses of power. After each interruption, everything acknowledged must be stored completely and exactly once.
+# random moments: 12 kills, or 30 losses of power. After each interruption, the database must contain every acknowledged change completely and exactly once.
 # The script ends at the first fault and prints the output of the test.
 #
 #   tests/reproduce/crashes.sh BUILD [KILLS [LOSSES]]     2000 kills and 1000 losses of power by default

@@ -29,7 +29,7 @@ else
     debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} >"$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" >&2; fail "debootstrap failed"; }
 fi
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
-for file in sources.list sources.list.d apt.conf.d trusted.gpg.d auth.conf.d; do # this machine's package sources
+for file in sources.list sources.list.d apt.conf.d trusted.gpg.d auth.conf.d; do # copies the package sources of this machine
     [ ! -e "/etc/apt/$file" ] || cp -r "/etc/apt/$file" "$root/etc/apt/"
 done
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
@@ -43,7 +43,8 @@ listed() { find "$root" -xdev -path "$root/proc" -prune -o -path "$root/dev" -pr
 
 mkdir "$root/debs"
 cp "$debs"/motifd_*.deb "$debs"/motifctl_*.deb "$root/debs/"
-# Purging does not remove dependencies. They are installed before the list of files is made, so that the comparison covers our packages only.
+# Purging our packages does not remove their dependencies. The script installs the dependencies before it lists the files, so that the comparison at the
+# end covers only the files of our packages.
 install_needs() { # PACKAGE ...
     local needs=
     for package in "$@"; do needs+=$(dpkg-deb -f "$(echo "$debs/$package"_*.deb)" Depends),; done
@@ -89,7 +90,7 @@ echo "a job: $(ask list | tail -n 1)"
 stop
 [ -f "$root/var/lib/motifd/motifd.db" ] || fail "the database is not in /var/lib/motifd"
 
-# The package motifd-mpi adds ranks. The same job runs on two of them.
+# The package motifd-mpi lets jobs run on several ranks. The same job runs on two ranks.
 packages=(motifd motifctl)
 if compgen -G "$debs/motifd-mpi_*.deb" >/dev/null; then
     packages+=(motifd-mpi)

@@ -12,7 +12,7 @@
 
 #include "core/data/tables/lda.h"
 #include "core/kernels/blas.h"
-#include "core/methods/factors/nmf.h"
+#include "core/methods/factors/model/nmf.h"
 #include "core/metrics/boosting.h"
 #include "core/metrics/logistic.h"
 
@@ -48,8 +48,8 @@ static int read_table(struct table *t, struct error *err)
 static enum status boosting(const struct table *t, struct error *err)
 {
     double *importance = calloc((size_t)t->columns, sizeof *importance), error = 0;
-    enum status status =
-        boosting_importance(&BOOSTING_DEFAULT, t->rows, t->columns, t->features->x, t->y, importance, &error, err);
+    enum status status = boosting_importance(&BOOSTING_DEFAULT, t->rows, t->columns, t->features->x, t->y, NULL,
+                                             importance, &error, err);
     for (int j = 0; !status && j < t->columns; j++)
         printf("%.9f ", importance[j]);
     printf("%.9f\n", error);
@@ -60,7 +60,8 @@ static enum status boosting(const struct table *t, struct error *err)
 static enum status logistic(const struct table *t, struct error *err)
 {
     struct logistic fit;
-    enum status status = logistic_fit(t->features->x, t->label, NULL, t->rows, t->columns, t->classes, 1, &fit, err);
+    enum status status =
+        logistic_fit(t->features->x, t->label, NULL, t->rows, t->columns, t->classes, 1, NULL, &fit, err);
     if (!status) {
         printf("%.9f\n", fit.objective);
         logistic_close(&fit);

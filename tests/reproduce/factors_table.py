@@ -4,8 +4,8 @@
     train --kind factors --preset abstracts-table ... > out.txt
     factors_table.py out.txt [topics]
 
-The table has a line for each model (and correlation), with means and standard deviations over folds or random draws, and medians
-over synthetic data sets."""
+The table has a line for each model (and each correlation). Figures are means and standard deviations over folds or random draws; for
+synthetic data sets they are medians over the sets."""
 import signal
 import statistics
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets every allocation of every route, method and migration fail, one after another. In the unit suite the same tests fail only every n-th allocation.
+# Lets every allocation of every route, method and migration fail, one after another. In the unit suite the same tests let only every n-th allocation fail.
 #
 #   tests/reproduce/faults.sh BUILD     takes minutes with a release build, hours with sanitizers (which also find leaks)
 set -euo pipefail

@@ -69,12 +69,13 @@ Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 
 
 def metrics_page(kinds):
-    out = [f"""# Presets, metrics and queries
+    out = [f"""# Presets, metrics, queries and findings
 
-Every preset, metric and query of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
+Every preset, metric, query and finding of every kind. `{COMMAND}` made this page from a daemon's `GET /v1/kinds/{{kind}}`.
 
 A *preset* is a starting configuration. A *metric* is a series of numbers that a job reports while it runs (`motifctl metrics`). A *query* is a question to a trained
-model; it is the last part of the route `/v1/jobs/{{id}}/NAME`.
+model; it is the last part of the route `/v1/jobs/{{id}}/NAME`. A *finding* is what speaks against a result; the verdict of a job is the worst *verdict at best* of its
+findings, and `learned` without any.
 
 Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
 """]
@@ -86,6 +87,8 @@ Kinds: {", ".join(f"[{kind['kind']}](#{kind['kind']})" for kind in kinds)}.
             units = any(entry.get("unit") for entry in list_)
             rows = [[f"`{entry['name']}`"] + ([entry.get("unit", "")] if units else []) + [entry["meaning"]] for entry in list_]
             out.append(table([title] + (["unit"] if units else []) + ["meaning"], rows))
+        out.append(table(["finding", "severity", "verdict at best", "meaning"],
+                         [[f"`{entry['code']}`", entry["severity"], entry["verdict"], entry["meaning"]] for entry in kind["findings"]]))
     return "\n".join(out)
 
 

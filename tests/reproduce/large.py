@@ -7,8 +7,8 @@ build/tests/reproduce/large_fill fills a database through storage's own function
 it, after a clean stop and after a SIGKILL, and requests lists (first page, later pages by cursor, filters), single jobs, metrics with max_points=1000,
 durable submits, /metrics and /v1/system. With --train, one job per core trains meanwhile. For each kind of request the script prints the median, the
 99th percentile and the longest time, the processor time of one request (which depends little on other load), and the limit from
-docs/lab/reliability.md. It also prints the query plans of the lists, and the size that the write-ahead log reaches while the check after a SIGKILL
-reads the database and another thread writes checkpoints as fast as it can.
+docs/lab/reliability.md. It also prints the query plans of the lists. At last it measures how large the write-ahead log becomes during the check after
+a SIGKILL, while another thread writes checkpoints as fast as it can.
 Exit code 1: something exceeded its limit. A --folder that already has a database is used again."""
 import argparse
 import http.client
@@ -253,7 +253,7 @@ def main():
                   (f"{len(asked)} lists, median {1e3 * asked[len(asked) // 2]:.0f} ms, longest {1e3 * asked[-1]:.0f}" if asked else "nothing"))
             missed += ["check"] if result not in ("sound", "none") else []
             daemon.stop(signal.SIGKILL)
-        if result == "sound":  # "none": the daemon checked a small file completely before it opened it
+        if result == "sound":  # the result is "none" if the file is so small that the daemon checked it before it opened it
             subprocess.run([f"{options.build}/tests/reproduce/large_fill", database, "write", "8", "60"], check=True)
         explain(database)
     finally:

@@ -1,12 +1,13 @@
 /* Draws LaTeX-OCR samples: the input of the network, the true boxes, and below them the LaTeX source.
  *
- *      latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
- *                  [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
+ *   latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
+ *               [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
  *
- *      latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]
+ *   latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]
  *
- * - --pages writes grey pages as bytes into FILE, and their sources to standard output, for latex_reference.py.
- * - --pairs shows each page without noise and with its boxes beside the network's input.
+ * - --pages writes the pages into FILE as grey values, one byte for each pixel. It writes their sources to standard
+ *   output. latex_reference.py reads both.
+ * - --pairs draws each page without noise and with its boxes, and next to it the network's input.
  * - --bench draws 2000 samples and prints how many samples one thread draws in a second. */
 #include <stdio.h>
 #include <stdlib.h>

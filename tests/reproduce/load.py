@@ -65,7 +65,7 @@ class Asker:
 
 
 async def at_a_rate(rate, until, ask, times):
-    """Calls ask(i) `rate` times per second. A late request is timed from the moment it was due, so that the result includes the wait."""
+    """Calls ask(i) `rate` times per second. The time of a request starts when it was due, even if it is sent later, so that it includes the wait."""
     start, i = time.monotonic(), 0
     while (due := start + i / rate) < until:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -101,7 +101,7 @@ def expect(answer, *allowed):
 
 
 def drips(port, count, seconds, out):
-    """Runs the slow clients in a separate process, because hundreds of them in the measuring loop would distort the times."""
+    """Runs the slow clients in a separate process, because hundreds of them in the measuring process would make the measured times longer."""
     async def all_of_them():
         times, until = [], time.monotonic() + seconds
         await asyncio.gather(*(drip(port, until, times) for _ in range(count)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints a table of the largest relative difference between the loss curves of 2 and 4 ranks and that of one rank, over 200 updates, for every method.
+"""Compares the loss curves of 2 and 4 ranks with that of one rank over 200 updates, for every method. Prints a table of the largest relative differences.
 
 Each row has two comparisons. "By stretches": every stretch starts from the state that one rank has saved (10 updates for SPARLING, 20 for other
 methods, which is how often they report a loss). "Left alone": the ranks run from the first update to the last.

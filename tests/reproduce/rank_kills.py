@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills a rank, then mpirun, then the daemon with SIGKILL, KILLS times each, every time after a new checkpoint of the run.
+"""Kills ranks, then mpirun, then the daemon with SIGKILL, KILLS times each, each time after the run has stored a new checkpoint.
 
 Three jobs of two ranks are disturbed in this way. Each must end with the result and the curves of an undisturbed job, and no process may outlive its
 parent. Prints how long the processes needed to end and how long it took until the next checkpoint.

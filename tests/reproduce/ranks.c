@@ -51,7 +51,7 @@ struct timed {
     struct each *each[CALLS]; /* [EACH] the first calls of each kind */
     int64_t count[CALLS];
     double update[UPDATES], begun; /* update: thread seconds of the calls in each update; begun: `called` at the start
-                                    * of the update. An update ends with the WAIT call. */
+                                      of the current update. The call WAIT ends an update. */
     int updates;
 };
 
@@ -66,14 +66,15 @@ struct moment {
     double wall, thread;
 };
 
-/* Waits until all ranks have arrived and are scheduled, so that the following call measures neither computation of
- * another rank nor a busy core. Repeats barriers until one takes no longer than a message there and back. */
+/* Waits until all ranks have arrived and have a core, so that the time of the following call contains neither
+ * computation of another rank nor the wait for a core. Repeats barriers until one is as short as a message to
+ * another rank and back. */
 static struct moment arrive(struct timed *t)
 {
     const double prompt = 10e-6;
     double began = clock_of(CLOCK_MONOTONIC), last = began, took = 1;
     for (int i = 0; i < 20; i++) {
-        comm_most(t->inner, &took, 1, NULL); /* maximum over ranks: all ranks get the same value */
+        comm_most(t->inner, &took, 1, NULL); /* the maximum over the ranks, so all ranks take the same decision */
         double now = clock_of(CLOCK_MONOTONIC), most = took;
         took = now - last;
         last = now;
@@ -206,8 +207,9 @@ static enum status whole(const struct rank_plan *plan, struct comm *comm, struct
     return status;
 }
 
-/* Compares all ranks with one rank after every stretch of updates. Every rank runs the one-rank computation itself: its
- * bits are the same everywhere, so all ranks have the next stretch's checkpoint without an exchange. */
+/* Compares all ranks with one rank after every stretch of updates. Every rank also runs the one-rank computation,
+ * which has the same bits on every rank. Therefore each rank has the checkpoint with which the next stretch begins,
+ * and the ranks need not exchange it. */
 static enum status by_stretches(struct rank_plan *plan, const struct options *o, struct comm *comm,
                                 struct rank_witness *w, bool *same, struct error *err)
 {

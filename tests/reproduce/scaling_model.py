@@ -10,8 +10,8 @@ The model of one step of a preset on p ranks. Each rank is a machine like the me
     small sums  r ceil(log2 p) a                  r: sums per step for statistics and the quantile, each a few hundred bytes
     step        compute + max(0, gradients - 2/3 compute) + small sums
 
-The ranks exchange gradients during the backward pass, which is two thirds of the compute. c is the measured value in SECONDS if there is one, else the
-dry run's FLOPs per sample divided by its rate. --dry-runs: a JSON list of answers to POST /v1/jobs?dry_run=1, for presets that are not listed below."""
+The ranks exchange gradients during the backward pass, which is two thirds of the compute. c is the measured value in SECONDS if SECONDS has one,
+otherwise the FLOPs per sample divided by the FLOPs per second, both from the dry run. --dry-runs: a JSON list of answers to POST /v1/jobs?dry_run=1, for presets that are not listed below."""
 import argparse
 import json
 import math
@@ -31,7 +31,7 @@ PRESETS = {
 }
 SECONDS = {"digitcircle": 1 / 205, "digitcircle-paper": 1 / 6.46}  # docs/lab/performance.md: two threads, idle machine, dense
 SPARLING_SUMS, OTHER_SUMS = 26, 2
-NETWORKS = {  # latency in seconds, bytes per second; nominal, except the first, which allreduce.sh measured between two processes
+NETWORKS = {  # latency in seconds, bytes per second; nominal values, except those of shared memory, which allreduce.sh measured between two processes
     "shared memory": (0.4e-6, 8.5e9), "1 Gb/s": (50e-6, 0.117e9), "10 Gb/s": (20e-6, 1.17e9), "100 Gb/s, RDMA": (2e-6, 11.7e9)}
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
@@ -58,7 +58,7 @@ def speedup(name, presets, ranks, network, batch=None):
 
 
 def best(name, presets, network):
-    """Returns the largest number of ranks whose efficiency is at least one half, with the preset's own batch."""
+    """Returns the largest number of ranks that has an efficiency of at least one half with the preset's batch."""
     good = [p for p in RANKS if p <= presets[name][2] and speedup(name, presets, p, network) >= p / 2]
     return max(good), speedup(name, presets, max(good), network)
 

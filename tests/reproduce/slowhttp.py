@@ -6,8 +6,8 @@
 Each mode runs twice: with the daemon's default limits (128 connections per address), and with limits that accept all connections, so that only
 deadlines close them. Meanwhile a client at another address (127.0.0.2) requests /healthz ten times per second, each time on a new connection. The
 script prints the number of answers with their median, 99th percentile and longest time, the largest number of simultaneous slow connections, the
-duration of the test (it ends with the last connection), and how many more descriptors the daemon has open than before. Some may remain: a slow reader
-notices that its connection was closed only after it has read the kernel's buffer. Exit code 1: a request had no answer, slow heads or bodies outlived
+duration of the test (it ends with the last connection), and how many more descriptors the daemon has open than before. A few connections may remain
+open, because a slow reader notices that its connection was closed only after it has read the kernel's buffer. Exit code 1: a request had no answer, slow heads or bodies outlived
 their deadline, or too many connections remain."""
 import argparse
 import csv
@@ -26,7 +26,7 @@ from daemon import Daemon  # noqa: E402
 MODES = {"heads": ["-H", "-i", "5"], "bodies": ["-B", "-i", "5", "-s", "8192", "-f", "application/json"], "readers": ["-X", "-n", "1", "-z", "5"]}
 TARGETS = {"heads": "/v1/jobs", "bodies": "/v1/jobs", "readers": "/openapi.json"}
 DEADLINE = 20  # seconds for slow heads and bodies: the daemon's 10 s, the time to open all connections, and the time until slowhttptest notices the end
-SPARE = 16  # descriptors that the daemon itself and the client of /healthz may have opened meanwhile
+SPARE = 16  # so many more descriptors may be open, because the daemon and the client of /healthz use some
 
 
 def ask_until(port, done, times, faults):
@@ -55,7 +55,7 @@ def attack(daemon, mode, connections, seconds, folder):
     asker = threading.Thread(target=ask_until, args=(port, done, times, faults))
     asker.start()
     start = time.monotonic()
-    said = subprocess.run(["slowhttptest", "-c", str(connections), "-r", "500", "-l", str(seconds), "-p", "5", "-g", "-o", prefix, "-u",
+    output = subprocess.run(["slowhttptest", "-c", str(connections), "-r", "500", "-l", str(seconds), "-p", "5", "-g", "-o", prefix, "-u",
                     f"http://127.0.0.1:{port}{TARGETS[mode]}"] + MODES[mode], capture_output=True, text=True).stdout
     took = time.monotonic() - start
     left = descriptors(daemon) - before

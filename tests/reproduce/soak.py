@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Sends many requests and jobs to a daemon and checks that neither its memory nor its number of descriptors grows.
 
-    soak.py build/motifd [--requests 1000000] [--jobs 10000]
+    soak.py build/motifd [--requests 1000000] [--jobs 10000] [--client build/tests/reproduce/soak_client]
 
 The requests cover every reading route, invalid requests, and requests whose connection breaks off. The jobs are small and train to their end. The
 script deletes half of them at once and the others one round later, so that the database keeps its size. There are ten rounds; after each, the script
 reads memory and descriptors from /metrics. Caches fill in the first rounds, so it compares the fifth round with the tenth. Exit code 1: memory grew
-by 1 % or more, the number of descriptors grew, or the daemon did not end with 0."""
+by 1 % or more, the number of descriptors grew, or the daemon did not end with 0.
+
+With --client, the program soak_client.c sends the requests. It sends some ten times as many a second, for a soak of 10^7 requests or more."""
 import argparse
 import asyncio
 import json
@@ -27,8 +29,8 @@ ROUNDS = 10
 async def figures(port):
     """Returns the minimum of each figure over twelve seconds.
 
-    A minimum, because an answer uses memory while it is written, and the daemon closes a connection that broke off within a body only at the
-    body's deadline."""
+    It is the minimum, because an answer uses memory only while the daemon writes it. When a connection broke off within a body, the daemon
+    closes its descriptor only at the body's deadline."""
     asker, found = Asker(port), {}
     for _ in range(120):
         text = (await asker.ask("GET", "/metrics"))[1].decode()
@@ -86,11 +88,22 @@ async def jobs(port, count, old):
     return left
 
 
+async def requests_of_client(client, port, count, job):
+    """As requests(), but the C program `client` sends them. It does not look at the text of answers, only at their status and length."""
+    process = await asyncio.create_subprocess_exec(client, str(port), str(count), job, str(ASKERS), stdout=asyncio.subprocess.PIPE)
+    answers, _ = await process.communicate()
+    if process.returncode != 0:
+        raise SystemExit(f"{client} ended with {process.returncode}: {answers.decode()}")
+
+
 async def soak(options, port):
     seen, made = [], []
     for number in range(1, ROUNDS + 1):
         made = await jobs(port, options.jobs // ROUNDS, made)
-        await requests(port, options.requests // ROUNDS, made[0])
+        if options.client is not None:
+            await requests_of_client(options.client, port, options.requests // ROUNDS, made[0])
+        else:
+            await requests(port, options.requests // ROUNDS, made[0])
         seen.append(await figures(port))
         print(f"round {number}: {seen[-1]['process_resident_memory_bytes'] / 1e6:.2f} MB, {seen[-1]['process_open_fds']:.0f} descriptors", flush=True)
     return seen[ROUNDS // 2 - 1], seen[-1]
@@ -101,10 +114,11 @@ def main():
     parser.add_argument("motifd")
     parser.add_argument("--requests", type=int, default=1000000)
     parser.add_argument("--jobs", type=int, default=10000)
+    parser.add_argument("--client")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="motifd-soak-")
     log = open(os.path.join(folder, "log"), "w")
-    daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), "--rate-limit", "0", log=log)
+    daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), "--rate-limit", "0", "--log-level", "warn", log=log)
     start = time.monotonic()
     try:
         before, after = asyncio.run(soak(options, daemon.port))

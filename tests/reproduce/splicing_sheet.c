@@ -1,7 +1,7 @@
-/* Draws a sequence of the planted splicing domain: its letters, the motifs that bind (a named bar each), and below each
- * core the surrounding proteins that make it a splice site.
+/* Draws a sequence of the planted splicing domain: its letters, and a named bar for each motif that binds. Below
+ * each core motif (donor or acceptor) it marks whether the proteins around the core make it a splice site.
  *
- *      splicing_sheet FILE.png [--index 0] [--length 480] [--proteins 6] [--spacing 40] [--reach 60] */
+ *   splicing_sheet FILE.png [--index 0] [--length 480] [--proteins 6] [--spacing 40] [--reach 60] */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

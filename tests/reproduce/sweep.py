@@ -7,7 +7,7 @@
 Every job has an idempotency key made from its configuration. Therefore the same command continues an interrupted sweep, and
 a larger grid trains only the new jobs. The daemon runs as many jobs at the same time as it has workers. The jobs continue
 when this program ends. The program prints a Markdown table with a line for each job and, below them, the medians over the
-seeds. Columns are members of the job's result and are empty for a failed job. --csv FILE writes the values of the single jobs.
+seeds. The columns are members of the job's result; they are empty for a failed job. --csv FILE writes the values of each job.
 """
 import argparse
 import csv

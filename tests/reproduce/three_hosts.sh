@@ -40,7 +40,7 @@ until_true() { # SECONDS COMMAND...
 hosts_make "$name" "$work"
 mpirun="${hosts_mpi[*]} --mca mpi_yield_when_idle 1"
 on_first() { on_host "$name" 1 "$@"; }
-# Not through on_first, because $! would then be a shell's process, not the daemon's.
+# Does not use on_first, because $! would then be the process of a shell and not the daemon.
 ip netns exec "$name-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh "$build/motifd" serve --listen 127.0.0.1:8080 --db "$work/db" --data "$work/data" --threads-per-job 1 --executors thread,mpirun \
     --mpirun "$mpirun" >"$work/out" 2>"$work/log" &
 daemon=$!

@@ -7,8 +7,8 @@ The network has two parts, built from stock layers with dropout 0: g (1x1 convol
 convolution, affine batch norm, sparse layer with a threshold for each channel) and h (embedding with max pooling, row
 BiLSTM, sine positions, transformer encoder and decoder, linear). PyTorch computes in double precision from values that
 float represents exactly, so that the test can compare both builds of the core with the file. The file is a snapshot
-(core/base/snapshot.h). It contains value.NAME, grad.NAME and, in the post-norm variant, after.NAME for each array, with
-the core's name of the array; and input.* and result.*.
+(core/base/snapshot.h). For each array it contains value.NAME and grad.NAME, and in the post-norm variant after.NAME. NAME
+is the core's name of the array. The file also contains input.* and result.*.
 """
 import math
 import struct
@@ -114,7 +114,7 @@ def make(path, pre):
     network = Network(pre).double()
     with torch.no_grad():
         for name, p in network.named_parameters():
-            if "norm" in name:  # values other than 1 and 0 show whether the core uses them
+            if "norm" in name:  # with the initial values 1 and 0, the test could not show whether the core uses these arrays
                 p.add_(0.3 * torch.randn_like(p))
             p.copy_(p.float())
     images = torch.randn(IMAGES, 1, SIZE, SIZE).double()

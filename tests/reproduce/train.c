@@ -180,7 +180,7 @@ static enum status configure(const struct method *method, const char *preset, in
 }
 
 /* Creates the run again and loads what the previous one saved. */
-static enum status resume(const struct method *method, const void *config, struct run_env *host, double began,
+static enum status resume(const struct method *method, const void *config, struct run_env *environment, double began,
                           struct method_run **run, struct error *err)
 {
     struct run_env_bytes bytes = {0};
@@ -189,7 +189,7 @@ static enum status resume(const struct method *method, const void *config, struc
     if (!status) {
         method->destroy(*run);
         *run = NULL;
-        status = method->create(config, &host->env, run, err);
+        status = method->create(config, &environment->env, run, err);
     }
     if (!status) {
         struct snapshot_reader reader = run_env_reader(&bytes);
@@ -205,47 +205,47 @@ static enum status resume(const struct method *method, const void *config, struc
     return status;
 }
 
-/* Evaluates the run's weights on another set, in a run of its own. */
-static enum status measure(const struct method *method, const void *config, struct run_env *host,
+/* Evaluates the trained weights on another set of samples. Loads them into a separate run for this. */
+static enum status measure(const struct method *method, const void *config, struct run_env *environment,
                            struct method_run *trained, const struct method_evaluation *what, struct method_run **run,
                            struct error *err)
 {
     struct run_env_bytes bytes = {0};
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     enum status status = run_env_save(method, trained, &bytes, err);
     struct snapshot_reader reader = run_env_reader(&bytes);
     if (!status)
-        status = method->create(config, &host->env, run, err);
+        status = method->create(config, &environment->env, run, err);
     if (!status)
         status = method->load(*run, &reader, err);
     if (!status)
         status = method->begin_evaluation(*run, what, err);
-    while (!status && wish != METHOD_DONE)
-        status = run_env_step(host, method, *run, &wish, err);
+    while (!status && request != METHOD_DONE)
+        status = run_env_step(environment, method, *run, &request, err);
     run_env_bytes_close(&bytes);
     return status;
 }
 
-static enum status evaluate(const struct method *method, const void *config, struct run_env *host,
+static enum status evaluate(const struct method *method, const void *config, struct run_env *environment,
                             struct method_run *trained, int64_t seed, const struct sink *sink, struct error *err)
 {
     struct method_run *run = NULL;
     struct method_evaluation what = {.samples = 1000, .seed = seed};
-    enum status status = measure(method, config, host, trained, &what, &run, err);
+    enum status status = measure(method, config, environment, trained, &what, &run, err);
     printf("on %lld samples of seed %lld:\n", (long long)what.samples, (long long)seed);
     if (!status)
-        status = method->result(run, sink, err);
+        status = method_result(method, run, sink, err);
     method->destroy(run);
     return status;
 }
 
 /* Prints the metrics of a run as they arrive. */
-static enum status follow(const struct method *method, const void *config, struct run_env *host,
+static enum status follow(const struct method *method, const void *config, struct run_env *environment,
                           struct method_run *trained, struct error *err)
 {
     struct method_run *run = NULL;
     const struct method_evaluation what = {.samples = 1000, .seed = -1};
-    enum status status = measure(method, config, host, trained, &what, &run, err);
+    enum status status = measure(method, config, environment, trained, &what, &run, err);
     method->destroy(run);
     return status;
 }
@@ -273,12 +273,12 @@ static enum status print_hashes(const struct method *method, struct method_run *
     return status;
 }
 
-static enum status drive(const struct method *method, const void *config, struct run_env *host,
+static enum status drive(const struct method *method, const void *config, struct run_env *environment,
                          const struct options *options, struct error *err)
 {
     struct method_run *run = NULL;
     struct method_estimate estimate;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     double began = now();
     int depth = 0;
     const struct sink sink = {&depth,     put_begin,   put_end,     put_begin, put_end,
@@ -287,25 +287,25 @@ static enum status drive(const struct method *method, const void *config, struct
     if (!status)
         printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s, BLAS %s\n",
                (long long)estimate.parameters, estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6,
-               host->env.kernels->name, blas_core());
+               environment->env.kernels->name, blas_core());
     if (!status)
-        status = method->create(config, &host->env, &run, err);
-    for (long step = 1; !status && wish != METHOD_DONE; step++) {
-        status = run_env_step(host, method, run, &wish, err);
-        if (!status && options->resume > 0 && step % options->resume == 0 && wish != METHOD_DONE)
-            status = resume(method, config, host, began, &run, err);
-        if (!status && options->follow && wish == METHOD_CHECKPOINT)
-            status = follow(method, config, host, run, err);
+        status = method->create(config, &environment->env, &run, err);
+    for (long step = 1; !status && request != METHOD_DONE; step++) {
+        status = run_env_step(environment, method, run, &request, err);
+        if (!status && options->resume > 0 && step % options->resume == 0 && request != METHOD_DONE)
+            status = resume(method, config, environment, began, &run, err);
+        if (!status && options->follow && request == METHOD_CHECKPOINT)
+            status = follow(method, config, environment, run, err);
         if (options->seconds > 0 && now() - began > options->seconds)
             break;
     }
-    if (!status && wish == METHOD_DONE)
-        status = method->result(run, &sink, err);
+    if (!status && request == METHOD_DONE)
+        status = method_result(method, run, &sink, err);
     printf("%.1f s\n", now() - began);
     if (!status)
         status = print_hashes(method, run, err);
-    if (!status && wish == METHOD_DONE && options->seed != 0)
-        status = evaluate(method, config, host, run, options->seed, &sink, err);
+    if (!status && request == METHOD_DONE && options->seed != 0)
+        status = evaluate(method, config, environment, run, options->seed, &sink, err);
     method->destroy(run);
     return status;
 }
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.kind = "sparling", .threads = 2, .data = "motifd-data"};
     struct error err = {0};
-    struct run_env host;
+    struct run_env environment;
     for (int i = 1; i < argc; i++) {
         if (i + 1 >= argc)
             return usage();
@@ -360,14 +360,14 @@ int main(int argc, char **argv)
         free(config);
         return complain(&err);
     }
-    status = run_env_open(&host, options.threads, options.kernels, &err);
-    host.env.data = options.data;
-    host.watcher = &watch;
-    host.metric = on_metric;
-    host.artifact = on_artifact;
+    status = run_env_open(&environment, options.threads, options.kernels, &err);
+    environment.env.data = options.data;
+    environment.watcher = &watch;
+    environment.metric = on_metric;
+    environment.artifact = on_artifact;
     if (!status)
-        status = drive(method, config, &host, &options, &err);
-    run_env_close(&host);
+        status = drive(method, config, &environment, &options, &err);
+    run_env_close(&environment);
     free(config);
     return status ? complain(&err) : 0;
 }

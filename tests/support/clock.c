@@ -1,4 +1,4 @@
-/* Implements the clock of clock.h. The linker redirects the program's own calls here (--wrap). */
+/* Implements the clock of clock.h. The linker (--wrap) redirects the program's reads of the time to this file. */
 #include "tests/support/clock.h"
 
 #include <stdatomic.h>

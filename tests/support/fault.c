@@ -16,6 +16,7 @@ void *__wrap_realloc(void *at, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 
 static struct fault_count places = FAULT_COUNT;
+static atomic_size_t asked;
 
 void fault_after(int left)
 {
@@ -46,19 +47,30 @@ int fault_left(void)
     return fault_count_left(&places);
 }
 
+size_t fault_bytes(void)
+{
+    return atomic_load(&asked);
+}
+
+static bool fails(size_t bytes)
+{
+    atomic_fetch_add(&asked, bytes);
+    return fault_now();
+}
+
 void *__wrap_malloc(size_t bytes)
 {
-    return fault_now() ? NULL : __real_malloc(bytes);
+    return fails(bytes) ? NULL : __real_malloc(bytes);
 }
 void *__wrap_calloc(size_t count, size_t bytes)
 {
-    return fault_now() ? NULL : __real_calloc(count, bytes);
+    return fails(count * bytes) ? NULL : __real_calloc(count, bytes);
 }
 void *__wrap_realloc(void *at, size_t bytes)
 {
-    return fault_now() ? NULL : __real_realloc(at, bytes);
+    return fails(bytes) ? NULL : __real_realloc(at, bytes);
 }
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
-    return fault_now() ? NULL : __real_aligned_alloc(alignment, bytes);
+    return fails(bytes) ? NULL : __real_aligned_alloc(alignment, bytes);
 }

@@ -31,14 +31,18 @@ bool fault_happened(void);
 void fault_libraries(void);
 /* true: the allocations of SQLite do not count, so a test has far fewer allocations to try. */
 void fault_spare_sqlite(bool spare);
-/* For replacements of other allocators: counts an allocation and returns whether it must fail. */
+/* Counts an allocation and returns whether it must fail. Replacements of other allocators call it. */
 bool fault_now(void);
 
 /* Number of allocations that will still succeed. */
 int fault_left(void);
 
-/* Step between the failing allocations of a test: MOTIF_FAULT_STRIDE if it is set (1: every allocation), else `usual`.
- */
+/* Number of bytes that the program's own objects have allocated since the program started, in all threads. Memory that
+ * they have freed since then is included. */
+size_t fault_bytes(void);
+
+/* Returns the stride of a test that makes only every n-th allocation fail: MOTIF_FAULT_STRIDE if it is set, else
+ * `usual`. With stride 1 each allocation fails once. */
 static inline int fault_stride(int usual)
 {
     const char *value = getenv("MOTIF_FAULT_STRIDE");

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* The next `count` calls succeed, and the one after them fails with errno `code`; with `forever`, all later ones do. */
+/* The next `count` calls succeed. The one after them fails with errno `code`. With `forever`, all later ones fail too.
+ */
 void fault_call_after(int count, int code, bool forever);
 /* Sets the attributes of a file system that the program reads: its type (0: the real one), and whether it is read-only.
  */

@@ -1,5 +1,6 @@
-/* The countdown behind the faults of this folder: a number of calls succeed, then one fails, or all later ones. It
- * counts the calls of all threads, or of the thread that armed it last. */
+/* The counter that all faults of this folder use. After a given number of calls have succeeded, either the next call
+ * fails or all later calls fail. It counts the calls of all threads, or only those of the thread that last called
+ * fault_count_arm(). */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 #define MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 
@@ -9,7 +10,7 @@
 
 struct fault_count {
     atomic_bool armed, others_spared;
-    _Atomic pthread_t owner; /* thread that armed it last */
+    _Atomic pthread_t owner; /* thread that last called fault_count_arm() */
     pthread_mutex_t lock;
     int left;
     bool forever, happened;

@@ -33,7 +33,7 @@ void fault_libraries(void)
     cJSON_Hooks hooks = {counted_malloc, free};
     cJSON_InitHooks(&hooks);
     sqlite3_mem_methods mine;
-    /* Without lookaside memory, SQLite calls the allocator for every allocation. */
+    /* SQLite calls its allocator for every allocation only if lookaside memory is switched off. */
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
         abort();
     mine = real;

@@ -2,7 +2,7 @@
  *
  *     MOTIF_FAULT=memory:N      N allocations succeed, then one fails      memory-on:N   N succeed, all later ones fail
  *     MOTIF_FAULT=call:N        N system calls succeed, then one fails with MOTIF_FAULT_ERRNO (default 5, EIO)
- *     MOTIF_FAULT_SAID=FILE     gets one line when the program ends by itself: "yes" and what failed, or "no" and
+ *     MOTIF_FAULT_REPORT=FILE   gets one line when the program ends by itself: "yes" and what failed, or "no" and
  *                               the number of calls that were left
  *
  * A test program consists of main.c and this file, with `faults` and `call_faults` (tests/unit/meson.build), so the
@@ -48,7 +48,7 @@ static bool calls; /* true: system calls fail; false: allocations fail */
 
 static void say(void)
 {
-    const char *file = getenv("MOTIF_FAULT_SAID");
+    const char *file = getenv("MOTIF_FAULT_REPORT");
     bool happened = fault_happened();
     const char *call = fault_call_happened();
     int fd = file != NULL ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
@@ -68,9 +68,9 @@ static void *counted(size_t bytes)
 
 static void __attribute__((constructor)) begin(void)
 {
-    const char *said = getenv("MOTIF_FAULT"), *code = getenv("MOTIF_FAULT_ERRNO"), *colon;
+    const char *text = getenv("MOTIF_FAULT"), *code = getenv("MOTIF_FAULT_ERRNO"), *colon;
     cJSON_Hooks hooks = {counted, free};
-    if (said == NULL || (colon = strchr(said, ':')) == NULL)
+    if (text == NULL || (colon = strchr(text, ':')) == NULL)
         return;
     if (fault_libraries != NULL)
         fault_libraries();
@@ -78,9 +78,9 @@ static void __attribute__((constructor)) begin(void)
         cJSON_InitHooks(&hooks);
     int count = atoi(colon + 1);
     (void)atexit(say);
-    if (strncmp(said, "memory:", 7) == 0) {
+    if (strncmp(text, "memory:", 7) == 0) {
         fault_after(count);
-    } else if (strncmp(said, "memory-on:", 10) == 0) {
+    } else if (strncmp(text, "memory-on:", 10) == 0) {
         fault_from(count);
     } else {
         calls = true;

@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 
-/* The next `count` calls succeed. The one after them does nothing and returns `code` (text: NULL); with `forever`, all
- * later ones do. */
+/* The next `count` calls succeed. The one after them does nothing and returns `code`, or NULL if it returns text. With
+ * `forever`, all later calls fail in the same way. */
 void fault_sqlite_after(int count, int code, bool forever);
-/* true: only calls of the thread that armed the fault count and fail. The default is all threads. */
+/* true: only calls of the thread that called fault_sqlite_after() count and fail. The default is all threads. */
 void fault_sqlite_spare_others(bool spare);
 /* Whether a call has failed since fault_sqlite_after(). Switches the fault off. */
 bool fault_sqlite_happened(void);
 
-/* Calls `run` before each step of a statement whose SQL contains `text`, except within `run` itself. text NULL: ends
- * these calls. */
+/* Calls `run` before each step of a statement whose SQL contains `text`. Steps that `run` itself makes do not call it
+ * again. If `text` is NULL, `run` is no longer called. */
 void fault_sqlite_before(const char *text, void (*run)(void *context), void *context);
 
 #endif

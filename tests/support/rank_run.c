@@ -108,7 +108,8 @@ enum status rank_run_threads(const struct rank_plan *plan, int ranks, struct ran
     }
     for (int r = 0; r < started; r++)
         pthread_join(all[r].thread, NULL);
-    /* Only the rank that failed first has the reason; the other ranks were cancelled. */
+    /* Only the rank that failed first has the reason, and the other ranks return STATUS_CANCELLED. The first pass
+     * therefore ignores cancelled ranks. */
     for (int pass = 0; pass < 2; pass++)
         for (int r = 0; r < started && !status; r++)
             if (all[r].status && (pass == 1 || all[r].status != STATUS_CANCELLED))

@@ -10,7 +10,7 @@
 
 enum { RANK_THREADS_MOST = 8, POINTS = 4096, FILES = 64 };
 
-/* What rank 0 published, except speeds. */
+/* The metrics (except speeds) and files that rank 0 published. */
 struct story {
     struct {
         char name[24];
@@ -28,7 +28,7 @@ struct rank_thread {
     const void *config;
     struct comm *comm;
     struct run_env_bytes *from; /* checkpoint to load; NULL: none */
-    int64_t until;              /* updates of all work items together at which to stop; 0: the end */
+    int64_t until;              /* stop after so many updates, summed over all work items; 0: run to the end */
     struct run_env environment;
     struct method_run *run;
     struct story *story;

@@ -11,8 +11,9 @@
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 
-/* Before main: selects the OpenBLAS kernels that motifd would choose (core/kernels/blas.h), so that a test computes the
- * same bits as the daemon on every machine. A choice in the environment is respected. */
+/* Runs before main. Selects the OpenBLAS kernels that motifd would choose (core/kernels/blas.h), so that a test
+ * computes the same bits as the daemon on every machine. If the environment already sets OPENBLAS_CORETYPE, nothing
+ * changes. */
 __attribute__((constructor)) static void choose_blas(int argc, char **argv)
 {
     const char *best = blas_best_core();
@@ -65,10 +66,12 @@ enum status run_env_save(const struct method *method, struct method_run *run, st
     uint64_t written = 0;
     bytes->count = 0;
     enum status status = method->save(run, &to, &written, err);
-    if (!status && written != bytes->count)
-        status = error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and said %llu", bytes->count,
-                           (unsigned long long)written);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (written != bytes->count)
+        return error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and said %llu", bytes->count,
+                         (unsigned long long)written);
+    return STATUS_OK;
 }
 
 static enum status count_checkpoints(void *context, size_t *count, struct error *err)
@@ -164,9 +167,11 @@ enum status run_env_step(struct run_env *environment, const struct method *metho
                          enum method_request *request, struct error *err)
 {
     enum status status = method->step(run, request, err);
-    if (!status && (*request == METHOD_CHECKPOINT || *request == METHOD_STAGE_END))
-        status = keep(environment, method, run, *request == METHOD_STAGE_END, err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    if (*request == METHOD_CHECKPOINT || *request == METHOD_STAGE_END)
+        return keep(environment, method, run, *request == METHOD_STAGE_END, err);
+    return STATUS_OK;
 }
 
 enum status run_env_weights_hash(struct run_env_bytes *bytes, char hex[65], struct error *err)

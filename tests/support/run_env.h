@@ -50,8 +50,8 @@ void run_env_bytes_close(struct run_env_bytes *bytes);
 enum status run_env_step(struct run_env *environment, const struct method *method, struct method_run *run,
                          enum method_request *request, struct error *err);
 
-/* A whole run in steps of one piece. If `every` > 0, the run is saved, destroyed, created and loaded after every
- * `every` steps. */
+/* A whole run. Each step does one piece of work. If `every` > 0, the run is saved, destroyed, created and loaded after
+ * every `every` steps. */
 struct run_env_plan {
     const struct method *method;
     const void *config;
@@ -70,7 +70,8 @@ struct run_env_witness {
 enum status run_env_run(const struct run_env_plan *plan, struct run_env_witness *witness, int *steps,
                         struct error *err);
 
-/* hex: SHA-256 of the weights in saved bytes, statistics and thresholds included, 64 digits and NUL. */
+/* Computes the SHA-256 of the weights in a saved checkpoint, including running statistics and thresholds. hex: receives
+ * 64 hex digits and NUL. */
 enum status run_env_weights_hash(struct run_env_bytes *bytes, char hex[65], struct error *err);
 
 #endif

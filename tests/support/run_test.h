@@ -1,5 +1,4 @@
-/* Checks that all methods' runs must pass. If a check fails, the test fails. A test program has one `struct run_test`.
- */
+/* Assertions that the runs of every method must satisfy. A test program has one `struct run_test`. */
 #ifndef MOTIF_TESTS_SUPPORT_RUN_TEST_H
 #define MOTIF_TESTS_SUPPORT_RUN_TEST_H
 
@@ -25,7 +24,7 @@ int run_test_through(const struct run_test *test, const struct config_setting *s
 void run_test_bits(const struct run_test *test, const struct config_setting *const *settings, size_t count,
                    int64_t least_artifacts);
 
-/* Faulty settings, and the field that check() must name. */
+/* Settings with a fault, and the field that check() must name because of them. */
 struct run_test_wrong {
     struct config_setting setting[4];
     const char *field;

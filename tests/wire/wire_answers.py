@@ -21,7 +21,7 @@ import shutil
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "harness")]
 from daemon import TINY, Daemon  # noqa: E402
-from played import Forward, Replay, Said, Server  # noqa: E402
+from played import Forward, Replay, Server  # noqa: E402
 
 MOTIFD, MOTIFCTL, FAULTS = (os.path.abspath(path) for path in sys.argv[1:4])
 STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))  # 0: a sample
@@ -43,6 +43,10 @@ COMMANDS = (
     ("plot-log", "plot @ density --log --since 1", 0, ""), ("png", "plot @ validation_loss,density --log --png curve.png", 0, ""),
     ("one-png", "plot @ density --png one.png", 0, ""), ("plot-json", "plot @ loss --json", 0, '"series"'),
     ("motifs", "motifs @ --seed 3", 0, "prediction"), ("motifs-json", "motifs @ --count 2 --png some.png --json", 0, '"answers"'),
+    ("motifs-file", "motifs @ --input in.npy --png in.png", 0, "prediction"), ("motifs-output", "motifs @ --input in.npy --output map.npy", 0, "map.npy"),
+    ("motifs-batch", "motifs @ --input in.npy --batch", 2, ""), ("motifs-what", "motifs @ --input in.gif", 2, ""),
+    ("predict", "predict @ --input in.npy", 0, "prediction"), ("predict-output", "predict @ --input in.npy --output label.npy", 0, "label.npy"),
+    ("predict-json", "predict @ --input in.npy --json", 0, '"warnings"'), ("predict-none", "predict @", 2, ""),
     ("channels", "channels @ --samples 8", 0, ""), ("channel", "channels @ 1 --samples 8 --top 3", 0, ""),
     ("channels-png", "channels @ 1 --samples 8 --png crops.png", 0, ""),
     ("intervene", "intervene @ 1=delete 0=2 --seed 1 --maximal", 0, ""), ("intervene-json", "intervene @ 1=delete --json", 0, '"answers"'),
@@ -75,16 +79,16 @@ class Ran:
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             out, err = process.communicate(timeout=20 if words[:1] in FOLLOW else 120)
-        except subprocess.TimeoutExpired:  # the recorded job never ends
+        except subprocess.TimeoutExpired:  # the answers say that the job runs, so the command waits forever
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         self.code, self.out, self.err = process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
         self.interrupted = words[:1] in FOLLOW and self.code == 130
-        self.said = f"exit code {self.code}\n{self.out[-1500:]}\n{self.err[-3000:]}"
+        self.summary = f"exit code {self.code}\n{self.out[-1500:]}\n{self.err[-3000:]}"
 
 
 def nodes(document, path=()):
-    """Paths to every member; of a list only the first two."""
+    """Yields the path to every member; in a list only to the first two items."""
     yield path
     if isinstance(document, dict):
         for name, value in document.items():
@@ -95,7 +99,7 @@ def nodes(document, path=()):
 
 
 def changed(document, dice):
-    """A copy with up to three members changed or removed."""
+    """Returns a copy with up to three members changed or removed."""
     document = copy.deepcopy(document)
     for _ in range(dice.choice((1, 1, 2, 3))):
         path = dice.choice(list(nodes(document)))
@@ -111,26 +115,26 @@ def changed(document, dice):
     return document
 
 
-def refusals(said):
-    """Answers that may replace the recorded one."""
+def refusals(answer):
+    """Yields answers that replace a recorded one."""
     for status in (400, 401, 404, 409, 412, 416, 422, 429, 500, 503):
         for body in (b"", b'{"title":"refused"}', b'{"detail":"why","errors":[{"pointer":"/a","detail":"b"},{"parameter":"c"},{}]}'):
-            yield said.but(status=status, body=body, headers={"Content-Type": PROBLEM, "Retry-After": "0"})
-    yield said.but(status=304, body=b"")
-    yield said.but(status=302, body=b"", headers={"Location": "/"})
-    yield from (said.but(body=body) for body in (b"", b"{", b"null", b"[]", b"{}", b"7", b'"text"', b"\xff\xfe", b"[" * 2000))
-    yield from (said.but(cut=cut) for cut in (0, 1, len(said.body) // 2, len(said.body) - 1) if 0 <= cut < len(said.body))
+            yield answer.but(status=status, body=body, headers={"Content-Type": PROBLEM, "Retry-After": "0"})
+    yield answer.but(status=304, body=b"")
+    yield answer.but(status=302, body=b"", headers={"Location": "/"})
+    yield from (answer.but(body=body) for body in (b"", b"{", b"null", b"[]", b"{}", b"7", b'"text"', b"\xff\xfe", b"[" * 2000))
+    yield from (answer.but(cut=cut) for cut in (0, 1, len(answer.body) // 2, len(answer.body) - 1) if 0 <= cut < len(answer.body))
 
 
 def variants(tape, dice):
-    """Tapes with one answer replaced."""
-    for at, said in enumerate(tape):
-        odd = list(refusals(said))
+    """Yields copies of the recorded answers, each with one answer replaced."""
+    for at, answer in enumerate(tape):
+        odd = list(refusals(answer))
         for other in odd if STRIDE else dice.sample(odd, 2):
             yield [*tape[:at], other, *tape[at + 1:]]
-        document = said.document()
+        document = answer.document()
         for _ in range(CHANGED if document is not None else 0):
-            yield [*tape[:at], said.but(body=json.dumps(changed(document, dice)).encode()), *tape[at + 1:]]
+            yield [*tape[:at], answer.but(body=json.dumps(changed(document, dice)).encode()), *tape[at + 1:]]
 
 
 def masked(text):
@@ -143,7 +147,7 @@ class Test:
         self.wrong = []
 
     def place(self):
-        """A folder with the files that commands read."""
+        """Makes a folder with the files that the commands read."""
         place = tempfile.mkdtemp(dir=self.folder)
         for name in os.listdir(os.path.join(self.folder, "files")):
             os.link(os.path.join(self.folder, "files", name), os.path.join(place, name))
@@ -159,7 +163,7 @@ class Test:
     def good(self, ran, what):
         right = (ran.code in (0, 1, 2, 3) or ran.interrupted) and "runtime error" not in ran.err and "Sanitizer" not in ran.err
         if not right or not (ran.code in (0, 130) or "error:" in ran.err or ran.out):
-            self.wrong.append(f"{what}: {ran.said}")
+            self.wrong.append(f"{what}: {ran.summary}")
 
     def odd_answers(self, name, words, tape, dice):
         def one(variant):
@@ -167,23 +171,23 @@ class Test:
         return sum(1 for _ in map(one, variants(tape, dice)))
 
     def fault(self, name, words, tape, wanted, fault):
-        """Returns how many more operations the fault would have needed; None: the fault happened."""
+        """Runs a command with one fault. Returns None if the fault happened, otherwise how many more operations it would have needed."""
         place, player = self.place(), Replay(tape)
         try:
-            mark = os.path.join(place, "fault-said")
-            ran = Ran(FAULTS, words, self.server.play(player), place, MOTIF_FAULT=fault, MOTIF_FAULT_SAID=mark,
-                      ASAN_OPTIONS=SUMS["ASAN_OPTIONS"] + ":detect_leaks=0")  # the process ends anyway
+            report = os.path.join(place, "fault-report")
+            ran = Ran(FAULTS, words, self.server.play(player), place, MOTIF_FAULT=fault, MOTIF_FAULT_REPORT=report,
+                      ASAN_OPTIONS=SUMS["ASAN_OPTIONS"] + ":detect_leaks=0")  # leaks do not matter, because the process ends
             what = f"{name} with {fault}"
-            with open(mark) as file:
-                said = file.read().split()
-            if said == ["yes", "fwrite"]:  # the stream continues without an error, unlike a real full disk (see full_disk)
+            with open(report) as file:
+                outcome = file.read().split()
+            if outcome == ["yes", "fwrite"]:  # after this fault the stream continues without an error, unlike on a full disk (full_disk tests that)
                 return None
             self.good(ran, what)
             if ran.code == 0 and masked(ran.out) != masked(wanted.out):
-                self.wrong.append(f"{what}: something else is said: {ran.said}")
+                self.wrong.append(f"{what}: the output differs: {ran.summary}")
             if player.others:
-                self.wrong.append(f"{what}: something else is asked: {player.others}")
-            return None if said[0] == "yes" else int(said[1])
+                self.wrong.append(f"{what}: requests that were not recorded: {player.others}")
+            return None if outcome[0] == "yes" else int(outcome[1])
         finally:
             shutil.rmtree(place)
 
@@ -208,7 +212,7 @@ class Test:
 
 
 def command_lines():
-    """Faults that motifctl finds before it sends a request."""
+    """Command lines that motifctl answers without sending a request."""
     for line, code, out, err in (("", 2, "", "usage: motifctl COMMAND"), ("--help", 0, "usage: motifctl COMMAND", ""), ("-h", 0, "usage: motifctl COMMAND", ""),
                                  ("help", 0, "usage: motifctl COMMAND", ""), ("help plot", 0, "usage: motifctl plot", ""), ("plot --help", 0, "example:", ""),
                                  ("--version", 0, "motifctl ", ""), ("--json", 2, "", "usage: motifctl COMMAND"), ("-x", 2, "", "usage: motifctl COMMAND"),
@@ -219,13 +223,13 @@ def command_lines():
                                  ("--token t --server http://127.0.0.1:1/// health", 3, "", "is the daemon running?"),
                                  ("completion zsh", 0, "#compdef motifctl", ""), ("completion fish", 0, "complete -c motifctl", ""), ("completion tcsh", 2, "", "tcsh"),
                                  ("metrics x --since -1", 2, "", "--since"), ("plot x --height 5", 2, "", "--height"), ("motifs x --count 0", 2, "", "--count"),
-                                 ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 80, 2, "", "a job is an id"),
+                                 ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 130, 2, "", "a job is an id"),
                                  ("submit --config /no/such", 2, "", "/no/such"), ("submit --set a", 2, "", ""), ("submit --threads many", 2, "", "--threads"),
                                  ("import /no/such", 2, "", "/no/such"), ("datasets put name /dev/null", 2, "", "--format"), ("datasets put name file.npz", 2, "", "cannot be read"),
                                  ("datasets put name /tmp --format csv", 2, "", "cannot be read"), 
                                  ("intervene x --seed 1e9 1=delete", 2, "", "--seed"), ("verify /no/such/bundle", 2, "", "")):
         ran = Ran(MOTIFCTL, line.split(), "http://127.0.0.1:1", "/")
-        assert ran.code == code and out in ran.out and err in ran.err, f"{line}: {ran.said}"
+        assert ran.code == code and out in ran.out and err in ran.err, f"{line}: {ran.summary}"
 
 
 def train(daemon, **changes):
@@ -244,6 +248,9 @@ def prepare(folder, daemon, job):
     os.mkdir(files)
     with open(os.path.join(files, "job.json"), "w") as file:
         json.dump({"kind": "sparling", "preset": "digitcircle-quick", "name": "first", "config": {**TINY, "total_samples": 4}}, file)
+    with open(os.path.join(files, "in.npy"), "wb") as file:  # 32 x 32 bytes, as large as an input of TINY
+        head = b"{'descr': '|b1', 'fortran_order': False, 'shape': (32, 32), }"
+        file.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + head.ljust(117) + b"\n" + bytes(i % 7 == 0 for i in range(1024)))
     with open(os.path.join(files, "set.npy"), "w") as file:
         file.write("not one")
     with open(os.path.join(files, "set.csv"), "w") as file:
@@ -266,7 +273,7 @@ def main():
                 words = line.replace("@2", other).replace("@", job)
                 player = Forward(daemon.url)
                 ran = test.run(MOTIFCTL, words.split(), player)
-                assert ran.code == code and says in ran.out, f"{name}: {line}: {ran.said}"
+                assert ran.code == code and says in ran.out, f"{name}: {line}: {ran.summary}"
                 tapes.append((name, words.split(), player.tape, ran))
             print(f"ok {len(tapes)} commands", flush=True)
 
@@ -274,7 +281,7 @@ def main():
             name, words, tape, ran = taped
             begun, dice = time.monotonic(), random.Random(name)
             again = test.run(MOTIFCTL, words, Replay(tape))
-            assert again.code == ran.code and masked(again.out) == masked(ran.out), f"{name} again: {again.said}"
+            assert again.code == ran.code and masked(again.out) == masked(ran.out), f"{name} again: {again.summary}"
             test.full_disk(name, words, tape, ran)
             counts = test.odd_answers(name, words, tape, dice), test.faults(name, words, tape, again, dice)
             print(f"ok {name}: {counts[0]} odd answers, {counts[1]} faults, {time.monotonic() - begun:.1f} s", flush=True)

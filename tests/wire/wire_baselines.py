@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of baselines of tests/reproduce: every row is a job, an interrupted job continues, no row is trained
+"""Tests tests/reproduce/baselines.py: every row of its table is a job, an interrupted job continues, no row is trained
 twice, and the table contains the results of the jobs.
 
 usage: wire_baselines.py MOTIFD BASELINES"""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The commands of motifd besides `serve`, and the start of the daemon: command lines, missing and wrong files, addresses, messages to the service manager,
-missing executors, malformed requests at the console. Then every command and the start with one failing allocation or system call: the process must exit
-with one of its exit codes and print the reason, or it must serve; its files must be complete or absent.
+missing executors, malformed requests at the console. Then the script runs every command and the start with one failing allocation or system call. The
+process must exit with one of its exit codes and print the reason, or it must serve. Its files must be complete or absent.
 
 usage: wire_commands.py MOTIFD MOTIFD_FAULTS     MOTIF_FAULT_STRIDE=1 tries every allocation; the default is a sample"""
 import concurrent.futures
@@ -49,6 +49,11 @@ def names_of_commands(folder):
         expect(word, 0, "motifd ")
     expect("serve --help", 0, "--drain-ms")
     expect("serve --database x", 2, err="--database (flag): is not known; did you mean --db?")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write('{"worker": 2, "header_timeout": 1}')
+        file.flush()
+        expect(["check-config", file.name], 1, "/worker: is not a setting; did you mean 'workers'?")
+        expect(["check-config", file.name], 1, "did you mean 'header_timeout_ms'?")
     expect("serve more", 2, err="more (flag): is not expected here")
     expect("serve --workers", 2, err="needs a value")
     expect("serve --config /no/such", 2, err="config (file): ")
@@ -75,7 +80,7 @@ def benchmarks(folder):
 
 
 def copies(folder):
-    """Backup and restore: missing files, existing files, files that are no database; progress on a terminal."""
+    """Backup and restore with missing files, existing files and files that are no database, and their progress on a terminal."""
     db, copy, back = (os.path.join(folder, name) for name in ("a.db", "a.copy", "b.db"))
     daemon = Daemon(MOTIFD, db)
     assert daemon.end() == 0
@@ -85,9 +90,35 @@ def copies(folder):
             expect([name, *words], 2, err=f"usage: motifd {name}")
         expect([name, "--db", os.path.join(folder, "absent"), os.path.join(folder, "absent-too")], 1, err=f"motifd {name}: ")
     expect(["backup", copy], 0, copy, "all of it checked", MOTIFD_DB=db)
-    expect(["backup", "--db", db, copy], 1, err="motifd backup: ")  # nothing is overwritten
+    expect(["backup", "--db", db, copy], 1, err="motifd backup: ")  # fails, because the copy exists already
     expect(["backup", "--db", db, os.path.join(folder, "no/such/place")], 1, err="motifd backup: ")
     expect(["restore", "--db", db, copy], 1, err="motifd restore: ")
+    sets, copied = os.path.join(folder, "sets"), os.path.join(folder, "full.copy")
+    os.makedirs(os.path.join(sets, "digits", "01"))
+    for name, text in (("digits/01/a.wav", "sound" * 40000), ("digits/sha256", "abc"), (".part-x", "unfinished"), ("loose", "no data set")):
+        with open(os.path.join(sets, name), "w") as file:
+            file.write(text)
+    os.symlink("/etc/passwd", os.path.join(sets, "digits", "link"))
+    expect(["backup", "--db", db, "--data", sets, copied], 2, err="--data needs --with-data")
+    expect(["backup", "--db", db, "--with-data", "--data", sets, copied], 0, copied, "1 data sets, 2 files")
+    with open(os.path.join(copied + ".data", "digits", "01", "a.wav")) as file:
+        assert file.read() == "sound" * 40000
+    assert sorted(os.listdir(copied + ".data")) == ["digits"] and not os.path.lexists(os.path.join(copied + ".data", "digits", "link"))
+    fresh = os.path.join(folder, "fresh")
+    expect(["restore", "--db", os.path.join(folder, "fresh.db"), "--with-data", copied], 0, "", "1 data sets, 2 files", MOTIFD_DATA=fresh)
+    with open(os.path.join(fresh, "digits", "sha256")) as file:
+        assert file.read() == "abc"
+    expect(["restore", "--db", os.path.join(folder, "again.db"), "--with-data", "--data", fresh, copied], 0, "", "0 data sets, 0 files, 0.0 MB: all of it compared; 1 data sets existed")
+    nightly = os.path.join(folder, "nightly")
+    os.makedirs(os.path.join(nightly, "motifd-20250101-000000.db.data", "digits"))
+    for name in ("motifd-20250101-000000.db", "motifd-20250102-000000.db", "motifd-notes.db"):
+        open(os.path.join(nightly, name), "w").close()
+    expect(["backup", "--db", db, "--with-data", "--data", sets, "--into", nightly, "--keep", "2"], 0, nightly, "1 data sets")
+    kept = sorted(os.listdir(nightly))
+    assert len(kept) == 4 and kept[0] == "motifd-20250102-000000.db" and kept[2] == kept[1] + ".data" and kept[3] == "motifd-notes.db", kept
+    expect(["backup", "--db", db, "--keep", "2", "x"], 2, err="--keep needs --into")
+    expect(["backup", "--db", db, "--into", nightly, "x"], 2, err="not both")
+    expect(["serve", "--db", os.path.join(folder, "absent", "x.db")], 1, err="the folder of the database does not exist")
     with open(os.path.join(folder, "text"), "w") as file:
         file.write("no database at all, but some text\n" * 100)
     expect(["restore", "--db", back, os.path.join(folder, "text")], 1, err="motifd restore: ")
@@ -116,6 +147,12 @@ def verifying(folder):
         file.write("no bundle")
     for name, code in ((text, 1), (os.path.join(folder, "absent"), 2), (folder, 2)):
         expect(["verify", "--data", folder, name], code, err="motifd verify: ")
+    # motifd prints the control characters of a bundle as escapes, so that they cannot control the terminal.
+    head = json.dumps({"a\x1b[31m\u202eb": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    with open(text, "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head + b"\0\0")
+    said = expect(["verify", text], 1, err="\\u202eb").stderr
+    assert "\x1b" not in said and "\u202e" not in said, said
 
 
 def checking(folder):
@@ -142,7 +179,7 @@ def tokens(folder):
     assert not os.path.exists(db)
     with open("/dev/full", "w") as full:
         got = subprocess.run([MOTIFD, "token", "create", "--name", "unheard", "--db", db], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert got.returncode == 1 and "cannot be written" in got.stderr, got  # the error says that the token exists, so it can be revoked
+    assert got.returncode == 1 and "cannot be written" in got.stderr, got  # the error says that the token exists, so that the user can revoke it
     expect("token --help", 0, "usage: motifd token")
     expect(["token", "list", "--db", os.path.join(folder, "no/such/place")], 1, err="motifd token")
     long = os.path.join(folder, *["d" * 40] * 3)
@@ -156,7 +193,7 @@ def tokens(folder):
 
 
 def the_console(folder):
-    """A malformed request gets an error or no answer; the next request is served."""
+    """A malformed request must get an error or no answer. The daemon must serve the next request."""
     db = os.path.join(folder, "c.db")
     daemon = Daemon(MOTIFD, db)
 
@@ -166,31 +203,31 @@ def the_console(folder):
         place = os.open(folder, os.O_RDONLY)
         talk.connect(f"/proc/self/fd/{place}/c.db-console")
         os.close(place)
-        heard = b""
+        received = b""
         try:
             talk.sendall(words)
             if end:
                 talk.shutdown(socket.SHUT_WR)
             while got := talk.recv(4096):
-                heard += got
+                received += got
         except (ConnectionResetError, BrokenPipeError):
             pass
         talk.close()
-        return heard
+        return received
     try:
         for words in (b"", b"no end", b"\0", b"token\0", b"a\0" * 40, b"token\0sing\0\0\0\0\0", b"token\0create\0\0\0\0\0"):
-            heard = say(words)
-            assert not heard.startswith(b"ok") and b"\n" in heard, (words, heard)
+            received = say(words)
+            assert not received.startswith(b"ok") and b"\n" in received, (words, received)
         assert not say(b"x" * (1 << 20), end=False).startswith(b"ok")
         gone = socket.socket(socket.AF_UNIX)
         gone.connect(os.path.join(folder, "c.db-console"))
         gone.close()
-        expect(["token", "create", "--name", "heard", "--db", db], 0, "motif_")
-        expect(["token", "list", "--db", db], 0, "heard")
+        expect(["token", "create", "--name", "received", "--db", db], 0, "motif_")
+        expect(["token", "list", "--db", db], 0, "received")
     finally:
         assert daemon.end() == 0
     assert not os.path.exists(os.path.join(folder, "c.db-console"))
-    # A socket that answers unlike a daemon.
+    # Another program listens on the socket of the console and answers unlike a daemon.
     other = socket.socket(socket.AF_UNIX)
     other.bind(os.path.join(folder, "c.db-console"))
     other.listen(8)
@@ -208,12 +245,12 @@ def the_console(folder):
 
 
 class Started:
-    """`motifd serve` until it prints its address, or ends."""
+    """Runs `motifd serve` and waits until it prints its address or ends."""
 
     def __init__(self, folder, *words, program=MOTIFD, listen="127.0.0.1:0", db=None, **environment):
         self.process = subprocess.Popen([program, "serve", "--listen", listen, "--db", db or os.path.join(folder, "s.db"), *words], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        # The daemon also serves when it could not print its address.
+        # A daemon that cannot print its address serves all the same.
         self.silent = not select.select([self.process.stdout], [], [], 30)[0]
         self.line = "" if self.silent else self.process.stdout.readline()
 
@@ -247,7 +284,7 @@ def starts(folder):
         assert not started.line and got == code and says in err, (words, got, started.line, err)
     for listen, db, code, says in ((f"127.0.0.1:{held.getsockname()[1]}", None, 1, "in use"), ("0.0.0.0:0", None, 2, "a bearer token is needed"),
                                    ("192.0.2.1:0", None, 2, "a bearer token is needed"), ("127.0.0.1:0", folder, 1, "Is a directory"),
-                                   ("127.0.0.1:0", os.path.join(folder, "no/such/db"), 1, "No such file or directory")):
+                                   ("127.0.0.1:0", os.path.join(folder, "no/such/db"), 1, "the folder of the database does not exist")):
         started = Started(folder, listen=listen, db=db)
         got, err = started.end()
         assert not started.line and got == code and says in err, (listen, got, err)
@@ -260,18 +297,18 @@ def the_manager(folder):
         manager.bind(address.replace("@", "\0"))
         manager.settimeout(60)
         started = Started(folder, NOTIFY_SOCKET=address, WATCHDOG_USEC="200000")
-        heard = b""
-        while heard.count(b"WATCHDOG=1") < 2:
-            heard += manager.recv(4096)
-        assert b"READY=1" in heard, (name, heard)
+        received = b""
+        while received.count(b"WATCHDOG=1") < 2:
+            received += manager.recv(4096)
+        assert b"READY=1" in received, (name, received)
         code, _ = started.end()
         manager.settimeout(1)
         try:
             while True:
-                heard += manager.recv(4096)
+                received += manager.recv(4096)
         except TimeoutError:
             pass
-        assert code == 0 and b"STOPPING=1" in heard, (name, heard)
+        assert code == 0 and b"STOPPING=1" in received, (name, received)
         manager.close()
     for address in ("", "x", "relative/path", "/" + "x" * 200, os.path.join(folder, "nobody")):
         for limits in ({"WATCHDOG_USEC": "0"}, {"WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "much"}):
@@ -282,25 +319,25 @@ def the_manager(folder):
 
 # ---- faults ---------------------------------------------------------------------------------------------
 
-def told(mark):
-    with open(mark) as file:
+def report_words(path):
+    with open(path) as file:
         return file.read().split()
 
 
 def one_fault(place, make, check, text, number):
-    """Returns how many more operations the fault would have needed; None: the fault happened."""
+    """Runs the program with one fault. Returns None if the fault happened, otherwise how many more operations it would have needed."""
     home = tempfile.mkdtemp(dir=place)
-    mark = os.path.join(home, "said")
-    asked = {"MOTIF_FAULT": text, "MOTIF_FAULT_SAID": mark, "MOTIF_FAULT_ERRNO": str(number)}
+    report = os.path.join(home, "report")
+    variables = {"MOTIF_FAULT": text, "MOTIF_FAULT_REPORT": report, "MOTIF_FAULT_ERRNO": str(number)}
     if "memory" in text:
-        asked["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"
-    code, out, err = make(home, asked)
+        variables["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":detect_leaks=0"
+    code, out, err = make(home, variables)
     assert code in (0, 1, 2) and "Sanitizer" not in err and "runtime error" not in err, (text, code, err[-4000:])
-    assert code == 0 or err, (text, "nothing is said")
+    assert code == 0 or err, (text, "no error message")
     check(home, code, out)
-    said = told(mark) if os.path.exists(mark) else ["yes"]
+    outcome = report_words(report) if os.path.exists(report) else ["yes"]
     shutil.rmtree(home)
-    return None if said[0] == "yes" else int(said[1])
+    return None if outcome[0] == "yes" else int(outcome[1])
 
 
 def sweep(name, place, make, check, few):
@@ -327,9 +364,9 @@ def faults(folder):
     expect(["token", "create", "--name", "old", "--db", base], 0)
 
     def words(*given):
-        def make(home, asked):
+        def make(home, variables):
             shutil.copy(base, os.path.join(home, "db"))
-            got = run(*(word.replace("@", home) for word in given), program=FAULTS, **asked)
+            got = run(*(word.replace("@", home) for word in given), program=FAULTS, **variables)
             return got.returncode, got.stdout, got.stderr
         return make
 
@@ -339,7 +376,7 @@ def faults(folder):
     def made(home, code, out):
         kept(home, code, out)
         listed = run("token", "list", "--db", os.path.join(home, "db")).stdout
-        assert ("new " in listed) == (code == 0) or code == 1, (code, out, listed)  # the token was stored, but could not be printed
+        assert ("new " in listed) == (code == 0) or code == 1, (code, out, listed)  # exit code 1 with a stored token: motifd could not print the token
         assert code != 0 or out.startswith("motif_"), out
 
     def copied(home, code, out):
@@ -348,9 +385,9 @@ def faults(folder):
         if os.path.exists(os.path.join(home, "copy")):
             assert whole(os.path.join(home, "copy"))
 
-    def serve(home, asked):
+    def serve(home, variables):
         shutil.copy(base, os.path.join(home, "db"))
-        started = Started(home, "--data", os.path.join(home, "data"), "--executors", "thread,process", "--token", "x" * 16, program=FAULTS, db=os.path.join(home, "db"), **asked)
+        started = Started(home, "--data", os.path.join(home, "data"), "--executors", "thread,process", "--token", "x" * 16, program=FAULTS, db=os.path.join(home, "db"), **variables)
         code, err = started.end()
         return code, started.line, err
 

@@ -106,6 +106,59 @@ static void an_uploaded_table_is_listed_and_shown(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
+static void warnings_and_the_stated_target_are_in_the_document(void **state)
+{
+    struct reply reply;
+    put("/v1/datasets/odd", "text/csv", "a,b,label\n1,2,x y\n1,2,x\n", &reply);
+    assert_int_equal(reply.status, 201);
+    const cJSON *warnings = cJSON_GetObjectItem(reply.json, "warnings");
+    assert_int_equal(cJSON_GetArraySize(warnings), 2);
+    assert_string_equal(json_text(cJSON_GetArrayItem(warnings, 0), "code"), "duplicates");
+    assert_string_equal(json_text(cJSON_GetArrayItem(warnings, 1), "code"), "constant-columns");
+    reply_close(&reply);
+    get(served.url, "/v1/datasets/odd", &reply);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply.json, "warnings")), 2);
+    reply_close(&reply);
+    put("/v1/datasets/odd?target=labels", "text/csv", "a,b,label\n1,2,x y\n1,2,x\n", &reply);
+    assert_problem(&reply, 409); /* the same bytes, but other labels */
+    reply_close(&reply);
+    call("DELETE", "/v1/datasets/odd", &reply);
+    reply_close(&reply);
+    put("/v1/datasets/odd?target=labels", "text/csv", "a,b,label\n1,2,x y\n3,5,x\n", &reply);
+    assert_int_equal(reply.status, 201);
+    assert_string_equal(json_text(reply.json, "target"), "labels");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply.json, "vocabulary")), 2);
+    reply_close(&reply);
+    call("DELETE", "/v1/datasets/odd", &reply);
+    reply_close(&reply);
+    put("/v1/datasets/odd?target=many", "text/csv", "a,label\n1,x\n", &reply);
+    assert_problem(&reply, 400);
+    assert_non_null(strstr(reply.body, "target"));
+    reply_close(&reply);
+}
+
+/* A browser sends no Content-Type for a file whose ending it does not know. */
+static void a_stated_format_needs_no_content_type(void **state)
+{
+    static const struct {
+        const char *path;
+        int status;
+    } cases[] = {{"/v1/datasets/typeless?format=csv", 201},
+                 {"/v1/datasets/typeless?format=csv", 200}, /* the same bytes again */
+                 {"/v1/datasets/typeless?format=xls", 400},
+                 {"/v1/datasets/typeless?label=x", 415},
+                 {"/v1/datasets/typeless", 415}};
+    struct reply reply;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        put(cases[i].path, "", "a,b,label\n1,2,x\n3,5,y\n", &reply);
+        assert_int_equal(reply.status, cases[i].status);
+        reply_close(&reply);
+    }
+    call("DELETE", "/v1/datasets/typeless", &reply);
+    assert_int_equal(reply.status, 204);
+    reply_close(&reply);
+}
+
 static void a_refusal_names_the_row_or_member(void **state)
 {
     static const struct {
@@ -327,6 +380,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_uploaded_table_is_listed_and_shown),
+        cmocka_unit_test(warnings_and_the_stated_target_are_in_the_document),
+        cmocka_unit_test(a_stated_format_needs_no_content_type),
         cmocka_unit_test(a_refusal_names_the_row_or_member),
         cmocka_unit_test(an_upload_over_the_quota_is_refused),
         cmocka_unit_test(a_data_set_that_a_job_uses_cannot_be_deleted),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The two documents for other programs, checked against their definitions: /metrics by Prometheus's promtool,
-/openapi.json by the rules of OpenAPI 3.1 and the JSON Schema 2020-12 meta-schema, and every answer to a GET
-by its description in /openapi.json.
+"""Checks the two documents for other programs against their definitions: /metrics with Prometheus's promtool, and
+/openapi.json with the rules of OpenAPI 3.1 and the meta-schema of JSON Schema 2020-12. Checks every answer to a GET
+against its description in /openapi.json.
 
 usage: wire_documents.py MOTIFD        prints "ok ..." or "not ok ..." for each check"""
 import json
@@ -108,11 +108,11 @@ def resolve(document, node):
     return node
 
 
-def walk(node, path=""):
+def nodes_of(node, path=""):
     yield path, node
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in items:
-        yield from walk(value, f"{path}/{key}")
+        yield from nodes_of(value, f"{path}/{key}")
 
 
 def operations(document):
@@ -131,7 +131,7 @@ def structure_faults(document):
                                  "security", "tags", "externalDocs"}
     if unknown:
         yield f"unknown members {unknown}"
-    for path, node in walk(document):
+    for path, node in nodes_of(document):
         if isinstance(node, dict) and isinstance(node.get("$ref"), str):
             try:
                 resolve(document, node)
@@ -168,7 +168,7 @@ def structure_faults(document):
 
 
 def schemas(document):
-    for path, node in walk(document):
+    for path, node in nodes_of(document):
         if path.endswith("/schema") or re.fullmatch(r"/components/schemas/[^/]+", path):
             yield path, node
 
@@ -183,7 +183,7 @@ def schema_faults(document):
 
 def answer_faults(document, url):
     """Each GET without parameters returns a document that matches its description."""
-    asked = 0
+    checked = 0
     for path, method, operation in operations(document):
         if method != "get" or "{" in path:
             continue
@@ -197,12 +197,12 @@ def answer_faults(document, url):
             yield f"GET {path}: answered {kind}, described are {list(content)}"
         schema = content.get(kind, {}).get("schema")
         if schema and kind == "application/json":
-            asked += 1
+            checked += 1
             whole = {"$ref": "#/components/x", "components": {**document.get("components", {}), "x": schema}}
             for error in jsonschema.Draft202012Validator(whole).iter_errors(json.loads(body)):
                 yield f"GET {path}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
-    if asked < 3:
-        yield f"only {asked} answers have a schema"
+    if checked < 3:
+        yield f"only {checked} answers have a schema"
 
 
 def main():

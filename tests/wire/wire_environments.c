@@ -1,5 +1,5 @@
-/* The method environments over the wire: its page, dry runs of its presets, a comparison with its pictures, a query, a
- * pause. */
+/* Tests the method environments over HTTP: its page, dry runs of its presets, a comparison with its pictures, a
+ * query, and a pause. */
 #include "tests/wire/kind.h"
 
 static void the_kind_page_lists_presets_that_dry_run(void **state)

@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from daemon import Daemon  # noqa: E402
 from event_stream import Stream  # noqa: E402
 
+PATIENCE = 240  # seconds
+
 
 def follows_a_job(daemon):
     everything = Stream(daemon.port)
@@ -22,17 +24,20 @@ def follows_a_job(daemon):
     ids = [id for id, _, _ in seen]
     assert ids == sorted(set(ids)) and all(data["job"] == job for _, _, data in seen)
     assert [data["state"] for _, kind, data in seen if kind == "state"] == ["queued", "running", "succeeded"], seen
+    result = daemon.ask("GET", f"/v1/jobs/{job}")[2]["result"]
+    assert list(result)[:2] == ["verdict", "findings"] and result["verdict"] in ("learned", "partly", "not-learned"), list(result)
+    assert [data.get("verdict") for _, kind, data in seen if kind == "state"] == [None, None, result["verdict"]], "the last event has the verdict"
     kinds = [kind for _, kind, _ in seen]
     assert set(kinds) == {"state", "progress", "metric", "checkpoint"}, set(kinds)
     assert [data["seq"] for _, kind, data in seen if kind == "checkpoint"] == list(range(1, kinds.count("checkpoint") + 1))
     progress = [data["progress"] for _, kind, data in seen if kind == "progress"]
     assert progress[-1]["fraction"] == 1 and progress[-1].keys() == daemon.ask("GET", f"/v1/jobs/{job}")[2]["progress"].keys()
     series = daemon.ask("GET", f"/v1/jobs/{job}/metrics")[2]["series"]
-    told = {name: [] for name in series}
+    streamed = {name: [] for name in series}
     for _, kind, data in seen:
         for name, points in (data["series"].items() if kind == "metric" else ()):
-            told[name] += points
-    assert told == series, "the points of the events are those of the series"
+            streamed[name] += points
+    assert streamed == series, "the points of the events are those of the series"
     both = []
     for event in everything:
         both.append(event)
@@ -42,7 +47,7 @@ def follows_a_job(daemon):
     everything.close()
 
 
-def begins_where_asked(daemon):
+def begins_after_the_requested_id(daemon):
     job = daemon.submit()
     path = f"/v1/jobs/{job}/events"
     seen = list(Stream(daemon.port, path))
@@ -62,18 +67,21 @@ def begins_where_asked(daemon):
     assert status == 200 and headers["Content-Type"] == "text/event-stream" and content == b""
 
 
-def await_streams(daemon, count):
-    for _ in range(200):
-        if daemon.metric("motifd_event_streams") == count:
-            return
+def await_that(what, holds):
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until, what
         time.sleep(0.05)
-    raise AssertionError(f"{daemon.metric('motifd_event_streams')} streams, not {count}")
+
+
+def await_streams(daemon, count):
+    await_that(f"{count} streams are open", lambda: daemon.metric("motifd_event_streams") == count)
 
 
 def has_a_limit(daemon):
     await_streams(daemon, 0)
     streams = [Stream(daemon.port) for _ in range(32)]
-    status, headers, problem = daemon.ask("GET", "/v1/events")  # one address cannot hold all streams
+    status, headers, problem = daemon.ask("GET", "/v1/events")  # one address may not have all streams
     assert status == 429 and int(headers["Retry-After"]) > 0 and problem["status"] == 429, headers
     streams += [Stream(daemon.port, source="127.0.0.2") for _ in range(32)]
     assert all(stream.status == 200 for stream in streams)
@@ -83,32 +91,24 @@ def has_a_limit(daemon):
     refused = Stream(daemon.port, source="127.0.0.3")
     assert refused.status == 503 and int(refused.headers["retry-after"]) > 0, refused.headers
     assert refused.headers["content-type"] == "application/problem+json"
-    job = daemon.submit()  # open streams occupy no worker and no database connection
+    job = daemon.submit()  # the job can run, because open streams occupy no worker and no database connection
     for stream in streams:
         ends = [event for event in (next(iter(stream)) for _ in range(1))]
         assert ends[0][2] == {"job": job, "time": ends[0][2]["time"], "state": "queued"}, ends
         stream.close()
-    await_streams(daemon, 0)  # the daemon notices the end of sleeping connections
+    await_streams(daemon, 0)  # the daemon notices that clients have closed streams on which nothing is sent
     assert Stream(daemon.port).status == 200
 
 
 def beats_and_cuts(daemon):
-    """With a heartbeat of 200 ms and a stall of 1 s."""
+    """The daemon sends a comment after 200 ms of silence, and cuts a reader that takes nothing for 1 s."""
     quiet = Stream(daemon.port)
     stuck = Stream(daemon.port, "/v1/events?after=0", receive_buffer=4096)
     thread = threading.Thread(target=lambda: [None for _ in quiet])
     thread.start()
-    for _ in range(200):
-        if quiet.comments >= 3:
-            break
-        time.sleep(0.05)
-    assert quiet.comments >= 3, quiet.comments
+    await_that("three comments arrive", lambda: quiet.comments >= 3)
     job = daemon.submit(total_samples=10**6)  # events until the socket of the stuck reader is full
-    for _ in range(1200):
-        if daemon.metric("motifd_event_streams_cut_total") == 1:
-            break
-        time.sleep(0.05)
-    assert daemon.metric("motifd_event_streams_cut_total") == 1
+    await_that("the stuck reader is cut", lambda: daemon.metric("motifd_event_streams_cut_total") == 1)
     daemon.ask("POST", f"/v1/jobs/{job}/cancel")
     stuck.close()
     return thread
@@ -125,8 +125,8 @@ def ends_with_the_daemon(daemon, thread):
     assert daemon.end() == 0
     assert time.monotonic() - begun < 10, time.monotonic() - begun
     seen = list(readers[0])
-    assert [data["state"] for _, kind, data in seen if kind == "state"] == ["queued"], "the yield was still told"
-    thread.join(20)
+    assert [data["state"] for _, kind, data in seen if kind == "state"] == ["queued"], "the yield was still streamed"
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     daemon.start()
     again = iter(Stream(daemon.port, path, last=seen[-1][0]))
@@ -151,7 +151,7 @@ def main(motifd):
     with tempfile.TemporaryDirectory() as folder:
         daemon = Daemon(motifd, os.path.join(folder, "db"), "--event-heartbeat-ms", "200", "--event-stall-ms", "1000")
         check("events: a job from its beginning to its end", follows_a_job, daemon)
-        check("events: begin where they are asked to", begins_where_asked, daemon)
+        check("events: begin after the requested id", begins_after_the_requested_id, daemon)
         check("events: 64 streams and no more", has_a_limit, daemon)
         thread = check("events: quiet streams get comments, stuck readers are cut", beats_and_cuts, daemon)
         check("events: end with the daemon and continue with the next", ends_with_the_daemon, daemon, thread)

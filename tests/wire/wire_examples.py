@@ -28,7 +28,7 @@ TUTORIAL = {**{name: TINY[name] for name in ("width", "units", "channels", "laye
 
 
 def tutorials(daemon, examples, folder):
-    """The generators' files are accepted, and the sites of a model come as BED lines that can be compared with the truth."""
+    """The daemon must accept the files of the generators. The sites of a model must be BED lines that can be compared with the true sites."""
     def script(name, *words):
         return [sys.executable, os.path.join(examples, name), *words]
     good = [run("make_shapes.py", script("make_shapes.py", "shapes.tar", "40"), folder, []),

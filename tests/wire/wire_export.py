@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Tests motifctl export and checkpoints against a simulated server: parts of earlier runs that match, do not match or are complete; answers that break
-off, start at another offset or refuse; names; files that cannot be written; progress on a terminal. The file must be complete and correct, or absent.
+"""Tests motifctl export and checkpoints against a simulated server. The file must be complete and correct, or absent. The cases are:
+
+- earlier runs left a part of the file that matches, does not match, or is complete
+- answers break off, start at another offset, or refuse
+- names of files, files that cannot be written, and progress on a terminal
 
 usage: wire_export.py MOTIFCTL"""
 import json
@@ -13,7 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "harness")]
 from daemon import run_checks  # noqa: E402
-from played import Said, Server  # noqa: E402
+from played import Answer, Server  # noqa: E402
 
 MOTIFCTL = os.path.abspath(sys.argv[1])
 JOB = "01JD8AAAAAAAAAAAAAAAAAAAAA"
@@ -23,34 +26,34 @@ SERVER = Server()
 
 
 class Kept:
-    """Serves ranges of one file. `instead` maps the number of requests to a replacement answer or None; `cut` is the most bytes per answer."""
+    """Serves ranges of one file. `instead` maps the number of a request to an answer that replaces the usual one, or to None. An answer has at most `cut` bytes."""
 
     def __init__(self, instead=None, cut=None, etag=ETAG, rows=None):
-        self.instead, self.cut, self.etag, self.asked = instead or (lambda count: None), cut, etag, []
+        self.instead, self.cut, self.etag, self.requests = instead or (lambda count: None), cut, etag, []
         self.rows = [{"seq": 2}, {"seq": 4}, {"seq": 3}] if rows is None else rows
 
     def answer(self, method, path, headers, body):
         if path.endswith("/checkpoints"):
-            return Said(method, path, 200, {"Content-Type": "application/json"}, json.dumps({"checkpoints": self.rows}).encode())
-        self.asked.append((path, headers.get("Range"), headers.get("If-Range")))
-        other = self.instead(len(self.asked))
+            return Answer(method, path, 200, {"Content-Type": "application/json"}, json.dumps({"checkpoints": self.rows}).encode())
+        self.requests.append((path, headers.get("Range"), headers.get("If-Range")))
+        other = self.instead(len(self.requests))
         if other is not None:
             return other
         start = int(headers["Range"][len("bytes="):-1]) if headers.get("Range") and headers.get("If-Range") == self.etag else 0
         head = {"Content-Type": "application/octet-stream", **({"ETag": self.etag} if self.etag else {})}
         if start == 0:
-            return Said(method, path, 200, head, DATA, cut=self.cut)
+            return Answer(method, path, 200, head, DATA, cut=self.cut)
         if start >= len(DATA):
-            return Said(method, path, 416, {**head, "Content-Range": f"bytes */{len(DATA)}"}, b"")
-        return Said(method, path, 206, {**head, "Content-Range": f"bytes {start}-{len(DATA) - 1}/{len(DATA)}"}, DATA[start:], cut=self.cut)
+            return Answer(method, path, 416, {**head, "Content-Range": f"bytes */{len(DATA)}"}, b"")
+        return Answer(method, path, 206, {**head, "Content-Range": f"bytes {start}-{len(DATA) - 1}/{len(DATA)}"}, DATA[start:], cut=self.cut)
 
 
-def said(status, body=b"", **headers):
-    return Said("GET", "", status, {name.replace("_", "-"): value for name, value in headers.items()}, body)
+def answer_of(status, body=b"", **headers):
+    return Answer("GET", "", status, {name.replace("_", "-"): value for name, value in headers.items()}, body)
 
 
 class Place:
-    """A folder, and the runs in it."""
+    """A folder in which motifctl runs."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -78,28 +81,28 @@ class Place:
         return subprocess.run([MOTIFCTL, *words], cwd=self.name, env={**os.environ, "MOTIFD_SERVER": SERVER.play(player), "TERM": "xterm"},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, timeout=60, text=True)
 
-    def whole(self, got, *asked):
-        """Asserts that only the complete file is there, and the first bytes that were requested."""
+    def whole(self, got, *requests):
+        """Asserts that the folder contains only the complete file, and with which first bytes motifctl requested it."""
         assert got.returncode == 0, got
         assert sorted(os.listdir(self.name)) == ["w"], os.listdir(self.name)
         with open(self.path("w"), "rb") as file:
             assert file.read() == DATA
-        assert [range_ and int(range_[6:-1]) for _, range_, _ in self.player.asked] == list(asked), self.player.asked
+        assert [range_ and int(range_[6:-1]) for _, range_, _ in self.player.requests] == list(requests), self.player.requests
 
 
 def parts():
-    """Writes the files that an earlier run left."""
+    """An earlier run left a part of the file, its ETag, or both."""
     with Place() as place:
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
-    for content, etag, asked in ((DATA[:100], ETAG, [100]), (DATA, ETAG, [len(DATA)]), (DATA + b"more", ETAG, [len(DATA) + 4, None]),
+    for content, etag, requests in ((DATA[:100], ETAG, [100]), (DATA, ETAG, [len(DATA)]), (DATA + b"more", ETAG, [len(DATA) + 4, None]),
                                  (b"of another", '"three"', [10, None]), (b"whose is it", "", [None]), (b"", ETAG, [None])):
         with Place() as place:
             place.part(content, etag)
-            place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), *asked)
-    with Place() as place:  # a part without an ETag is not used
+            place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), *requests)
+    with Place() as place:  # motifctl does not use a part without an ETag
         place.write("w.part", DATA[:100])
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
-    with Place() as place:  # an ETag without a part
+    with Place() as place:  # an ETag without a part is left
         place.write("w.part.etag", ETAG.encode())
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
 
@@ -107,21 +110,21 @@ def parts():
 def breaks():
     with Place() as place:
         place.whole(place.run(Kept(cut=4000), "export", JOB, "w", "--checkpoint", "4"), None, 4000, 8000)
-    with Place() as place:  # an answer without ETag may change, so the next try starts from the beginning
-        place.whole(place.run(Kept(instead=lambda count: Said("", "", 200, {}, DATA, cut=3000) if count < 3 else None, etag=None), "export", JOB, "w",
+    with Place() as place:  # the file of an answer without ETag may change, so the next try starts from the beginning
+        place.whole(place.run(Kept(instead=lambda count: Answer("", "", 200, {}, DATA, cut=3000) if count < 3 else None, etag=None), "export", JOB, "w",
                               "--checkpoint", "4"), None, None, None)
-    # A part with another offset than requested, or without one: the whole file is requested again.
+    # The answer has another offset than the requested one, or none. motifctl requests the whole file again.
     for where in ("bytes 0-10239/10240", "bytes 99-10239/10240", "bytes 1000-", "", "101-10239/10240"):
         with Place() as place:
             place.part(DATA[:100])
-            wrong = said(206, DATA[100:], Content_Range=where, ETag=ETAG)
+            wrong = answer_of(206, DATA[100:], Content_Range=where, ETag=ETAG)
             place.whole(place.run(Kept(instead=lambda count, wrong=wrong: wrong if count == 1 else None), "export", JOB, "w", "--checkpoint", "4"), 100, None)
-    with Place() as place:  # a part that was not requested
-        wrong = said(206, DATA[100:], Content_Range="bytes 100-10239/10240", ETag=ETAG)
+    with Place() as place:  # the answer is a part of the file, which motifctl has not requested
+        wrong = answer_of(206, DATA[100:], Content_Range="bytes 100-10239/10240", ETag=ETAG)
         place.whole(place.run(Kept(instead=lambda count: wrong if count == 1 else None), "export", JOB, "w", "--checkpoint", "4"), None, None)
-    with Place() as place:  # only heads arrive: the run gives up and the next run continues
+    with Place() as place:  # each answer breaks off after a byte; this run gives up, and the next run continues
         got = place.run(Kept(cut=1), "export", JOB, "w", "--checkpoint", "4")
-        assert got.returncode == 3 and "error:" in got.stderr and len(place.player.asked) == 6, got
+        assert got.returncode == 3 and "error:" in got.stderr and len(place.player.requests) == 6, got
         assert sorted(os.listdir(place.name)) == ["w.part", "w.part.etag"] and os.path.getsize(place.path("w.part")) == 6
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), 6)
 
@@ -129,12 +132,12 @@ def breaks():
 def refusals():
     for status, code in ((404, 2), (401, 2), (409, 1), (500, 1)):
         with Place() as place:
-            got = place.run(Kept(instead=lambda count, status=status: said(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
+            got = place.run(Kept(instead=lambda count, status=status: answer_of(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
                             JOB, "w", "--checkpoint", "4")
             assert got.returncode != 0 and "not this" in got.stderr and os.listdir(place.name) == [], (status, got, os.listdir(place.name))
-        with Place() as place:  # the part stays
+        with Place() as place:  # motifctl keeps the part
             place.part(DATA[:100])
-            got = place.run(Kept(instead=lambda count, status=status: said(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
+            got = place.run(Kept(instead=lambda count, status=status: answer_of(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
                             JOB, "w", "--checkpoint", "4")
             assert got.returncode != 0 and os.path.getsize(place.path("w.part")) == 100, (status, got)
 
@@ -145,7 +148,7 @@ def names():
                               (("--bundle", "--checkpoint", "all"), "bundle?checkpoints=all", f"{JOB}.bundle")):
         with Place() as place:
             got = place.run(Kept(), "export", JOB, *words)
-            assert got.returncode == 0 and [asked[0] for asked in place.player.asked] == [f"/v1/jobs/{JOB}/{path}"], (words, got, place.player.asked)
+            assert got.returncode == 0 and [requests[0] for requests in place.player.requests] == [f"/v1/jobs/{JOB}/{path}"], (words, got, place.player.requests)
             assert os.listdir(place.name) == [name] and got.stdout.startswith(name + ": checkpoint "), (words, got, os.listdir(place.name))
             os.unlink(place.path(name))
             document = json.loads(place.run(Kept(), "export", JOB, *words, "--json").stdout)
@@ -162,7 +165,7 @@ def names():
 
 
 def places():
-    """Files that cannot be written."""
+    """motifctl cannot write its files."""
     with Place() as place:
         got = place.run(Kept(), "export", JOB, "none/w", "--checkpoint", "4")
         assert got.returncode == 1 and "cannot be written" in got.stderr, got
@@ -172,7 +175,7 @@ def places():
     with Place() as place:
         os.symlink("/dev/full", place.path("w.part"))
         got = place.run(Kept(), "export", JOB, "w", "--checkpoint", "4")
-        assert got.returncode == 1 and "is the disk full" in got.stderr and len(place.player.asked) == 1, got
+        assert got.returncode == 1 and "is the disk full" in got.stderr and len(place.player.requests) == 1, got
         assert not os.path.exists(place.path("w"))
 
 
@@ -189,7 +192,7 @@ def a_terminal():
             pass
         os.close(ours)
         place.whole(got, None, 4000, 8000)
-        assert "of 10" in shown.decode() and shown.decode().rstrip("\n").endswith("\r\033[K"), shown  # a bar that was erased
+        assert "of 10" in shown.decode() and shown.decode().rstrip("\n").endswith("\r\033[K"), shown  # motifctl drew a bar and erased it
 
 
 def listed():

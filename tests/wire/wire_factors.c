@@ -1,5 +1,5 @@
-/* The method factors over the wire: its page, dry runs of its presets, an experiment with its picture, a query, a
- * pause. */
+/* Tests the method factors over HTTP: its page, dry runs of its presets, an experiment with its picture, a query,
+ * and a pause. */
 #include "tests/wire/kind.h"
 
 static void the_kind_page_lists_presets_that_dry_run(void **state)

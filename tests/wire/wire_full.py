@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The daemon's disk becomes full and then has space again: acknowledged jobs are stored, others are refused with a reason, reads continue,
-and the daemon accepts jobs again by itself. The disk is a tmpfs of 64 MB in a mount namespace, which needs root; otherwise the test is skipped (77).
+"""The daemon's disk becomes full and then has space again. Acknowledged jobs must be stored. The daemon must refuse others with a reason, answer
+reads, and accept jobs again by itself. The disk is a tmpfs of 64 MB in a mount namespace, which needs root; otherwise the test is skipped (77).
 
 usage: wire_full.py MOTIFD"""
 import os
@@ -62,11 +62,11 @@ def main(motifd, folder):
         acknowledged += more
         fill(filler)
         await_ready(daemon, 503)
-        # The database's log may still have space for a few.
+        # The database's log may still have space for a few jobs.
         more, headers = submit_until(daemon, 503, 5000)
         assert headers is not None, "5,000 jobs were taken on a full disk"
         acknowledged += more
-        time.sleep(1.5)  # the running job has tried to write
+        time.sleep(1.5)  # in this time the running job tries to write
         assert daemon.ask("PUT", "/v1/datasets/new", CSV, "text/csv")[0] == 503
         assert daemon.ask("GET", "/healthz")[0] == 200
         assert daemon.ask("GET", f"/v1/jobs/{acknowledged[0]}")[0] == 200

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Drives the method of tests/fixtures/method over HTTP, through a daemon that has it in its list of methods: what a new
-method gets without a change outside its own folder.
+"""Uses the method of tests/fixtures/method over HTTP. The daemon has this method in its list of methods. The test shows which
+functions of the daemon a new method gets without a change outside its own folder.
 
 usage: wire_method.py MOTIFD_WITH_METHOD"""
 import os

@@ -154,6 +154,16 @@ static void submit_and_watch_follow_a_job(void **state)
     shows("DENSITY");
 }
 
+/* A model that has seen 40 samples reads nothing. The job succeeds; only --require makes the verdict an exit code. */
+static void watch_with_require_exits_with_the_verdict(void **state)
+{
+    ctl("watch latest");
+    expect(0);
+    ctl("watch latest --require");
+    expect(5);
+    shows("not-learned");
+}
+
 static void the_same_key_returns_the_same_job(void **state)
 {
     char first[64];
@@ -256,6 +266,98 @@ static void jobs_are_listed_and_shown(void **state)
     /* the id is ambiguous: its first letters come from the clock, so all jobs share them */
     ctl("show %.2s --json", done);
     expect(2);
+}
+
+/* A name, a tag and a bound on the result select a job wherever an id does. */
+static void jobs_are_found_by_name_tag_and_result(void **state)
+{
+    char id[JOB_ID], line[JOB_ID + 1];
+    (void)state;
+    ctl("submit " TINY_FLAGS " --set total_samples=4 --name night-1 --tag trial --tag night -q");
+    expect(0);
+    assert_int_equal(strlen(got.out), 27);
+    (void)snprintf(line, sizeof line, "%.27s", got.out);
+    (void)snprintf(id, sizeof id, "%.26s", got.out);
+    ctl("watch night-1");
+    expect(0);
+    ctl("get night-1 state tags id");
+    expect(0);
+    shows("succeeded\n[\"night\",\"trial\"]\n");
+    shows(id);
+    ctl("get night-1 config.total_samples result.no-such");
+    expect(2);
+    shows("4\n");
+    ctl("list --tag night -q");
+    expect(0);
+    assert_string_equal(got.out, line);
+    ctl("list --where seed>=0 --sort -created_at --name night-1 -q");
+    expect(0);
+    assert_string_equal(got.out, line);
+    ctl("list --where seed<=-1 --name night-1");
+    expect(0);
+    shows("no jobs");
+    ctl("list --sort sise");
+    expect(2);
+    ctl("motifs night-1 --seed 3");
+    expect(0);
+    ctl("submit " TINY_FLAGS " --set total_samples=4 --from night-1 --name night-2 --watch");
+    expect(0);
+    ctl("submit " TINY_FLAGS " --set total_samples=4000000 --name night-3");
+    expect(0);
+    ctl("motifs latest --seed 3 --json"); /* night-3 has no checkpoint, so this asks the model of night-2 */
+    expect(0);
+    ctl("cancel night-3 -q");
+    expect(0);
+    ctl("watch night-3");
+    ctl("rm night-3 night-2 night-1");
+    expect(0);
+    ctl("show night-1");
+    expect(2);
+}
+
+static void answers_come_as_yaml_or_json(void **state)
+{
+    (void)state;
+    ctl("show %s -o yaml", done);
+    expect(0);
+    shows("state: \"succeeded\"\n");
+    shows("progress:\n  step: ");
+    ctl("list -o yaml --limit 1");
+    expect(0);
+    shows("jobs:\n  -\n    id: \"");
+    ctl("show %s -o json", done);
+    expect(0);
+    assert_int_equal(got.out[0], '{');
+    ctl("show %s -o table", done);
+    expect(0);
+    shows("succeeded");
+    ctl("show %s -o xml", done);
+    expect(2);
+    ctl("version");
+    expect(0);
+    shows("motifd 0.");
+    ctl("--server %s -h", served.url);
+    expect(0);
+    shows("usage: motifctl COMMAND");
+}
+
+static void logs_list_the_events_of_a_job(void **state)
+{
+    (void)state;
+    ctl("logs %s", done);
+    expect(0);
+    shows("  state queued\n");
+    shows("  state succeeded");
+    ctl("logs %s -f", done); /* the job has ended, so the command does, too */
+    expect(0);
+    shows("checkpoint ");
+    ctl("submit " TINY_FLAGS " --set total_samples=4 --name logged");
+    expect(0);
+    ctl("logs logged --follow --json");
+    expect(0);
+    shows("\"state\":\"succeeded\"");
+    ctl("rm logged");
+    expect(0);
 }
 
 static void series_are_listed_and_drawn(void **state)
@@ -433,11 +535,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submit_and_watch_follow_a_job),
+        cmocka_unit_test(watch_with_require_exits_with_the_verdict),
         cmocka_unit_test(the_same_key_returns_the_same_job),
         cmocka_unit_test(faults_of_a_submission_are_usage_errors),
         cmocka_unit_test(submit_selects_the_executor),
         cmocka_unit_test(submit_reads_a_configuration_file),
         cmocka_unit_test(jobs_are_listed_and_shown),
+        cmocka_unit_test(jobs_are_found_by_name_tag_and_result),
+        cmocka_unit_test(answers_come_as_yaml_or_json),
+        cmocka_unit_test(logs_list_the_events_of_a_job),
         cmocka_unit_test(series_are_listed_and_drawn),
         cmocka_unit_test(motifs_are_drawn),
         cmocka_unit_test(models_are_evaluated),

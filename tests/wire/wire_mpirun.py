@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs that mpirun trains on several ranks. One rank gives the same bits as the thread executor; each number of ranks gives the same bits in every run.
-Pause and cancel; a killed rank; a killed daemon; no process is left running. Skipped without MPI.
+"""Tests jobs that mpirun trains on several ranks. One rank must give the same bits as the thread executor, and each number of ranks the same bits in
+every run. The test also pauses and cancels jobs, and kills a rank and the daemon. No process may be left running. Skipped without MPI.
 
 usage: wire_mpirun.py MOTIFD [ROUNDS]     kills of each kind (1)"""
 import glob
@@ -21,7 +21,7 @@ MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mc
 
 
 def processes(job):
-    """The ranks of a job and its mpirun, found in /proc."""
+    """Returns the process ids of a job's ranks and of its mpirun, found in /proc."""
     ranks, others = [], []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -43,7 +43,7 @@ def gone(job):
 
 
 def segments():
-    """Shared memory of this user's ranks that no process maps."""
+    """Returns the shared memory of this user's ranks that no process maps."""
     named = {name for name in os.listdir("/dev/shm") if name.startswith("vader_segment.")} if os.path.isdir("/dev/shm") else set()
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -73,7 +73,8 @@ def same_bits(daemon):
 
 
 def other_kinds(daemon):
-    """Every method distributes its work in its own way. Evaluations and warm starts too, where only rank 0 can read the other job's checkpoints."""
+    """Tests another method, because each distributes its work in its own way. Also tests an evaluation and a job that starts from another one; only rank 0
+    can read the other job's checkpoints."""
     results = []
     for executor, ranks in (("thread", 1), ("mpirun", 2)):
         status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS, "executor": executor,
@@ -95,7 +96,7 @@ def other_kinds(daemon):
 
 
 def study(daemon):
-    """A study distributes seeds over ranks: its result has the same bits with more ranks, and when a rank is killed."""
+    """A study distributes its seeds over the ranks. Its result must have the same bits with more ranks, and when a rank is killed."""
     wanted = outcome(daemon, submit(daemon, "thread", seeds=3, total_samples=400))
     assert [run["seed"] for run in wanted[0]["study"]["runs"]] == [1, 2, 3], wanted[0]["study"]
     for ranks, kill in ((2, True), (3, False)):
@@ -136,7 +137,7 @@ def next_checkpoint(daemon, job):
 
 
 def killed_rank(daemon, wanted, samples):
-    """Kills a rank and mpirun in turn, each after a new checkpoint; the log names the signal."""
+    """Kills a rank and mpirun in turn, each after a new checkpoint. The log must contain the signal."""
     for round_ in range(2 * ROUNDS):
         if round_ == 0:
             job = submit(daemon, ranks=2, total_samples=samples)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs that motif-train trains: the same bits as the thread executor, pause and cancel, a killed trainer, a killed daemon, and the
-routes that a trainer's token opens.
+"""Tests jobs that motif-train trains. They must give the same bits as with the thread executor. The test also pauses and cancels jobs,
+kills the trainer and the daemon, and requests the routes that a trainer's token opens.
 
 usage: wire_process.py MOTIFD [ROUNDS]     kills of each kind (2)"""
 import json
@@ -48,7 +48,7 @@ def await_steps(daemon, job):
 
 
 def trainers(job):
-    """The processes that train a job, found in /proc."""
+    """Returns the processes that train a job, found in /proc."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -106,7 +106,7 @@ def same_bits(daemon):
 
 
 def other_kinds(daemon):
-    """Methods with files, and evaluations, which read another job's checkpoints."""
+    """Tests a method that writes files, and an evaluation, which reads another job's checkpoints."""
     for body in ({"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS},):
         results = []
         for executor in ("thread", "process"):
@@ -145,7 +145,7 @@ def pause_and_cancel(daemon):
 
 
 def killed_trainer(daemon, wanted, samples):
-    """SIGKILL and SIGSEGV in turn, each after a new checkpoint."""
+    """Ends the trainer with SIGKILL and SIGSEGV in turn, each after a new checkpoint."""
     job = submit(daemon, total_samples=samples)
     for round_ in range(ROUNDS):
         before = await_("the attestation", lambda: checkpoints(daemon, job) + 1) - 1
@@ -173,7 +173,7 @@ def killed_daemon(daemon, wanted, samples):
 
 
 def no_progress(daemon):
-    """When the trainer is killed before each checkpoint, the job fails and its error names the signal."""
+    """When every trainer is killed before its first checkpoint, the job must fail and its error must contain the signal."""
     job = submit(daemon, total_samples=LONG, checkpoint_every=100000, validation_every=100000)
     killed = set()
     until = time.monotonic() + PATIENCE
@@ -193,7 +193,7 @@ def no_progress(daemon):
 
 
 def drained(daemon):
-    """SIGTERM: the trainer saves and ends, the daemon ends properly, the job continues at the next start."""
+    """After SIGTERM to the daemon, the trainer must save and end, and the daemon must end properly. The job must continue at the next start."""
     job = submit(daemon, total_samples=LONG)
     await_steps(daemon, job)
     assert daemon.end() == 0
@@ -210,8 +210,21 @@ def environment(pid):
         return file.read()
 
 
+def the_trace(daemon):
+    """The traceparent of a submission must reach the environment of the job's trainer."""
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    body = {"kind": "sparling", "preset": "digitcircle-quick", "executor": "process", "config": {**TINY, "total_samples": LONG}}
+    status, _, job = daemon.ask("POST", "/v1/jobs", body, headers={"traceparent": trace})
+    assert status == 201 and job["traceparent"] == trace, job
+    pid = await_("a trainer", lambda: trainers(job["id"]))[0]
+    await_("a trainer that has begun", lambda: (show(daemon, job["id"])["progress"]["step"] or 0) > 0)
+    assert f"TRACEPARENT={trace}".encode() in environment(pid), environment(pid)
+    assert daemon.ask("POST", f"/v1/jobs/{job['id']}/cancel")[0] == 202
+    await_state(daemon, job["id"], "cancelled")
+
+
 def the_token(daemon):
-    """The token opens only the routes of its own job's trainer, expires with the run, and is in no command line."""
+    """A trainer's token must open only the trainer routes of its job, must expire with the run, and must not be in a command line."""
     job = submit(daemon, total_samples=LONG)
     pid = await_("a trainer", lambda: trainers(job))[0]
     await_("a trainer that has begun", lambda: (show(daemon, job)["progress"]["step"] or 0) > 0)
@@ -247,7 +260,7 @@ def main():
             wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
             run_checks(("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
                        ("killed trainer", lambda: killed_trainer(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
-                       ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)), ("the token", lambda: the_token(daemon)),
+                       ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)), ("the token", lambda: the_token(daemon)), ("the trace", lambda: the_trace(daemon)),
                        ("refusals", lambda: refusals(daemon)))
 
 

@@ -403,6 +403,7 @@ static void kinds_and_system_are_complete(void **state)
     assert_int_equal(reply.status, 200);
     assert_non_null(strstr(reply.body, "motifd_http_connections "));
     assert_non_null(strstr(reply.body, "motifd_runs_total{end=\"succeeded\"}"));
+    assert_non_null(strstr(reply.body, "motifd_verdicts_total{verdict=\"not-learned\"}"));
     reply_close(&reply);
     get(served.url, "/", &reply);
     assert_int_equal(reply.status, 200);

@@ -103,9 +103,10 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
 
     make_job(guest, LONG(",\"priority\":9"), first);
     await(first, "running");
-    /* the token's jobs would use 1 + 2 threads, above its limit, so this job waits although a worker is free */
+    /* with this job, the token's jobs would use 1 + 2 threads, which exceeds its limit; the job must wait although a
+     * worker is free */
     make_job(guest, LONG(",\"threads\":2,\"priority\":8"), second);
-    /* the token's jobs use 1 + 1 threads, so this job starts before the waiting one */
+    /* with this job, the token's jobs use 1 + 1 threads; it must start before the waiting job */
     make_job(guest, LONG(",\"threads\":1,\"priority\":7"), third);
     await(third, "running");
     make_job(other, LONG(""), stranger); /* a job of another token, which has a limit of its own */
@@ -135,12 +136,12 @@ static void too_small_a_share_of_threads_is_refused_at_the_start(void **state)
     static const char *const args[] = {
         "serve", "--listen", "127.0.0.1:0", "--threads-per-job", "4", "--threads-per-token", "3", "--db", NULL, NULL};
     const char *run[sizeof args / sizeof args[0]];
-    char *said = NULL;
+    char *message = NULL;
     memcpy(run, args, sizeof args);
     run[8] = served.db;
-    assert_int_not_equal(motifd_run(run, NULL, &said), 0);
-    assert_non_null(strstr(said, "--threads-per-token"));
-    free(said);
+    assert_int_not_equal(motifd_run(run, NULL, &message), 0);
+    assert_non_null(strstr(message, "--threads-per-token"));
+    free(message);
 }
 
 static void stored_bytes_of_jobs_count_against_the_token(void **state)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Jobs of the executor slurm, with stand-ins for sbatch, scontrol, squeue, scancel and srun (tests/harness/fake_slurm.py): the same bits as the thread
-executor; waiting jobs are cancelled; pause, preemption, a trainer that dies, a daemon that dies while the trainer continues; only numbers and names of
-the daemon's own on command lines. tests/reproduce/slurm.sh runs the same with the real Slurm.
+"""Tests jobs of the executor slurm. tests/harness/fake_slurm.py stands in for sbatch, scontrol, squeue, scancel and srun. Jobs must give the same bits as
+with the thread executor. The test cancels waiting jobs, pauses and preempts jobs, kills a trainer, and kills the daemon while the trainer continues. The
+command lines of Slurm's programs may contain only numbers and names that the daemon made. tests/reproduce/slurm.sh tests the same with the real Slurm.
 
 usage: wire_slurm.py MOTIFD"""
 import os
@@ -25,7 +25,7 @@ def submit(daemon, executor="slurm", ranks=1, name=None, **changes):
 
 
 def of(fake, job):
-    """The jobs of Slurm that were submitted for this one."""
+    """Returns the Slurm jobs that the daemon submitted for this job."""
     return [row for row in fake.jobs() if row["name"] == f"motif-{job}"]
 
 
@@ -57,11 +57,11 @@ def same_bits(daemon, fake):
 def waits(daemon, fake, home):
     busy = os.path.join(home, "busy")
     open(busy, "w").close()
-    for wish, state in (("pause", "paused"), ("cancel", "cancelled")):
+    for verb, state in (("pause", "paused"), ("cancel", "cancelled")):
         job = submit(daemon)
         await_("a submission", lambda: of(fake, job))
         assert show(daemon, job)["state"] == "running"
-        assert daemon.ask("POST", f"/v1/jobs/{job}/{wish}")[0] == 202
+        assert daemon.ask("POST", f"/v1/jobs/{job}/{verb}")[0] == 202
         await_state(daemon, job, state)
         assert all(row["gone"] and row["begun"] == 0 for row in of(fake, job)), of(fake, job)
     os.unlink(busy)
@@ -82,7 +82,7 @@ def pause_and_cancel(daemon, fake):
 
 
 def preempted(daemon, fake, wanted, samples):
-    """Slurm preempts the job and starts it again: the same submission continues."""
+    """Slurm preempts the job and starts it again. The training must continue in the same Slurm job."""
     job = submit(daemon, total_samples=samples)
     fake.preempt(running(daemon, fake, job)["number"])
     compare(outcome(daemon, job), wanted)
@@ -99,7 +99,7 @@ def died(daemon, fake, wanted, samples):
 
 
 def another_daemon(daemon, fake, wanted, samples):
-    """The trainer continues without a daemon and the next daemon adopts it: after a crash, and after a normal end."""
+    """The trainer must continue without a daemon, and the next daemon must adopt it, both after a crash and after a normal end of the daemon."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         job = submit(daemon, total_samples=samples)
         pid = running(daemon, fake, job)["pid"]
@@ -113,7 +113,7 @@ def another_daemon(daemon, fake, wanted, samples):
 
 
 def paused_meanwhile(daemon, fake, wanted, samples):
-    """A pause that had not reached the trainer when the daemon died: the next daemon passes it on."""
+    """A client requests a pause, and the daemon is killed before the trainer learns it. The next daemon must pause the job."""
     job = submit(daemon, total_samples=samples)
     row = running(daemon, fake, job)
     os.killpg(row["pid"], signal.SIGSTOP)

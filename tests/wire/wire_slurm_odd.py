@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Slurm's programs refuse, print nothing or something unexpected, or are missing. The job fails with their message or continues; it leaves Slurm's queue
-when it is paused or cancelled, and stays there for the next daemon. One script stands in for the programs and prints what this test has written down.
+"""Slurm's programs refuse, print nothing or something unexpected, or are missing. The job must fail with their message or continue. The daemon must remove
+it from Slurm's queue when it is paused or cancelled, and must leave it there for the next daemon otherwise. A script stands in for Slurm's programs and
+prints what the test tells it to print.
 
 usage: wire_slurm_odd.py MOTIFD"""
 import os
@@ -28,7 +29,7 @@ class Played:
         self.as_usual()
 
     def as_usual(self):
-        """The normal case: job 34, which waits."""
+        """Lets the programs behave normally: they report that Slurm's job 34 waits."""
         for name in os.listdir(self.folder):
             os.unlink(os.path.join(self.folder, name))
         for name in NAMES:
@@ -54,7 +55,7 @@ class Played:
 
 
 def refused(daemon, slurm):
-    """The job fails at once with the program's message; Slurm's queue stays empty."""
+    """The job must fail at once with the program's message, and leave nothing in Slurm's queue."""
     def no_program(name):
         return lambda: os.unlink(os.path.join(slurm.folder, name))
     for prepare, words in ((lambda: slurm.say("sbatch", "", "sbatch: error: Invalid account\n", 1), "sbatch: sbatch: error: Invalid account"),
@@ -71,8 +72,8 @@ def refused(daemon, slurm):
 
 
 def unwanted(daemon, slurm):
-    """A job that is paused or cancelled while it waits, runs without having registered, or is unknown to squeue is removed once squeue lists it."""
-    for wish, state, row in (("pause", "paused", "34 PENDING"), ("cancel", "cancelled", "34 RUNNING"), ("pause", "paused", "34 COMPLETING"),
+    """A job is paused or cancelled while squeue fails. When squeue lists the job, waiting or running, the daemon must remove it from Slurm's queue."""
+    for verb, state, row in (("pause", "paused", "34 PENDING"), ("cancel", "cancelled", "34 RUNNING"), ("pause", "paused", "34 COMPLETING"),
                              ("cancel", "cancelled", "34 SUSPENDED")):
         slurm.as_usual()
         slurm.say("sbatch", "a word before\n34;cluster\n")
@@ -81,11 +82,11 @@ def unwanted(daemon, slurm):
         await_("a release", lambda: slurm.calls("scontrol"))
         assert slurm.calls("scontrol") == ["scontrol release 34"]
         slurm.say("squeue", "", "slurm_load_jobs error: Unable to contact slurm controller\n", 1)
-        asked = len(slurm.calls("squeue"))
-        await_("a question that is not answered", lambda: len(slurm.calls("squeue")) > asked)  # a query that is already running may be answered
-        assert daemon.ask("POST", f"/v1/jobs/{job}/{wish}")[0] == 202
-        asked = len(slurm.calls("squeue"))
-        await_("a question", lambda: len(slurm.calls("squeue")) > asked + 1)
+        before = len(slurm.calls("squeue"))
+        await_("a question that is not answered", lambda: len(slurm.calls("squeue")) > before)  # waits for a second call, because a call that runs already may still succeed
+        assert daemon.ask("POST", f"/v1/jobs/{job}/{verb}")[0] == 202
+        before = len(slurm.calls("squeue"))
+        await_("a question", lambda: len(slurm.calls("squeue")) > before + 1)
         before = len(slurm.calls("scancel"))
         assert show(daemon, job)["state"] == "running"
         slurm.say("squeue", f"3 RUNNING\n340 RUNNING\n{row}\n")
@@ -96,7 +97,7 @@ def unwanted(daemon, slurm):
 
 
 def left_alone(daemon, slurm):
-    """The daemon ends while the job waits: the next daemon adopts it and releases it again."""
+    """The daemon ends while the job waits in Slurm's queue. The next daemon must adopt the job and release it again."""
     slurm.as_usual()
     job = daemon.submit("slurm")
     await_("a question", lambda: slurm.calls("squeue"))
@@ -104,11 +105,11 @@ def left_alone(daemon, slurm):
     daemon.start()
     await_("another release", lambda: len(slurm.calls("scontrol")) == 2)
     assert len(slurm.calls("sbatch")) == 1 and show(daemon, job)["state"] == "running"
-    slurm.say("squeue", "")  # the job is gone: it is submitted again
+    slurm.say("squeue", "")  # Slurm does not know the job any more, so the daemon submits it again
     await_("another submission", lambda: len(slurm.calls("sbatch")) == 2)
     slurm.say("squeue", "")
     await_("a third, or the pause before it", lambda: "is gone and did not report why" in open(daemon.log.name).read())
-    assert daemon.end() == 0  # also during the pause before the next try
+    assert daemon.end() == 0  # the daemon ends properly during the pause before the next try, too
     daemon.start()
     assert show(daemon, job)["state"] in ("queued", "running")
     assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] in (200, 202)

@@ -1,5 +1,5 @@
-/* The method superposition over the wire: its page, dry runs of its presets, an experiment with its pictures, a query,
- * a pause. */
+/* Tests the method superposition over HTTP: its page, dry runs of its presets, an experiment with its pictures, a
+ * query, and a pause. */
 #include <math.h>
 
 #include "tests/wire/kind.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The sweep driver of tests/reproduce against a daemon: every point of the grid is a job, a second sweep makes no new
-one, medians and faults are reported.
+"""Tests tests/reproduce/sweep.py with a daemon: every point of the grid is a job, a second sweep makes no new
+jobs, and the program prints medians and faults.
 
 usage: wire_sweep.py MOTIFD SWEEP"""
 import json
@@ -33,7 +33,7 @@ def main(motifd, sweep):
             rows = [line.split("|")[1:-1] for line in first.stdout.splitlines()]
             assert len(rows) == 2 + 6 + 2, first.stdout
             assert [row[0].strip() for row in rows[2:]] == ["40"] * 3 + ["80"] * 3 + ["40", "80"]
-            assert all(row[3].strip() == row[0].strip() for row in rows[2:]), first.stdout  # trained_samples
+            assert all(row[3].strip() == row[0].strip() for row in rows[2:]), first.stdout  # the column trained_samples shows the value of the grid
             assert "6 of 6 ended" in first.stderr
             with open(os.path.join(folder, "out.csv"), encoding="utf-8") as file:
                 assert len(file.readlines()) == 7

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,8 +40,8 @@ class Giver(Daemon):
         return self.ask("GET", f"/v1/jobs/{name}")[2]
 
     def train(self, preset="digitcircle-quick", settings=SMALL, kind="sparling", **changes):
-        asked = {"kind": kind, "preset": preset, "config": {**settings, **changes}}
-        status, _, job = self.ask("POST", "/v1/jobs", {name: value for name, value in asked.items() if value is not None})
+        query = {"kind": kind, "preset": preset, "config": {**settings, **changes}}
+        status, _, job = self.ask("POST", "/v1/jobs", {name: value for name, value in query.items() if value is not None})
         assert status == 201, job
         until = time.monotonic() + PATIENCE
         while job["state"] in ("queued", "running") and time.monotonic() < until:
@@ -53,6 +54,17 @@ class Giver(Daemon):
 def control(daemon, folder, *words):
     return subprocess.run([os.path.abspath(sys.argv[2]), *words], cwd=folder, env={**os.environ, "MOTIFD_SERVER": daemon.url},
                           capture_output=True, text=True, timeout=PATIENCE)
+
+
+def evaluation(daemon, job):
+    status, _, made = daemon.ask("POST", f"/v1/jobs/{job}/evaluation", {"samples": 8, "seed": 3})
+    assert status == 201, made
+    until = time.monotonic() + PATIENCE
+    while made["state"] in ("queued", "running") and time.monotonic() < until:
+        time.sleep(0.1)
+        made = daemon.job(made["id"])
+    assert made["state"] == "succeeded", made
+    return {name: made["result"][name] for name in ("fpe", "fne", "ce", "e2ee")}
 
 
 def weights_travel(daemon, other, folder, job):
@@ -73,7 +85,13 @@ def weights_travel(daemon, other, folder, job):
     for query in ("motifs", "predict"):
         left, right = (server.ask("POST", f"/v1/jobs/{name}/{query}", question)[2]["answers"]
                        for server, name in ((daemon, job), (other, copy)))
+        # Extents are measured at the end of a training. A file of weights does not contain them.
+        for motif in (motif for answer in [*left, *right] for motif in answer.get("motifs", [])):
+            motif.pop("extent", None)
         assert left == right, query
+    # The file does not contain the state of the optimiser. An evaluation must have the same result all the same.
+    results = [evaluation(server, name) for server, name in ((daemon, job), (other, copy))]
+    assert results[0] == results[1] and results[0]["fpe"] is not None, results
     # A file that another program has written, with a changed weight.
     name = next(iter(tensors))
     changed = {**tensors, name: tensors[name] + numpy.float32(1)}
@@ -90,27 +108,55 @@ def weights_travel(daemon, other, folder, job):
     assert control(other, folder, "import", "absent").returncode == 2
 
 
+def resident(daemon):
+    with open(f"/proc/{daemon.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
+
+
+def bodies_wait_on_the_disk(daemon, other, folder, job):
+    """Model files that arrive at the same time must use disk and not memory, and must leave no files."""
+    count, size, before = 5, 100_000_000, resident(other)
+    listing = sorted(os.listdir(os.path.dirname(other.command[other.command.index("--db") + 1])))
+    open_ones = []
+    for _ in range(count):
+        line = socket.create_connection(("127.0.0.1", other.port), timeout=60)
+        line.sendall(f"POST /v1/imports HTTP/1.1\r\nHost: 127.0.0.1:{other.port}\r\nContent-Type: {BYTES}\r\n"
+                     f"Content-Length: {size}\r\n\r\n".encode())
+        for _ in range(99):
+            line.sendall(bytes(1_000_000))
+        open_ones.append(line)
+    files = [name for name in os.listdir(f"/proc/{other.process.pid}/fd")
+             if os.readlink(f"/proc/{other.process.pid}/fd/{name}").endswith("(deleted)")]
+    assert len(files) >= count and resident(other) - before < 40, (files, resident(other), before)
+    for line in open_ones[1:]:
+        line.close()
+    open_ones[0].sendall(bytes(1_000_000))
+    assert open_ones[0].recv(12) == b"HTTP/1.1 422"  # refused after the complete body, because it is not a model
+    open_ones[0].close()
+    assert sorted(os.listdir(os.path.dirname(other.command[other.command.index("--db") + 1]))) == listing
+
+
 def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def chain_holds(daemon, other, folder, job):
     """The attestation contains machine, configuration and every checkpoint; its chain of hashes can be recomputed."""
-    status, headers, said = daemon.ask("GET", f"/v1/jobs/{job}/attestation")
+    status, headers, attested = daemon.ask("GET", f"/v1/jobs/{job}/attestation")
     assert status == 200 and headers["ETag"]
     system = daemon.ask("GET", "/v1/system")[2]
-    assert said["machine"]["blas_core"] == system["blas_core"] and said["machine"]["cpu"] == system["cpu"], system
-    assert said["config"]["width"] == 16 and said["from"] is None
+    assert attested["machine"]["blas_core"] == system["blas_core"] and attested["machine"]["cpu"] == system["cpu"], system
+    assert attested["config"]["width"] == 16 and attested["from"] is None
     kept = {row["seq"]: row["sha256"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]}
-    assert {row["seq"]: row["sha256"] for row in said["checkpoints"] if row["kept"]} == kept
-    assert [row["seq"] for row in said["checkpoints"]] == list(range(1, len(said["checkpoints"]) + 1)), "no link is missing"
-    link = said["origin"]
-    for row in said["checkpoints"]:
+    assert {row["seq"]: row["sha256"] for row in attested["checkpoints"] if row["kept"]} == kept
+    assert [row["seq"] for row in attested["checkpoints"]] == list(range(1, len(attested["checkpoints"]) + 1)), "no link is missing"
+    link = attested["origin"]
+    for row in attested["checkpoints"]:
         link = sha256(f"{link} {row['seq']} {row['step']} {row['samples']} {row['sha256']}".encode())
         assert link == row["chain"] and row["maker"]
-    assert link == said["chain"]
+    assert link == attested["chain"]
     shown = control(daemon, folder, "attestation", job)
-    assert shown.returncode == 0 and said["chain"] in shown.stdout
+    assert shown.returncode == 0 and attested["chain"] in shown.stdout
     assert daemon.ask("GET", "/v1/jobs/none/attestation")[0] == 404
 
 
@@ -161,7 +207,7 @@ def bundle_travels(daemon, other, folder, job):
 
 
 def bits_are_verified(daemon, other, folder, job):
-    """motifctl verify repeats every link; a changed step is found."""
+    """motifctl verify must train every link of the chain again, and must find a changed step."""
     kept = [row["seq"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]]
     links = len(kept)
     done = control(daemon, folder, "verify", job, "--from", "0", "--threads", "2")
@@ -193,15 +239,15 @@ def bits_are_verified(daemon, other, folder, job):
 
 
 def motifs_are_changed(daemon, other, folder, job):
-    """Interventions, and the motif map as an array."""
+    """Tests interventions, and motif maps as arrays."""
     path, seeds = f"/v1/jobs/{job}/interventions", range(6)
-    asked = {"inputs": [{"sample": {"seed": seed}} for seed in seeds]}
-    found = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
-    plain = daemon.ask("POST", path, asked)[2]["answers"]
+    query = {"inputs": [{"sample": {"seed": seed}} for seed in seeds]}
+    found = daemon.ask("POST", f"/v1/jobs/{job}/motifs", query)[2]["answers"]
+    plain = daemon.ask("POST", path, query)[2]["answers"]
     for motifs, answer in zip(found, plain):
         assert answer["before"] == answer["after"] and answer["before"]["motifs"] == motifs["motifs"]
         assert answer["before"]["prediction"] == motifs["prediction"]
-    status, headers, data = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})
+    status, headers, data = daemon.ask("POST", f"/v1/jobs/{job}/motifs", query, headers={"Accept": "application/x-npy"})
     assert status == 200 and headers["Content-Type"] == "application/x-npy" and (len(data) - 6 * 32 * 32 * 3 * 4) % 64 == 0
     maps = numpy.load(io.BytesIO(data))
     assert maps.dtype == numpy.float32 and maps.shape == (6, 32, 32, 3)
@@ -258,12 +304,12 @@ def motifs_are_changed(daemon, other, folder, job):
     assert places(json.loads(shown.stdout)["answers"][0]["after"]["motifs"]) == places(want), shown
     for wrong in ("0", "x=delete", "0=", "0@1=delete", "0=1*", "0=delete2"):
         assert control(daemon, folder, "intervene", job, wrong).returncode == 2, wrong
-    tags = [daemon.ask("POST", path, body)[1]["ETag"] for body in (asked, asked, {"inputs": asked["inputs"][:1]})]
+    tags = [daemon.ask("POST", path, body)[1]["ETag"] for body in (query, query, {"inputs": query["inputs"][:1]})]
     assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
 
 
 def run_graph(graph, value):
-    """The operations of the exported graph as ONNX's documentation defines them, in float64."""
+    """Computes the operations of the exported graph in float64, as ONNX's documentation defines them."""
     values = {tensor.name: onnx.numpy_helper.to_array(tensor).astype(float) for tensor in graph.initializer}
     values[graph.input[0].name] = value.astype(float)
     for node in graph.node:
@@ -293,10 +339,10 @@ def graph_is_g(daemon, other, folder, job):
     shapes = [[side.dim_value or side.dim_param for side in value.type.tensor_type.shape.dim]
               for value in (model.graph.input[0], model.graph.output[0])]
     assert shapes == [["batch", 1, 32, 32], ["batch", 3, 32, 32]], shapes
-    asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(8)]}
-    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+    query = {"inputs": [{"sample": {"seed": seed}} for seed in range(8)]}
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", query)[2]["answers"]
     inputs = numpy.array([answer["input"]["values"] for answer in answers], numpy.float32).reshape(8, 1, 32, 32)
-    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})[2]))
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", query, headers={"Accept": "application/x-npy"})[2]))
     computed = run_graph(model.graph, inputs).transpose(0, 2, 3, 1)
     assert (maps > 0).sum() > 20
     assert abs(computed - maps).max() < 1e-5, abs(computed - maps).max()
@@ -310,7 +356,7 @@ def graph_is_g(daemon, other, folder, job):
 
 
 def jobs_are_compared(daemon, other, folder, job):
-    """A model agrees fully with itself, and with another model as NumPy counts from both motif lists."""
+    """A model must agree fully with itself. Its agreement with another model must equal what NumPy counts in both motif lists."""
     path, samples = f"/v1/jobs/{job}/compare", 40
     same = daemon.ask("POST", path, {"with": job, "samples": samples})[2]
     for row in same["channels"]:
@@ -320,9 +366,9 @@ def jobs_are_compared(daemon, other, folder, job):
     assert status == 200, found
     tags = [daemon.ask("POST", path, {"with": name, "samples": 5})[1]["ETag"] for name in (second, second, job)]
     assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
-    asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
+    query = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
     left, right = ([[motif for motif in answer["motifs"] if motif["maximal"]] for answer in
-                    daemon.ask("POST", f"/v1/jobs/{name}/motifs", asked)[2]["answers"]] for name in (job, second))
+                    daemon.ask("POST", f"/v1/jobs/{name}/motifs", query)[2]["answers"]] for name in (job, second))
     together = numpy.zeros((3, 3))
     for ours, theirs in zip(left, right):
         for motif in ours:
@@ -348,9 +394,9 @@ def jobs_are_compared(daemon, other, folder, job):
 def channels_are_shown(daemon, other, folder, job):
     """Use, histogram and strongest inputs of a channel equal what NumPy computes from the motif maps."""
     path, samples, first = f"/v1/jobs/{job}/channels", 25, 3
-    asked = {"inputs": [{"sample": {"seed": first + index}} for index in range(samples)]}
-    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})[2]))
-    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+    query = {"inputs": [{"sample": {"seed": first + index}} for index in range(samples)]}
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", query, headers={"Accept": "application/x-npy"})[2]))
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", query)[2]["answers"]
 
     def under(answer, place):
         return next((box["symbol"] for box in answer["truth"] if box["box"][0] <= place[0] < box["box"][1]
@@ -402,12 +448,12 @@ OWN = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_fo
 
 
 def motif_counts_hold(daemon, job):
-    """Without boxes there are no motif errors; every other number equals what the motif lists give."""
+    """Without boxes, a result must contain no motif errors. Every other number must equal what the test computes from the motif lists."""
     result = daemon.job(job)["result"]
     assert result["fpe"] is None and "theorem" not in result and result["e2ee"] is not None
     counted, samples = result["motif_counts"], result["motif_samples"]
-    asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
-    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+    query = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", query)[2]["answers"]
     side = daemon.ask("GET", f"/v1/jobs/{job}/channels")[2]["footprint"]
     found = [[motif for motif in answer["motifs"] if motif["maximal"]] for answer in answers]
     shares = [[max([max(0, side - abs(one["position"][0] - two["position"][0])) * max(0, side - abs(one["position"][1] - two["position"][1]))
@@ -459,6 +505,72 @@ def sequences_are_asked(daemon, other, folder, job):
     assert daemon.ask("POST", f"/v1/jobs/{job}/motifs", fasta.encode(), "text/x-fasta")[0] == 422, "pictures are no sequences"
 
 
+def strict_meme(text):
+    """Reads MEME's minimal format by the letter of its rules; returns {id: (name, sites, rows)}."""
+    head, *motifs = text.split("MOTIF ")
+    assert head.startswith("MEME version 4\n") and "\nALPHABET= ACGT\n" in head and "\nstrands: +\n" in head, head
+    letters = head.split("Background letter frequencies\n")[1].split()
+    assert letters[::2] == list("ACGT") and abs(sum(map(float, letters[1::2])) - 1) < 1e-9, letters
+    found = {}
+    for motif in motifs:
+        first, matrix, *rows = motif.rstrip("\n").split("\n")
+        words = re.fullmatch(r"letter-probability matrix: alength= 4 w= (\d+) nsites= (\d+) E= (\S+)", matrix)
+        numbers = [[float(word) for word in row.split()] for row in rows]
+        assert len(numbers) == int(words[1]) and all(len(row) == 4 and abs(sum(row) - 1) < 1e-9 for row in numbers), motif
+        name = first.split()
+        assert name[0] not in found and float(words[3]) >= 0
+        found[name[0]] = (name[1] if len(name) > 1 else "", int(words[2]), numbers)
+    return found
+
+
+def simple_meme(text):
+    """Reads the same file as small programs do: the width is the sixth word, and a motif ends at the line after its last row."""
+    found, rows, name, width = {}, None, None, 0
+    for line in text.split("\n"):
+        if line.startswith("MOTIF"):
+            name = line[6:].strip("\r\n")
+        elif line.startswith("letter"):
+            rows, width = [], int(line.split()[5])
+        elif rows is not None and len(rows) < width:
+            rows.append([float(word) for word in line.split()])
+        elif rows is not None:
+            found[name.split()[0]], rows = rows, None
+    return found
+
+
+def matrices_open_elsewhere(daemon, other, folder, job):
+    """Channels of a model of RNA are matrices in JSON, MEME and JASPAR form. All three have the same numbers."""
+    made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
+                                                     "total_samples": 40, "validation_every": 40, "validation_samples": 4, "test_samples": 4,
+                                                     "motif_samples": 4, "stage_samples": 0, "checkpoint_every": 40, "density_start": 0.2})
+    path = f"/v1/jobs/{made}/channels?samples=60"
+    texts = {kind: daemon.ask("GET", path, headers={"Accept": kind}) for kind in ("text/x-meme", "text/x-jaspar")}
+    assert all(status == 200 for status, _, _ in texts.values()), texts
+    meme, jaspar = (texts[kind][2].decode() for kind in ("text/x-meme", "text/x-jaspar"))
+    strict, simple = strict_meme(meme), simple_meme(meme)
+    counts = {block.split()[0]: [[float(word) for word in line.split("[")[1].rstrip(" ]").split()] for line in block.split("\n")[1:5]]
+              for block in jaspar.split(">")[1:]}
+    uses = daemon.ask("GET", path)[2]["channels"]
+    own = {f"channel-{use['channel']}": use["matrix"] for use in uses if use["matrix"]}
+    assert own and set(own) == set(strict) == set(simple) == set(counts), (list(own), list(strict), list(simple), list(counts))
+    for name, matrix in own.items():
+        assert strict[name][1] == matrix["sites"] and len(matrix["consensus"]) == len(matrix["counts"]) == len(matrix["information"])
+        for position, row in enumerate(matrix["counts"]):
+            assert 0 < sum(row) <= matrix["sites"]
+            assert [column[position] for column in counts[name]] == row
+            for read in (strict[name][2], simple[name]):
+                assert max(abs(p - count / sum(row)) for p, count in zip(read[position], row)) < 2e-6
+            bits = 2 + sum(count / sum(row) * numpy.log2(count / sum(row)) for count in row if count) - 3 / (2 * numpy.log(2) * sum(row))
+            assert abs(matrix["information"][position] - max(bits, 0)) < 1e-6
+        assert min(matrix["information"][0], matrix["information"][-1]) >= 0.2
+    assert len({answer[1]["ETag"] for answer in texts.values()}) == 2
+    one = daemon.ask("GET", f"/v1/jobs/{made}/channels/{next(iter(own)).split('-')[1]}?samples=60", headers={"Accept": "text/x-meme"})[2].decode()
+    assert list(strict_meme(one)) == [next(iter(own))] and strict_meme(one)[next(iter(own))] == strict[next(iter(own))]
+    assert daemon.ask("GET", f"/v1/jobs/{job}/channels", headers={"Accept": "text/x-meme"})[0] == 409, "pictures have no bases"
+    refused = daemon.ask("GET", path, headers={"Accept": "text/html"})
+    assert refused[0] == 406 and "text/x-meme" in str(refused[2])
+
+
 # Six seconds of training on an idle core: two digits of four on a small circle.
 CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 10, "min_radius": 8, "width": 16, "motifs": 4,
           "units": 3, "channels": 32, "layers": 1, "heads": 2, "feed_forward": 64, "batch": 8, "validation_every": 500, "validation_samples": 50,
@@ -467,17 +579,17 @@ CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "s
 
 
 def labels_follow_motifs(daemon, other, folder, job):
-    """Repeats the perturbation experiment of the evaluation over HTTP with other samples."""
+    """Repeats the perturbation experiment of the evaluation over HTTP, with other samples."""
     circle = daemon.train(settings=CIRCLE)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reproduce", "ask.py")
     done = subprocess.run([sys.executable, script, "perturb", circle, "--samples", "200", "--url", daemon.url], capture_output=True, text=True,
                           timeout=PATIENCE)
     assert done.returncode == 0, done
     outside, own = float(done.stdout.split(": ")[1].split(" %")[0]) / 100, daemon.job(circle)["result"]["perturbed"]
-    assert own > 0.5 and abs(outside - own) < 0.15, (done.stdout, own)
+    assert own > 0.3 and abs(outside - own) < 0.15, (done.stdout, own)
     both = subprocess.run([sys.executable, script, "agree", circle, circle, "--samples", "50", "--least", "0", "--url", daemon.url],
                           capture_output=True, text=True, timeout=PATIENCE)
-    assert both.returncode == 0 and "100.0" in both.stdout, both  # a channel may have no motifs at all
+    assert both.returncode == 0 and "100.0" in both.stdout, both  # --least 0, because a channel without motifs has no agreement
 
 
 def table_is_attested(daemon):
@@ -490,9 +602,9 @@ def table_is_attested(daemon):
     jobs = [daemon.train(None, {**small, "data": "cells", "epochs": 2, "hidden": 4}, "factors"),
             daemon.train(None, {**small, "data": "table", "updates": 5, "unseen": 0, "factors": 2}, "environments")]
     for job in jobs:
-        said = daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"]
-        assert said["names"] == {"source": "garden"} and said["sha256"] == made["sha256"][:40], said
-        assert re.fullmatch("[0-9a-f]{64}", said["digest"]), said
+        attested = daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"]
+        assert attested["names"] == {"source": "garden"} and attested["sha256"] == made["sha256"][:40], attested
+        assert re.fullmatch("[0-9a-f]{64}", attested["digest"]), attested
 
 
 def data_is_attested(daemon, other, folder, job):
@@ -508,8 +620,8 @@ def data_is_attested(daemon, other, folder, job):
     status, _, made = daemon.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")
     assert status == 201 and made["sha256"] == sha256(file.getvalue()), made
     own = daemon.train(preset="dataset", settings={**OWN, "dataset_name": "bars"})
-    said = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
-    assert said["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, said["dataset"]
+    attested = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
+    assert attested["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, attested["dataset"]
     motif_counts_hold(daemon, own)
     table_is_attested(daemon)
     bundle = daemon.ask("GET", f"/v1/jobs/{own}/bundle")[2]
@@ -517,7 +629,7 @@ def data_is_attested(daemon, other, folder, job):
     assert other.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")[0] == 201
     status, _, copy = other.ask("POST", "/v1/imports", bundle, BYTES)
     assert status == 201, copy
-    assert other.ask("GET", f"/v1/jobs/{copy['id']}/attestation")[2]["dataset"] == said["dataset"]
+    assert other.ask("GET", f"/v1/jobs/{copy['id']}/attestation")[2]["dataset"] == attested["dataset"]
     members, notes = safetensors_file.read(bundle)
     manifest = json.loads(notes["manifest"])
     manifest["attestation"]["dataset"]["sha256"] = "0" * 40
@@ -526,9 +638,9 @@ def data_is_attested(daemon, other, folder, job):
     assert other.ask("POST", "/v1/imports", forged, BYTES)[0] == 422
 
 
-CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
+CHECKS = [weights_travel, bodies_wait_on_the_disk, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
           jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree,
-          labels_follow_motifs, sequences_are_asked]
+          labels_follow_motifs, sequences_are_asked, matrices_open_elsewhere]
 
 
 def main():

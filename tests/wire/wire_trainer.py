@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests motif-train against a simulated daemon: command lines, the token, memory limits; answers that are malformed, refuse or do not arrive; signals;
-checkpoints that arrive damaged; allocations and system calls that fail. motif-train must exit with 0 if the daemon has recorded the end of the run, with
-75 if it has not, and with 2 for a wrong command line, and it must report what is wrong.
+"""Tests motif-train against a simulated daemon: command lines, the token and memory limits; answers that are malformed, refuse or do not arrive; signals;
+damaged checkpoints; allocations and system calls that fail. motif-train must exit with 0 if the daemon has recorded the end of the run, with 75 if the
+daemon has not, and with 2 for a wrong command line. It must report what is wrong.
 
 usage: wire_trainer.py MOTIF_TRAIN MOTIF_TRAIN_FAULTS     MOTIF_FAULT_STRIDE=1 tests every allocation; by default, a sample"""
 import concurrent.futures
@@ -20,7 +20,7 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "harness")]
 from daemon import TINY  # noqa: E402
-from played import Said, Server  # noqa: E402
+from played import Answer, Server  # noqa: E402
 
 TRAIN, FAULTS = (os.path.abspath(path) for path in sys.argv[1:3])
 STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))
@@ -32,7 +32,7 @@ SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "OP
 
 def response(status, document=None, body=None):
     body = json.dumps(document).encode() if body is None else body
-    return Said("", "", status, {"Content-Type": "application/json"} if status < 300 else PROBLEM, body)
+    return Answer("", "", status, {"Content-Type": "application/json"} if status < 300 else PROBLEM, body)
 
 
 class Played:
@@ -72,7 +72,7 @@ class Played:
         return response(200, {"checkpoints": rows})
 
     def on_fetch(self, rest, query, body):
-        return Said("", "", 200, {"Content-Type": "application/octet-stream"}, self.stored[int(rest[2]) - 1])
+        return Answer("", "", 200, {"Content-Type": "application/octet-stream"}, self.stored[int(rest[2]) - 1])
 
     def on_announce(self, rest, query, body):
         self.announced, self.part = json.loads(body), b""
@@ -91,6 +91,10 @@ class Played:
     def on_reports(self, rest, query, body):
         self.reports.append(json.loads(body))
         return response(200, {"requested_state": None, "draining": False})
+
+    def steps(self):
+        """Returns how many steps the reports contain so far."""
+        return sum(report["steps"] for report in list(self.reports))
 
     def on_artifacts(self, rest, query, body):
         self.files[rest[2]] = body
@@ -161,7 +165,7 @@ def wrong_command_lines_are_refused():
 
 
 def token_is_read_once():
-    """The token is the first line of the input or an environment variable, and nothing else."""
+    """motif-train reads its token from the first line of the input or from an environment variable, and from nothing else."""
     for token in (b"", b"\n", b"\nlater\n"):
         expect(Run(Played(), token=token), 2, words="no token")
     got = subprocess.run([TRAIN, "--server", "http://h", "--job", JOB], capture_output=True, text=True, timeout=60)
@@ -218,7 +222,7 @@ def refused_messages_fail_the_run():
     takes_nothing = response(200, {"received": 0, "seq": 0})
     for instead in (lambda at, count, query: takes_nothing if at == "upload" else None, lambda at, count, query: response(404, {}) if at == "upload" else None,
                     lambda at, count, query: (response(404, {}) if count % 2 else takes_nothing) if at == "upload" else None):
-        run = Run(Played(instead), "--patience", "1")  # the daemon answers but accepts no bytes
+        run = Run(Played(instead), "--patience", "1")  # the daemon answers, but accepts no bytes of the checkpoint
         assert 2 <= run.player.counts["upload"] < 20, run
         expect(run, 75)
     all_of_it = Played(lambda at, count, query: response(200, {"received": all_of_it.announced["bytes"], "seq": 0}) if at == "upload" else None)
@@ -229,11 +233,18 @@ def refused_messages_fail_the_run():
     assert run.code == 75 and run.end is None, run
 
 
+def yielded(player, before=None):
+    """A request or a signal ends the run. The newest checkpoint must contain every reported step."""
+    expect(Run(player, before=before), 0, "yielded")
+    last = [json.loads(report["progress"])["step"] for report in player.reports if "progress" in report][-1]
+    assert player.stored and player.announced["step"] >= last, (player.announced, last)
+
+
 def requested_states_stop_the_run():
     for answer in ({"requested_state": "paused"}, {"requested_state": "cancelled"}, {"requested_state": None, "draining": True}):
-        player = Played(lambda at, count, query, answer=answer: response(200, answer) if at == "reports" and count > 2 else None, config={"total_samples": LONG})
-        expect(Run(player), 0, "yielded")
-        assert player.stored, "a checkpoint is stored before the run yields"
+        player = Played(config={"total_samples": LONG})
+        player.instead = lambda at, count, query, answer=answer, player=player: response(200, answer) if at == "reports" and player.steps() > 0 else None
+        yielded(player)
     for body in (b"", b"{", b"[]", b'{"requested_state":7}'):
         expect(Run(Played(lambda at, count, query, body=body: response(200, body=body) if at == "reports" else None)), 0, "succeeded")
 
@@ -241,19 +252,17 @@ def requested_states_stop_the_run():
 def signals_stop_the_run():
     def send(number, player):
         def now(process):
-            until = time.monotonic() + 60
-            while len(player.reports) < 2 and time.monotonic() < until:
+            while player.steps() == 0 and process.poll() is None:  # waits for the first step, because before it a run has nothing to store
                 time.sleep(0.05)
             process.send_signal(number)
         return now
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         player = Played(config={"total_samples": LONG})
-        expect(Run(player, before=send(number, player)), 0, "yielded")
-        assert player.stored
+        yielded(player, before=send(number, player))
     player = Played(config={"total_samples": LONG})  # a requeued run reports no end, because the next process continues it
     expect(Run(player, "--requeued", before=send(signal.SIGTERM, player)), 75)
     assert player.stored
-    player = Played(config={"total_samples": LONG})  # two signals make one request
+    player = Played(config={"total_samples": LONG})  # two signals must have the effect of one
     expect(Run(player, before=lambda process: (send(signal.SIGTERM, player)(process), process.send_signal(signal.SIGTERM))), 0, "yielded")
 
 
@@ -263,11 +272,11 @@ def run_continues_from_checkpoints():
     first = player.stored[0]
     run = expect(Run(Played(stored=[first])), 0, "succeeded")
     assert json.loads(run.end["document"])["weights_sha256"] == whole["weights_sha256"]
-    short = Said("", "", 200, {"Content-Type": "application/octet-stream"}, first, cut=len(first) // 2)
+    short = Answer("", "", 200, {"Content-Type": "application/octet-stream"}, first, cut=len(first) // 2)
     run = expect(Run(Played(lambda at, count, query: short if at == "fetch" and count < 3 else None, stored=[first])), 0, "succeeded")
     assert run.player.counts["fetch"] > 3, run
     assert json.loads(run.end["document"])["weights_sha256"] == whole["weights_sha256"]
-    other = Said("", "", 200, {"Content-Type": "application/octet-stream"}, first[:-1] + b"x")
+    other = Answer("", "", 200, {"Content-Type": "application/octet-stream"}, first[:-1] + b"x")
     run = expect(Run(Played(lambda at, count, query: other if at == "fetch" else None, stored=[first])), 0, "failed", "arrived with other bytes than were stored")
     assert run.player.counts["fetch"] == 5
     expect(Run(Played(stored=[b"no checkpoint"])), 0, "failed")
@@ -294,17 +303,17 @@ def memory_stays_within_limits():
 
 
 def fault(text, wanted, folder):
-    """Runs with one fault; returns how many more operations the fault would have needed, or None if it happened."""
-    mark = os.path.join(folder, "said")
-    run = Run(Played(config={"total_samples": 20}), "--patience", "20", program=FAULTS, MOTIF_FAULT=text, MOTIF_FAULT_SAID=mark)
+    """Runs with one fault. Returns None if the fault happened, otherwise how many more operations it would have needed."""
+    report = os.path.join(folder, "report")
+    run = Run(Played(config={"total_samples": 20}), "--patience", "20", program=FAULTS, MOTIF_FAULT=text, MOTIF_FAULT_REPORT=report)
     assert run.code in (0, 2, 75) and "Sanitizer" not in run.err and "runtime error" not in run.err, (text, run)
     if run.code == 0:
         assert run.end["end"] == "failed" or json.loads(run.end["document"])["weights_sha256"] == wanted["weights_sha256"], (text, run)
     else:
         assert run.err, (text, run)
-    with open(mark) as file:
-        mark_words = file.read().split()
-    return None if mark_words[0] == "yes" else int(mark_words[1])
+    with open(report) as file:
+        outcome = file.read().split()
+    return None if outcome[0] == "yes" else int(outcome[1])
 
 
 def faults_are_reported():
@@ -331,7 +340,7 @@ def main():
         print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
 
     a_run()
-    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # the checks wait more than they compute
+    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # three checks at once, because they wait more than they compute
         list(pool.map(one, (refused_messages_fail_the_run, faults_are_reported, requested_states_stop_the_run,
                             run_continues_from_checkpoints, odd_registrations_are_reported, wrong_command_lines_are_refused, token_is_read_once,
                             temporary_failures_are_retried, signals_stop_the_run, memory_stays_within_limits)))

@@ -1,6 +1,7 @@
 /* The audit log, the rate limit, TLS, and a backup while the daemon works. */
 #include <curl/curl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -164,8 +165,13 @@ static void requests_over_the_rate_limit_get_429(void **state)
     get(served->url, "/healthz", &reply); /* health checks are not limited */
     assert_int_equal(reply.status, 200);
     reply_close(&reply);
-    sleep_ms(1100);
-    get(served->url, "/metrics", &reply);
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(50)) {
+        get(served->url, "/metrics", &reply);
+        if (reply.status == 200)
+            break;
+        assert_problem(&reply, 429);
+        reply_close(&reply);
+    }
     assert_int_equal(reply.status, 200);
     assert_non_null(strstr(reply.body, "motifd_http_refused_often_total"));
     reply_close(&reply);
@@ -241,17 +247,67 @@ static void with_tls_plain_http_is_refused(void **state)
     /* a client that never finishes the TLS handshake is disconnected */
     int slow = raw_connect(served->port);
     assert_true(slow >= 0 && raw_send(slow, "\x16", 1));
-    assert_true(raw_closed(slow, 1000 * 6 * SLOWED));
+    assert_true(raw_closed(slow, 1000 * PATIENCE));
     (void)close(slow);
     assert_int_equal(status_with(served, own.cert, 0), 200);
 }
 
+/* Returns the exit code of `motifctl health` with these words in front of it and behind it. */
+static int health_with(const struct daemon_process *served, const char *before, const char *after)
+{
+    char command[512];
+    const char *program = getenv("MOTIFCTL");
+    assert_non_null(program);
+    (void)snprintf(
+        command, sizeof command,
+        "env -u MOTIFD_CACERT -u CURL_CA_BUNDLE -u SSL_CERT_FILE %s %s --server %s health %s >/dev/null 2>&1", before,
+        program, served->url, after);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void motifctl_trusts_the_authorities_that_it_is_given(void **state)
+{
+    struct daemon_process *served = *state;
+    struct certificate own, other;
+    char words[2][160];
+    make_certificate(served, "own", &own);
+    make_certificate(served, "other", &other);
+    const char *const args[] = {"--tls-cert", own.cert, "--tls-key", own.key, NULL};
+    assert_true(daemon_start(served, args, NULL));
+    assert_int_equal(health_with(served, "", ""), 3);
+    (void)snprintf(words[0], sizeof words[0], "--cacert %s", own.cert);
+    assert_int_equal(health_with(served, "", words[0]), 0);
+    static const char *const variables[] = {"MOTIFD_CACERT", "CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        (void)snprintf(words[0], sizeof words[0], "%s=%s", variables[i], own.cert);
+        assert_int_equal(health_with(served, words[0], ""), 0);
+    }
+    (void)snprintf(words[1], sizeof words[1], "--cacert %s", other.cert); /* the option wins over the variable */
+    assert_int_equal(health_with(served, words[0], words[1]), 3);
+}
+
 static void await_status(const struct daemon_process *served, const char *authority, int status)
 {
-    double end = now_seconds() + 10 * SLOWED;
+    double end = now_seconds() + PATIENCE;
     while (status_with(served, authority, 0) != status && now_seconds() < end)
         sleep_ms(20);
     assert_int_equal(status_with(served, authority, 0), status);
+}
+
+/* Waits until the log says so many times that the daemon keeps its certificate. */
+static void await_refused_certificates(const struct daemon_process *served, int count)
+{
+    char line[4096];
+    int seen = 0;
+    for (double until = now_seconds() + PATIENCE; seen < count && now_seconds() < until; sleep_ms(20)) {
+        FILE *log = fopen(served->log, "r");
+        assert_non_null(log);
+        for (seen = 0; fgets(line, sizeof line, log) != NULL;)
+            seen += strstr(line, "certificate cannot be used") != NULL;
+        (void)fclose(log);
+    }
+    assert_int_equal(seen, count);
 }
 
 static void put_in_place(const char *from, const char *to)
@@ -289,14 +345,14 @@ static void tls_certificate_is_renewed(void **state)
     }
     put_in_place(third.cert, given.cert); /* a certificate that does not match the key file */
     daemon_signal(served, SIGHUP);
-    sleep_ms(300);
+    await_refused_certificates(served, 1);
     assert_int_equal(status_with(served, second.cert, 0), 200);
     put_in_place(third.key, given.key);
     daemon_signal(served, SIGHUP);
     await_status(served, third.cert, 200);
     assert_int_equal(unlink(given.key), 0);
     daemon_signal(served, SIGHUP);
-    sleep_ms(300);
+    await_refused_certificates(served, 2);
     assert_int_equal(status_with(served, third.cert, 0), 200);
     assert_int_equal(daemon_stop(served), 0);
 }
@@ -384,6 +440,7 @@ int main(void)
         FRESH(a_job_that_cannot_fit_is_refused),
         FRESH(with_tls_plain_http_is_refused),
         FRESH(a_certificate_without_key_is_refused),
+        FRESH(motifctl_trusts_the_authorities_that_it_is_given),
         FRESH(tls_certificate_is_renewed),
         FRESH(hangup_without_tls_drains),
         FRESH(a_backup_succeeds_while_jobs_run),

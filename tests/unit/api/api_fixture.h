@@ -90,7 +90,7 @@ void finish_job(struct api_fixture *f, const char *id, const char *result);
 int64_t add_checkpoint(struct api_fixture *f, const char *id, int64_t step, double density, float base);
 /* Submits a job, claims it and stores a checkpoint. */
 void trained_job(struct api_fixture *f, char id[STORAGE_ID]);
-/* returns "/v1/jobs/ID" + rest; the next three calls leave the text valid */
+/* returns "/v1/jobs/ID" + rest, which stays valid during the next three calls */
 const char *path_of(const char *id, const char *rest);
 
 #endif

@@ -1,5 +1,5 @@
-/* Sweeps over a request: sends it again and again, and each time another allocation or SQLite call fails. The
- * allocation may be one of the program, of cJSON or of SQLite, in any thread. test_api_memory, test_api_models and
+/* Sends one request again and again, and lets another allocation or SQLite call fail each time. The allocation may
+ * be one of the program, of cJSON or of SQLite, in any thread. test_api_memory, test_api_models and
  * test_api_trainers share these functions; they link `library_faults`. */
 #ifndef MOTIF_TESTS_UNIT_API_API_SWEEP_H
 #define MOTIF_TESTS_UNIT_API_API_SWEEP_H
@@ -10,7 +10,7 @@ struct request_case {
     const char *method, *target; /* "@" stands for the id of the subject, or its name */
     const char *body;            /* NULL: no body; "#NAME": the bytes with that name in `bodies` of struct sweep */
     int status;
-    int subject; /* number that the test defines: what the "@" in `target` stands for */
+    int subject; /* a number that the test defines; it selects what the "@" in `target` stands for */
     const char *header[2], *header_value[2];
     bool same; /* the response must have the same bytes each time */
 };
@@ -57,8 +57,8 @@ const char *sweep_mode(bool forever);
 /* Sends one request while the allocation or call with number `place` fails, or with `forever` also all later ones.
  * With `place` -1 nothing fails. Reports an incomplete response. */
 struct answer sweep_ask(const struct sweep *s, const struct request_case *c, const char *id, int place, bool forever);
-/* Sends a request that changes nothing again and again, with a fault at each `stride`-th place, until the fault
- * comes after the request's end. Returns the number of requests in which the fault happened. */
+/* Sends a request that changes nothing again and again. Each time the fault happens `stride` places later, until the
+ * request ends before the fault. Returns the number of requests in which the fault happened. */
 int sweep_read(const struct sweep *s, const struct request_case *c, const char *id, bool forever, int stride);
 
 #endif

@@ -8,7 +8,7 @@ import sys
 
 try:
     import jsonschema
-except ImportError:  # the rules of the specification are checked all the same
+except ImportError:  # without jsonschema, the script still checks the rules of the specification
     jsonschema = None
 
 faults = []
@@ -22,7 +22,7 @@ def fault(where, what):
 
 
 def need(where, value, kind, **members):
-    """`value` is an object; members: name -> type; a trailing _ marks what may be missing."""
+    """Reports a fault unless `value` is an object with these members. members: name -> type; a name that ends with _ may be missing."""
     if not isinstance(value, dict):
         fault(where, "is not an object")
         return {}
@@ -156,7 +156,7 @@ def main():
     if jsonschema is not None:
         for answer in given["answers"]:
             check_answer(answer, given["document"])
-        for wrong in ({}, {"id": 7}):  # the check itself must be able to fail
+        for wrong in ({}, {"id": 7}):  # tests the check: it must report these wrong documents
             before = len(faults)
             check_answer({"pattern": "/v1/jobs/{id}", "method": "GET", "status": 200, "type": "application/json",
                           "body": wrong}, given["document"])

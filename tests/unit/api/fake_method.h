@@ -1,5 +1,5 @@
-/* A small method for tests of the process. Its state is a hash that every step changes, so that a lost or repeated
- * step changes the result. Only one .c file of a program includes this header. */
+/* A small method for tests of the scheduler, which need jobs but no model. Its state is a hash that every step changes,
+ * so that a lost or repeated step changes the result. Only one .c file of a program includes this header. */
 #ifndef MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 #define MOTIF_TESTS_UNIT_API_FAKE_METHOD_H
 
@@ -87,18 +87,19 @@ static void fake_chunk(void *context, int chunk, int worker)
     run->weights[chunk] = fake_mix(run->weights[chunk] ^ run->hash ^ (uint64_t)chunk);
 }
 
-static enum status fake_step(struct method_run *run, enum method_request *wish, struct error *err)
+static enum status fake_step(struct method_run *run, enum method_request *request, struct error *err)
 {
     if (run->evaluating > 0) {
-        *wish = --run->evaluating == 0 ? METHOD_DONE : METHOD_CONTINUE;
+        *request = --run->evaluating == 0 ? METHOD_DONE : METHOD_CONTINUE;
         return STATUS_OK;
     }
     if (run->step >= run->config.steps) {
-        *wish = METHOD_DONE;
+        *request = METHOD_DONE;
         return STATUS_OK;
     }
     fake_await_allowance();
-    thread_pool_run(run->env.pool, fake_chunk, run, 64);
+    if (!thread_pool_run(run->env.pool, fake_chunk, run, 64))
+        return thread_pool_check(run->env.pool, err);
     for (int i = 0; i < 64; i++)
         run->hash = fake_mix(run->hash + run->weights[i]);
     run->step++;
@@ -108,9 +109,9 @@ static enum status fake_step(struct method_run *run, enum method_request *wish, 
     }
     run->env.metric(run->env.context, "hash", run->step * 10, (double)(run->hash >> 40));
     if (run->config.stage_every > 0 && run->step % run->config.stage_every == 0)
-        *wish = METHOD_STAGE_END;
+        *request = METHOD_STAGE_END;
     else if (run->step % run->config.checkpoint_every == 0)
-        *wish = METHOD_CHECKPOINT;
+        *request = METHOD_CHECKPOINT;
     return STATUS_OK;
 }
 

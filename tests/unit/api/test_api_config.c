@@ -75,10 +75,11 @@ static void each_fault_has_the_pointer_of_its_place(void **state)
          422, "invalid", "/name", "control"},
         {"{\"kind\":\"echo\",\"name\":\"a\\u202eb\"}", 422, "invalid", "/name", "control"},
         {"{\"kind\":\"echo\",\"priority\":0.5}", 422, "invalid", "/priority", "integer"},
-        {"{\"kind\":\"echo\",\"from\":{\"job\":\"x\"}}", 422, "invalid", "/from/job", "id of a job"},
-        {"{\"kind\":\"echo\",\"from\":{\"checkpoint\":\"latest\"}}", 422, "invalid", "/from/job", "id of a job"},
+        {"{\"kind\":\"echo\",\"from\":{\"job\":\"x\"}}", 422, "invalid", "/from/job", "there is no job x"},
+        {"{\"kind\":\"echo\",\"from\":{\"checkpoint\":\"latest\"}}", 422, "invalid", "/from/job",
+         "id or name of a job"},
         {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"}}", 422, "invalid", "/from/job",
-         "no such job"},
+         "there is no job"},
         {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"checkpoint\":0}}", 422, "invalid",
          "/from/checkpoint", "must be latest"},
         {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"step\":1}}", 422, "invalid",
@@ -129,7 +130,7 @@ static void text_that_is_not_json_gets_its_line_and_column(void **state)
 static void nesting_beyond_32_levels_is_refused(void **state)
 {
     struct api_fixture *f = *state;
-    /* the value of `density` is a stack of nested lists, two levels below the top of the body */
+    /* The body has `depth` + 1 levels: the body itself, `config`, and nested lists as the value of `density`. */
     for (int depth = 31; depth <= 32; depth++) {
         char body[256] = "{\"kind\":\"echo\",\"config\":{\"density\":";
         for (int i = 0; i < depth - 2 + 1; i++)
@@ -328,6 +329,52 @@ static void kinds_show_group_level_and_domains_of_a_field(void **state)
     }
 }
 
+/* A client that sets a field without effect learns it from the dry run, from the submission and from the job. */
+static void settings_without_effect_are_named(void **state)
+{
+    struct api_fixture *f = *state;
+    char path[64];
+    f->options.methods = methods_all(&f->options.method_count);
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    const char *body = "{\"kind\":\"superposition\",\"preset\":\"rug\",\"config\":{\"sizes\":\"64,128\",\"p\":0.1}}";
+    for (int dry = 1; dry >= 0; dry--) {
+        assert_int_equal(ask(f, "POST", dry ? "/v1/jobs?dry_run=1" : "/v1/jobs", body), dry ? 200 : 201);
+        assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 1);
+        assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/sizes");
+        assert_non_null(strstr(text_at(f, "/warnings/0/detail"), "experiment=loss-ratio"));
+    }
+    (void)snprintf(path, sizeof path, "/v1/jobs/%s", text_at(f, "/id"));
+    assert_int_equal(ask(f, "GET", path, NULL), 200);
+    assert_string_equal(text_at(f, "/warnings/0/pointer"), "/config/sizes");
+    body = "{\"kind\":\"superposition\",\"preset\":\"loss-p\",\"config\":{\"sizes\":\"64,128\"}}";
+    assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", body), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 0);
+}
+
+/* No preset of this build warns by itself. */
+static void presets_have_no_warnings(void **state)
+{
+    struct api_fixture *f = *state;
+    size_t count;
+    const struct method *const *methods = methods_all(&count);
+    f->options.methods = methods;
+    f->options.method_count = count;
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    for (size_t m = 0; m < count; m++) {
+        for (size_t p = 0; p < methods[m]->preset_count; p++) {
+            char body[256];
+            (void)snprintf(body, sizeof body, "{\"kind\":\"%s\",\"preset\":\"%s\"}", methods[m]->kind,
+                           methods[m]->presets[p].name);
+            int status = ask(f, "POST", "/v1/jobs?dry_run=1", body);
+            assert_true(status == 200 || status == 422); /* 422: the preset needs a data set */
+            if (status == 200)
+                assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 0);
+        }
+    }
+}
+
 static void dry_run_estimates_and_stores_nothing(void **state)
 {
     struct api_fixture *f = *state;
@@ -364,6 +411,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(fields_may_be_given_by_group, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(flags_take_yes_no_true_and_false_as_text, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(kinds_show_group_level_and_domains_of_a_field, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(settings_without_effect_are_named, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(presets_have_no_warnings, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(dry_run_estimates_and_stores_nothing, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void ranges_return_parts_of_the_file(void **state)
     static const struct {
         const char *range;
         int status;
-        long first, bytes; /* first byte and number of bytes of the expected answer; first < 0: from the end */
+        long first, bytes; /* expected answer: first byte (negative: from the end), length (-1: to the end) */
     } cases[] = {
         {"bytes=100-", 206, 100, -1},      {"bytes=-7", 206, -7, 7},  {"bytes=-100000", 206, 0, -1},
         {"bytes=5-999999999", 206, 5, -1}, {"bytes=0-0", 206, 0, 1},  {"bytes=5-99999999999999999999999", 206, 5, -1},
@@ -225,9 +225,9 @@ static void metrics_are_filtered_and_thinned(void **state)
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=100&until=105"), NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
     assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
-    assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=nothing"), NULL), 200);
-    assert_int_equal(cJSON_GetArraySize(at(f, "/series")), 0);
-    const char *same = path_of(id, "/metrics?name=nothing");
+    assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=3000"), NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 0); /* a known series without points after `since` */
+    const char *same = path_of(id, "/metrics?name=loss&since=3000");
     char etag[64];
     (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));
     header(f, "If-None-Match", etag);
@@ -238,6 +238,12 @@ static void metrics_are_filtered_and_thinned(void **state)
         (void)ask(f, "GET", path_of(id, bad[i]), NULL);
         assert_problem(f, 400, "bad-query");
     }
+    (void)ask(f, "GET", path_of(id, "/metrics?name=loss,acuracy,nothing"), NULL);
+    assert_problem(f, 422, "invalid");
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 2); /* loss is known */
+    assert_string_equal(text_at(f, "/errors/0/parameter"), "name");
+    assert_non_null(strstr(text_at(f, "/errors/0/detail"), "did you mean 'accuracy'?"));
+    assert_null(strstr(text_at(f, "/errors/1/detail"), "did you mean"));
 }
 
 /* ---- artifacts ---- */

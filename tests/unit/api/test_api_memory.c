@@ -1,13 +1,13 @@
-/* Every allocation of every route fails, first alone and then together with all later ones. The allocations are
- * those of the program, of cJSON and of SQLite, in the thread of the request, the writer thread and the parser
- * thread. The following must hold:
+/* Every allocation of every route fails, first alone and then together with all later ones. It may be an allocation
+ * of the program, of cJSON or of SQLite, in the thread of the request, the writer thread or the parser thread. The
+ * following must hold:
  * - The response is correct, or a problem document that reports the failure.
  * - The database is unchanged or contains the complete change.
  * - The repeated request succeeds.
  * - Nothing leaks (the sanitizer build checks this).
  *
- * The sweep of a route ends when a request ends before the allocation that would fail. MOTIF_FAULT_STRIDE=1 tries
- * every allocation. */
+ * Each request lets a later allocation fail. The test of a route ends when the request makes too few allocations to
+ * reach the one that would fail. MOTIF_FAULT_STRIDE=1 tries every allocation. */
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>
@@ -17,6 +17,7 @@
 #include "api/routes.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_env.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/api/api_sweep.h"
 
 enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET };
@@ -110,6 +111,7 @@ static const struct request_case reads[] = {
     {"GET", "/metrics", NULL, 200, NONE, {NULL}, {NULL}, false},
     {"GET", "/openapi.json", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/motifd.py", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/assets/none.js", NULL, 404, NONE, {NULL}, {NULL}, false},
     {"GET", "/none", NULL, 404, NONE, {NULL}, {NULL}, false},
 };
@@ -149,7 +151,7 @@ static bool equal(const struct stored *a, const struct stored *b)
 
 struct bench {
     struct api_fixture *f;
-    char job[STORAGE_ID], data[96]; /* id of a job with every kind of content; folder of the data sets */
+    char job[STORAGE_ID], data[96]; /* job: id of a job with every kind of content; data: folder of the data sets */
     struct sweep sweep;
     int made;
     sqlite3 *db;
@@ -188,9 +190,9 @@ static void plain_job(struct api_fixture *f, const char *config, char id[STORAGE
 static void end_job(struct api_fixture *f, const char *id)
 {
     enum job_state state;
-    enum requested_state wish = REQUESTED_NONE;
-    (void)storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &state, &wish, &f->err);
-    if (wish == REQUESTED_CANCELLED)
+    enum requested_state requested = REQUESTED_NONE;
+    (void)storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &state, &requested, &f->err);
+    if (requested == REQUESTED_CANCELLED)
         assert_int_equal(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &f->err), STATUS_OK);
 }
 
@@ -373,7 +375,7 @@ static void reads_survive_every_failed_allocation(void **state)
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
             b->sweep.fault = &sweep_faults[k / 2];
-            int walked = sweep_read(&b->sweep, &reads[i], b->job, k % 2, fault_stride(1));
+            int walked = sweep_read(&b->sweep, &reads[i], b->job, k % 2, fault_stride(SANITIZED ? 3 : 1));
             print_message("%-4s %-40.40s %s %s: %d\n", reads[i].method, reads[i].target, b->sweep.fault->name,
                           sweep_mode(k % 2), walked);
         }
@@ -389,7 +391,8 @@ static void writes_survive_every_failed_allocation(void **state)
         for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
             const struct sweep_fault *fault = &sweep_faults[k / 2];
             b->sweep.fault = fault;
-            int walked = sweep_write(b, &writes[i], k % 2, fault_stride(fault->stride * (k % 2 ? 5 : 1)));
+            int walked =
+                sweep_write(b, &writes[i], k % 2, fault_stride(fault->stride * (SANITIZED ? 3 : 1) * (k % 2 ? 5 : 1)));
             print_message("%-4s %-40.40s %s %s: %d\n", writes[i].method, writes[i].target, fault->name,
                           sweep_mode(k % 2), walked);
         }

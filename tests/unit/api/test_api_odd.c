@@ -36,7 +36,7 @@ static enum status open_as_said(const void *config, const struct kernels *kernel
                                   : echo_method.open(config, kernels, data, from, out, err);
 }
 
-static enum status resolve_as_said(void *config, const char *data, struct error *err)
+static enum status resolve_as_said(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     return says.resolve != STATUS_OK ? error_set(err, says.resolve, says.pointer, "as the test wants it") : STATUS_OK;
 }
@@ -47,7 +47,7 @@ static enum status compare(const struct method_question *question, const struct 
     return STATUS_OK;
 }
 
-static enum status survey(const struct method_question *question, const struct sink *out, struct error *err)
+static enum status list_channels(const struct method_question *question, const struct sink *out, struct error *err)
 {
     sink_integer(out, "of_set", *(const int *)question->parameters);
     sink_integer(out, "item", question->item);
@@ -125,7 +125,7 @@ static int setup(void **state)
                                                  .parameters = &samples_table,
                                                  .answer = compare};
         rows[i][CHANNELS] = (struct method_query){
-            .name = "channels", .meaning = "all channels", .parameters = &set_table, .answer = survey};
+            .name = "channels", .meaning = "all channels", .parameters = &set_table, .answer = list_channels};
         rows[i][CHANNEL] = rows[i][CHANNELS];
         rows[i][CHANNEL].item = "channel";
         made[i].queries = rows[i];
@@ -139,7 +139,7 @@ static int setup(void **state)
     made[SHUT].kind = "shut";
     made[SHUT].open = NULL;
     made[BARE].kind = "bare";
-    made[BARE].query_count = CHANNEL; /* the list of queries ends before the last one */
+    made[BARE].query_count = CHANNEL; /* the array of queries of this method ends before the query CHANNEL */
     made[ASKING].kind = "asking";
     rows[ASKING][PREDICT].answer = query_that_asks;
     made[PLAIN] = (struct method){.kind = "plain",
@@ -198,8 +198,8 @@ static void store(struct api_fixture *f, const char *kind, bool trained, char id
 
 #define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
 
-/* Each method lacks a function that a request needs, and the request is refused. */
-static void parts_that_miss(void **state)
+/* Each method lacks a function that one request needs. The api must refuse that request. */
+static void requests_a_method_cannot_serve_are_refused(void **state)
 {
     struct api_fixture *f = *state;
     char whole[STORAGE_ID], shut[STORAGE_ID], bare[STORAGE_ID], untrained[STORAGE_ID], body[100];
@@ -227,7 +227,7 @@ static void parts_that_miss(void **state)
 
 /* Only one query may compute in this test. The query itself sends requests that compute too, and the api refuses
  * them. */
-static void asked_while_it_answers(void **state)
+static void computing_query_excludes_others(void **state)
 {
     struct api_fixture *f = *state;
     store(f, "asking", true, asked_job);
@@ -240,8 +240,9 @@ static void asked_while_it_answers(void **state)
     assert_non_null(strstr(f->log, "SELECT secret"));
 }
 
-/* When a model does not open because of the file, the response is 422. When the daemon has failed, it is 503. */
-static void models_that_do_not_open(void **state)
+/* When a model does not open because its file is wrong, the status is 422. When it does not open because the daemon
+ * has failed, the status is 503. */
+static void model_that_does_not_open_is_the_files_or_the_daemons_fault(void **state)
 {
     static const struct {
         enum status status;
@@ -273,14 +274,14 @@ static void models_that_do_not_open(void **state)
     header(f, "Content-Type", "application/octet-stream");
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 201);
     free(weights);
-    struct import_bytes short_one = {"abc", 3};
+    struct storage_import_bytes short_one = {{"ab", "c"}, {2, 1}};
     char to[8];
-    assert_int_equal(import_read_memory(&short_one, 4, to, 0, &f->err), STATUS_CORRUPT);
-    assert_int_equal(import_read_memory(&short_one, 1, to, 3, &f->err), STATUS_CORRUPT);
-    assert_int_equal(import_read_memory(&short_one, 1, to, 2, &f->err), STATUS_OK);
+    assert_int_equal(import_read(&short_one, 4, to, 0, &f->err), STATUS_CORRUPT);
+    assert_int_equal(import_read(&short_one, 1, to, 3, &f->err), STATUS_CORRUPT);
+    assert_int_equal(import_read(&short_one, 1, to, 2, &f->err), STATUS_OK);
 }
 
-static void configurations(void **state)
+static void configuration_the_method_refuses_is_reported(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -313,7 +314,7 @@ static void configurations(void **state)
     assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"whole\",\"threads\":60}"), 200);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "{"), 400);
     assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), "[]"), 422);
-    /* With these rules the api limits neither the number of threads nor the executors. */
+    /* These rules limit neither the number of threads nor the executors. */
     struct api_job_rules rules = {.methods = methods, .method_count = METHODS};
     struct api_faults *faults = calloc(1, sizeof *faults);
     struct api_job_spec spec;
@@ -333,7 +334,7 @@ static void configurations(void **state)
 
 #define LAYERS "\"model\":{\"layers\":[{\"filters\":[[1,2]]}]}"
 
-static void recoveries(void **state)
+static void recoveries_are_limited_and_need_a_trained_model(void **state)
 {
     enum { MANY = 65, NON_ZEROS = 65537 };
     static const struct {
@@ -436,7 +437,7 @@ static int with_change(struct between *b, const char *method, const char *body)
     return status;
 }
 
-static void changed_meanwhile(void **state)
+static void patch_fails_if_the_job_changed_between_reads(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -476,7 +477,7 @@ static void changed_meanwhile(void **state)
 
 /* ---- inputs, files, headers and times ----------------------------------------------------------------------- */
 
-static void wide_inputs(void **state)
+static void number_of_inputs_and_edits_is_limited(void **state)
 {
     struct api_fixture *f = *state;
     struct inputs *inputs = calloc(1, sizeof *inputs);
@@ -506,7 +507,7 @@ static void wide_inputs(void **state)
     cJSON *list = cJSON_Parse("[1]"), *many = cJSON_CreateArray();
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
     assert_int_equal(input_array_from_json(list, "/array", inputs, &f->err), STATUS_OK);
-    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* fails, because two arrays are no batch */
+    assert_int_equal(inputs_split(inputs, &f->err), STATUS_INVALID); /* fails, because a batch must be a single array */
     inputs_close(inputs);
     inputs->items[0] = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 1};
     inputs->owned[0] = NULL;
@@ -527,7 +528,7 @@ static void wide_inputs(void **state)
     free(inputs);
 }
 
-static void tables_of_tensors(void **state)
+static void damaged_tables_of_tensors_are_refused(void **state)
 {
     static const enum snapshot_type types[] = {SNAPSHOT_F32, SNAPSHOT_F64, SNAPSHOT_I64,
                                                SNAPSHOT_U64, SNAPSHOT_U8,  (enum snapshot_type)9};
@@ -578,7 +579,7 @@ static void tables_of_tensors(void **state)
     free(bytes);
 }
 
-static void headers_and_times(void **state)
+static void headers_stay_on_one_line_and_unset_times_are_null(void **state)
 {
     struct api_fixture *f = *state;
     struct api_response response = {.status = 200};
@@ -620,15 +621,15 @@ static void headers_and_times(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(parts_that_miss),
-        TEST(asked_while_it_answers),
-        TEST(models_that_do_not_open),
-        TEST(configurations),
-        TEST(recoveries),
-        TEST(changed_meanwhile),
-        TEST(wide_inputs),
-        TEST(tables_of_tensors),
-        TEST(headers_and_times),
+        TEST(requests_a_method_cannot_serve_are_refused),
+        TEST(computing_query_excludes_others),
+        TEST(model_that_does_not_open_is_the_files_or_the_daemons_fault),
+        TEST(configuration_the_method_refuses_is_reported),
+        TEST(recoveries_are_limited_and_need_a_trained_model),
+        TEST(patch_fails_if_the_job_changed_between_reads),
+        TEST(number_of_inputs_and_edits_is_limited),
+        TEST(damaged_tables_of_tensors_are_refused),
+        TEST(headers_stay_on_one_line_and_unset_times_are_null),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -291,6 +291,10 @@ static void faulty_files_are_refused_where_they_are_wrong(void **state)
            6, "/b/data_offsets", "ends");
     refuse(f, "{\"__metadata__\":{\"kind\":3}}", 0, "/__metadata__/kind", "text");
     refuse(f, "{\"__metadata__\":{\"kind\":\"other\",\"config\":\"{}\"}}", 0, "/__metadata__", "kind");
+    /* From 2^53 on, doubles do not represent every integer. JSON could not contain the step, and an evaluation of
+     * the job would fail. */
+    refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\",\"step\":\"9007199254740992\"}}", 0,
+           "/__metadata__/step", "2^53");
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\"}}", 0, "/__metadata__", "configuration");
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{\\\"density\\\":9}\"}}", 0, "/__metadata__",
            "density");

@@ -40,7 +40,7 @@ static size_t png_file(struct buf *out, int width, int height)
 #define WAVE_0 "UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA="
 #define WAVE_2 "UklGRigAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQQAAADoA+kD"
 
-static void test_forms_of_input(void **state)
+static void input_is_a_seed_an_array_a_file_or_the_body(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], body[2000], npy[160], base64[400], png64[400];
@@ -79,7 +79,7 @@ static void test_forms_of_input(void **state)
     buf_close(&png);
 }
 
-static void test_checkpoints(void **state)
+static void query_reads_the_checkpoint_that_is_named(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -133,7 +133,7 @@ static void test_checkpoints(void **state)
     assert_problem(f, 400, "bad-query");
 }
 
-static void test_refusals(void **state)
+static void each_fault_of_an_input_is_reported_with_its_pointer(void **state)
 {
     static const struct {
         const char *body, *pointer, *word;
@@ -197,7 +197,7 @@ static void test_refusals(void **state)
 }
 
 /* A picture of a single colour is a small file with many pixels. */
-static void test_inputs_together_are_bounded(void **state)
+static void numbers_of_all_inputs_together_are_limited(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -220,7 +220,7 @@ static void test_inputs_together_are_bounded(void **state)
     buf_close(&png);
 }
 
-static void test_pictures(void **state)
+static void accept_decides_between_picture_and_json(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -262,7 +262,7 @@ static void test_pictures(void **state)
 
 /* When a model cannot be opened, the log contains the reason and the response does not. The next request tries
  * again. */
-static void test_broken_model(void **state)
+static void reason_of_a_model_that_fails_is_logged_and_not_sent(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID];
@@ -307,7 +307,7 @@ static void *ask_once(void *context)
     return NULL;
 }
 
-static void test_many_ask_and_one_opens(void **state)
+static void simultaneous_queries_open_a_model_once(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], target[160];
@@ -335,7 +335,7 @@ static void test_many_ask_and_one_opens(void **state)
     assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* the refused queries occupy no place any more */
 }
 
-static void test_cache(void **state)
+static void cache_closes_the_model_unused_for_longest(void **state)
 {
     struct api_fixture *f = *state;
     struct model_cache *cache;
@@ -381,14 +381,14 @@ static void test_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_forms_of_input, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_checkpoints, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_refusals, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_inputs_together_are_bounded, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_pictures, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_broken_model, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_many_ask_and_one_opens, api_setup, api_teardown),
-        cmocka_unit_test_setup_teardown(test_cache, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(input_is_a_seed_an_array_a_file_or_the_body, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(query_reads_the_checkpoint_that_is_named, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(each_fault_of_an_input_is_reported_with_its_pointer, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(numbers_of_all_inputs_together_are_limited, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(accept_decides_between_picture_and_json, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(reason_of_a_model_that_fails_is_logged_and_not_sent, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(simultaneous_queries_open_a_model_once, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(cache_closes_the_model_unused_for_longest, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

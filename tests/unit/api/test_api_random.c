@@ -1,5 +1,5 @@
-/* Sends random requests from a fixed seed. Each must get a complete response, and the only status from 500 on is
- * 503. */
+/* Sends random requests that are the same in every run. Each must get a complete response. No response may have a
+ * status of 500 or more, except 503. */
 #include "tests/unit/api/api_fixture.h"
 
 #define OF_JOB 18

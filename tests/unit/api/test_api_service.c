@@ -271,7 +271,8 @@ static void page_has_a_strict_policy(void **state)
     assert_int_equal(ask(f, "GET", "/", NULL), 304);
 }
 
-/* The script and the style have the names that the page uses. Browsers may cache them forever. */
+/* The page refers to the script and the style by their names. The responses must allow browsers to cache both
+ * forever. */
 static void assets_may_be_cached_forever(void **state)
 {
     struct api_fixture *f = *state;

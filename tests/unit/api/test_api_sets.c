@@ -1,6 +1,6 @@
-/* The routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a
- * set. Each route also runs while each system call and each allocation fails. The response must report the
- * failure, no set may be incomplete, and the repeated request must succeed. */
+/* The routes of data sets: formats and names, uploads in pieces and in parallel, and deletion while jobs use a set.
+ * The test also sends each request while one system call or allocation fails, for each of them. The response must
+ * report the failure, no set may be incomplete, and the repeated request must succeed. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ static void each_format_is_recognised(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* The same bytes with other options are a different set. */
+/* The same bytes with the same options are the same set; with other options they are a different set. */
 static void same_bytes_and_options_are_the_same_set(void **state)
 {
     static const char *const options[] = {"?label=label", "?label=b", "?group=a", "?layout=channels-first"};
@@ -132,7 +132,8 @@ static void same_bytes_and_options_are_the_same_set(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
-/* Folders that the operator has created, and sets whose files were changed by hand. */
+/* The daemon must not change folders that the operator has created. It must not replace a set whose files somebody
+ * has changed by hand. */
 static void folders_of_the_operator_are_kept(void **state)
 {
     static const char *const names[] = {"_x", "-x"};
@@ -155,7 +156,7 @@ static void folders_of_the_operator_are_kept(void **state)
     static const char *const changed[] = {"{}", "{\"sha256\":7,\"options\":{\"label\":1}}"};
     for (size_t i = 0; i < 2; i++) {
         write_file(s, "one/about.json", changed[i]);
-        /* about.json contains no hash that can be compared */
+        /* refused, because the changed about.json contains no hash with which the api could compare the upload */
         assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409);
     }
     write_file(s, "one/about.json", "{\"sha256\":");
@@ -262,7 +263,8 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(end(s, rest, upload), 201);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
-    /* A restart at offset 0 although a part is stored; then bytes that do not match the announced hash. */
+    /* The second upload starts again at offset 0, although a part is stored. Its bytes do not match the announced
+     * hash. */
     hex_of("other", hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/two?sha256=%s", hex);
     for (int i = 0; i < 2; i++) {
@@ -277,7 +279,7 @@ static void interrupted_upload_resumes_at_its_offset(void **state)
     assert_int_equal(folder_entries(s->root, ""), 1);
 }
 
-/* Two uploads of the same bytes at the same time. */
+/* Two clients upload the same bytes at the same time. The set must be stored once. */
 static void parallel_uploads_of_one_set_store_it_once(void **state)
 {
     struct sets *s = *state;
@@ -288,7 +290,7 @@ static void parallel_uploads_of_one_set_store_it_once(void **state)
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
     assert_int_equal(begin(s, target, NULL, &second, &offset), 409);
-    assert_int_equal(offset, -1); /* no offset, because another request is writing this part */
+    assert_int_equal(offset, -1); /* refused without an offset, because the first upload is writing this part */
     /* a second upload with the same name, which ends before the first */
     assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"), 201);
     api_upload_add(upload, csv, strlen(csv));

@@ -191,7 +191,7 @@ static void pointers_are_escaped_and_truncated_at_characters(void **state)
     assert_null(json_first(NULL));
 }
 
-/* A notation of a schema that is wrong is an error when the OpenAPI document is built. */
+/* A wrong notation of a schema is reported when the OpenAPI document is built. */
 static void wrong_schema_notation_is_an_error(void **state)
 {
     static const struct {
@@ -265,8 +265,8 @@ static void ranges_are_clamped_or_ignored(void **state)
     }
 }
 
-/* The fast conversion of floats gives the same digits as printf(): the fewest digits, at least 15, that read back
- * exactly. */
+/* The fast conversion of floats gives the same text as printf() with 15, 16 or 17 digits: the smallest of these
+ * numbers with which the text reads back exactly. */
 static void floats_have_the_digits_of_printf(void **state)
 {
     enum { ROUNDS = 300000 };

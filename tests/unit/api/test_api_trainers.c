@@ -1,5 +1,5 @@
-/* The routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. Each route also runs while
- * each allocation and each SQLite call fails, and the request is then repeated. */
+/* The routes of trainers: tokens, repeated messages, epochs, and checkpoints in pieces. The test also sends each
+ * request while an allocation or SQLite call fails, for each of them, and then repeats the request. */
 #include "tests/unit/api/api_sweep.h"
 
 #include <strings.h>
@@ -281,7 +281,7 @@ static void checkpoint_arrives_in_pieces(void **state)
     int seq = (int)number_at(t->f, "/seq");
     assert_true(seq > 0);
     assert_int_equal(stored_checkpoints(t), before + 1);
-    for (int i = 0; i < 2; i++) { /* announcing a stored checkpoint returns its number */
+    for (int i = 0; i < 2; i++) { /* a trainer that announces a checkpoint that is stored already gets its number */
         assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
         assert_int_equal(number_at(t->f, "/seq"), seq);
     }
@@ -432,7 +432,7 @@ static void uploads_of_jobs_stay_apart(void **state)
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
     assert_true(number_at(t->f, "/seq") > 0);
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
-    /* not accepted as stored, because its bytes differ from those of the stored checkpoint */
+    /* 0, because other bytes are announced than those of the stored checkpoint */
     assert_int_equal(number_at(t->f, "/seq"), 0);
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
     announcement(meta[0], 50, "twelve words");
@@ -507,8 +507,9 @@ static const struct {
     int stride;
 } manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
 
-/* Sends a new message for each place of a fault, and repeats it without the fault if it failed. The repetition
- * must succeed. Returns the number of messages. */
+/* Sends the request again and again. Each time the next call of one kind fails (`place` counts these calls), until none
+ * is left. `@` in the body becomes a new number each time. If the answer is not `wanted`, the same body is sent again
+ * without a fault and must get the answer `wanted`. Returns the number of different bodies. */
 static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
 {
     static int number = 1000;
@@ -519,15 +520,15 @@ static int sweep(struct trainee *t, const char *method, const char *rest, const 
         bool failed = true;
         for (int place = 0; failed; place += stride) {
             char text[400];
-            const char *said = numbered(text, body, ++number);
-            struct answer a = attempt(t, method, rest, said, fault, place, manners[m].forever), again;
+            const char *sent = numbered(text, body, ++number);
+            struct answer a = attempt(t, method, rest, sent, fault, place, manners[m].forever), again;
             failed = a.failed;
             if (a.status != wanted && (!failed || a.status < 500)) {
                 complain("%s %s, %s %s %d: %d %.*s", method, rest, fault->name, sweep_mode(manners[m].forever), place,
                          a.status, (int)a.count, a.bytes);
             }
             if (a.status != wanted) {
-                again = attempt(t, method, rest, said, fault, -1, false);
+                again = attempt(t, method, rest, sent, fault, -1, false);
                 if (again.status != wanted) {
                     complain("%s %s again after %s %s %d: %d %.*s", method, rest, fault->name,
                              sweep_mode(manners[m].forever), place, again.status, (int)again.count, again.bytes);
@@ -588,12 +589,12 @@ static void repeated_message_recovers_from_every_fault(void **state)
     remake_store(t);
     claim_job(t->f, t->id);
     register_trainer(t);
-    int told =
+    int counted =
         sweep(t, "POST", "/run/reports?epoch=@",
               "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
     /* the daemon stores points after the response, so a failure then appears only in the log */
     int64_t points = points_of(t, "loss");
-    assert_true(points <= told && points >= told - atomic_load(&lost));
+    assert_true(points <= counted && points >= counted - atomic_load(&lost));
     sweep(t, "PUT", "/run/artifacts/a.txt?epoch=@", "words", 204);
     sweep(t, "GET", "/run/checkpoints?epoch=@", NULL, 200);
     sweep(t, "GET", "/run/checkpoints/1?epoch=@", NULL, 200);

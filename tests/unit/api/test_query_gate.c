@@ -53,7 +53,7 @@ static void no_caller_takes_every_place(void **state)
             break;
     }
     assert_int_equal(query_gate_enter(gate, &other), QUERY_ENTERED);
-    /* the sixth batch of all callers, which is the last that the gate accepts */
+    /* The gate now has six batches: four of a, one of b, one of c. It accepts no more (three quarters of 8). */
     assert_int_equal(query_gate_enter(gate, &third), QUERY_ENTERED);
     struct query_ticket more = ticket_of("c", true), full = ticket_of("d", false);
     assert_int_equal(query_gate_enter(gate, &more), QUERY_FULL);
@@ -97,7 +97,8 @@ static void a_batch_gives_way_between_its_inputs(void **state)
     (void)state;
     assert_int_equal(query_gate_enter(visitor.gate, &batch), QUERY_ENTERED);
     assert_int_equal(pthread_create(&visitor.thread, NULL, visit, &visitor), 0);
-    while (!atomic_load(&visitor.computed)) /* the other query computes only when the batch yields */
+    /* with one place, the other query can compute only while the batch yields */
+    while (!atomic_load(&visitor.computed))
         assert_true(query_gate_yield(visitor.gate, &batch));
     assert_int_equal(pthread_join(visitor.thread, NULL), 0);
     query_gate_leave(visitor.gate, &batch);

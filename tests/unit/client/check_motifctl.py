@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The completions of motifctl for three shells and its manual page contain every command and option.
+"""Tests that the completions of motifctl for three shells, and its manual page, contain every command and option.
 
 usage: check_motifctl.py MOTIFCTL"""
 import os
@@ -53,31 +53,31 @@ def by_fish(typed, home, environment):
 
 
 def by_zsh(typed, home, environment):
-    """zsh completes only at a terminal: this types words and a tab into a pseudo-terminal and returns the line."""
+    """Types words and a tab into a zsh and returns the completed line. Uses a pseudo-terminal, because zsh completes only at a terminal."""
     line = f"fpath=({home}/functions $fpath); autoload -Uz compinit && compinit -u -D; show() {{ zle -I; print -r -- \"<$BUFFER>\" }}\n"
     line += "zle -N show; bindkey '^X' show; print rea''dy\n"
     child, terminal = pty.fork()
     if child == 0:
         os.execvpe("zsh", ["zsh", "-f", "-i"], environment)
-    said = b""
+    output = b""
 
     def until(sign):
-        nonlocal said
+        nonlocal output
         end = time.monotonic() + 60
-        while sign not in said and time.monotonic() < end:
+        while sign not in output and time.monotonic() < end:
             if select.select([terminal], [], [], 1)[0]:
-                said += os.read(terminal, 65536)
-        return said
+                output += os.read(terminal, 65536)
+        return output
 
     os.write(terminal, line.encode())
     until(b"ready")
-    said = b""
+    output = b""
     os.write(terminal, typed.encode() + b"\t\x18")
     until(b">")
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     os.close(terminal)
-    return said.decode(errors="replace").rpartition("<")[2]
+    return output.decode(errors="replace").rpartition("<")[2]
 
 
 def main(motifctl):

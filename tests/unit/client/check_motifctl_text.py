@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No control character of a server's text reaches the terminal: motifctl prints escapes for it.
+"""Tests that no control character of a server's text reaches the terminal, because motifctl prints escapes for them.
 
-A server of this script answers every request with documents in which names, labels, errors and member names contain terminal escapes.
+The script runs a server. It answers every request with documents in which names, labels, errors and member names contain terminal escapes.
 
 usage: check_motifctl_text.py MOTIFCTL"""
 import http.server

@@ -40,7 +40,7 @@ static void events_do_not_depend_on_the_pieces(void **state)
         }
         assert_string_equal(taken.text, "[|][state|{\"a\":1}][progress|one\ntwo]");
         assert_string_equal(stream.last, "5");
-        event_stream_begin(&stream, take, &taken); /* the id of the last event remains for the next connection */
+        event_stream_begin(&stream, take, &taken); /* a new connection must know the id of the last event */
         assert_string_equal(stream.last, "5");
         event_stream_end(&stream);
     }

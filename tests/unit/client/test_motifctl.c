@@ -236,8 +236,8 @@ static void a_plain_map_shows_ink_and_motifs(void **state)
     };
     draw_motif_map(&buf, &image, motifs, 5, 80, false);
     assert_string_equal(text(), "    3\n"
-                                /* at each place the stronger of two weak motifs is drawn, but a maximal motif comes
-                                   before a stronger weak one */
+                                /* A character covers two rows. Of two weak motifs in them, the stronger one is
+                                 * drawn. A maximal motif is drawn instead of any weak one. */
                                 "74@  \n");
 }
 

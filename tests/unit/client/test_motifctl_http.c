@@ -1,7 +1,7 @@
-/* motifctl against a server that follows a script: lost answers, interrupted downloads, restarts and refusals. A
- * real daemon does not do these things on request; tests/wire tests motifctl with a real daemon.
+/* Runs motifctl against a server that follows a script: lost answers, interrupted downloads, restarts and refusals.
+ * A real daemon does not do these things on request; tests/wire tests motifctl with a real daemon.
  *
- *     usage: test_motifctl_http MOTIFCTL */
+ * usage: test_motifctl_http MOTIFCTL */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -69,12 +69,12 @@ static void in_folder(const char *name, char *out, size_t bytes)
     snprintf(out, bytes, "%s/%s", folder, name);
 }
 
-/* Waits up to 20 s until a file exists. Returns false when it does not. */
+/* Waits up to a minute until a file exists. Returns false when it does not. */
 static bool appears(const char *name)
 {
     char path[128];
     in_folder(name, path, sizeof(path));
-    for (int i = 0; i < 2000 && access(path, F_OK) != 0; i++)
+    for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++)
         usleep(10000);
     return access(path, F_OK) == 0;
 }
@@ -235,14 +235,16 @@ static void a_lost_answer_is_asked_for_again_with_the_same_key(void **state)
 static void every_fault_of_a_configuration_is_shown(void **state)
 {
     BEGIN({"POST /v1/jobs ",
-           HEAD("422 No", "") "{\"title\":\"invalid\",\"detail\":\"two fields\",\"errors\":["
-                              "{\"pointer\":\"/config/width\",\"detail\":\"must be an integer\"},"
-                              "{\"pointer\":\"/config/seed\",\"detail\":\"must not be negative\"}]}"});
+           HEAD("422 No",
+                "") "{\"title\":\"invalid\",\"detail\":\"/config/width: must be an integer (and 1 more fault)\","
+                    "\"errors\":["
+                    "{\"pointer\":\"/config/width\",\"detail\":\"must be an integer\"},"
+                    "{\"pointer\":\"/config/seed\",\"detail\":\"must not be negative\"}]}"});
     run(&got, script.port, "submit --kind sparling --set width=x --set seed=-1");
     end(&script);
     assert_int_equal(got.code, 2);
     assert_string_equal(got.out, "");
-    assert_string_equal(got.err, "error: invalid: two fields\n  /config/width  must be an integer\n"
+    assert_string_equal(got.err, "error: invalid\n  /config/width  must be an integer\n"
                                  "  /config/seed  must not be negative\n");
 }
 
@@ -329,36 +331,54 @@ static void readiness_is_an_exit_code(void **state)
     "\",\"task\":\"train\"}],"                                                                                         \
     "\"next_cursor\":null}"
 
+#define NAMED(name) "GET /v1/jobs?fields=id&limit=2&name=" name " "
+#define IDS "GET /v1/jobs?fields=id&limit=1000 "
+#define NO_JOBS HEAD("200 OK", "") "{\"jobs\":[],\"next_cursor\":null}"
+#define ONE_JOB HEAD("200 OK", "") "{\"jobs\":[{\"id\":\"" JOB "\"}],\"next_cursor\":null}"
+
+static void jobs_are_found_by_name(void **state)
+{
+    BEGIN({NAMED("my-run"), ONE_JOB}, {LOOK, HEAD("200 OK", "") RUNNING}, {NAMED("twice"), TWO_JOBS},
+          {NAMED("..%2F..%2Fetc%2Fpasswd"), NO_JOBS});
+    run(&got, script.port, "show my-run --json");
+    assert_int_equal(got.code, 0);
+    run(&got, script.port, "show twice --json");
+    assert_int_equal(got.code, 2);
+    assert_non_null(strstr(got.err, "several jobs have the name twice; use an id"));
+    run(&got, script.port, "show ../../etc/passwd");
+    end(&script);
+    assert_int_equal(got.code, 2);
+    assert_non_null(strstr(got.err, "no job has the name ../../etc/passwd"));
+}
+
 static void jobs_are_found_by_prefix_and_latest(void **state)
 {
-    BEGIN({"GET /v1/jobs?limit=100 ", TWO_JOBS}, {LOOK, HEAD("200 OK", "") RUNNING},
-          {"GET /v1/jobs?limit=100 ", TWO_JOBS}, {"GET /v1/jobs?limit=100 ", TWO_JOBS},
-          {"GET /v1/jobs?limit=100 ", TWO_JOBS},
-          {"GET /v1/jobs/01JD9AAAAAAAAAAAAAAAAAAAAA ", HEAD("200 OK", "") RUNNING},
-          {"GET /v1/jobs?limit=100 ", TWO_JOBS},
-          {"GET /v1/jobs/" JOB "/checkpoints ", HEAD("200 OK", "") "{\"checkpoints\":[]}"});
+    BEGIN({NAMED("01jd8"), NO_JOBS}, {IDS, TWO_JOBS}, {LOOK, HEAD("200 OK", "") RUNNING},   /* show 01jd8 */
+          {NAMED("01JD"), NO_JOBS}, {IDS, TWO_JOBS},                                        /* show 01JD */
+          {NAMED("02"), NO_JOBS}, {IDS, TWO_JOBS},                                          /* show 02 */
+          {NAMED("latest"), NO_JOBS}, {"GET /v1/jobs/latest ", HEAD("200 OK", "") RUNNING}, /* show latest */
+          {LOOK, HEAD("200 OK", "") RUNNING}, {NAMED("latest"), NO_JOBS},
+          {"GET /v1/jobs/latest?checkpoint=1 ", HEAD("200 OK", "") RUNNING},
+          {"GET /v1/jobs/" JOB "/channels ", HEAD("200 OK", "") "{\"channels\":[]}"});
     run(&got, script.port, "show 01jd8 --json");
     assert_int_equal(got.code, 0);
     run(&got, script.port, "show 01JD --json");
     assert_int_equal(got.code, 2);
-    assert_non_null(strstr(got.err, "several jobs"));
+    assert_non_null(strstr(got.err, "several jobs have ids that begin with 01JD"));
     run(&got, script.port, "show 02 --json");
     assert_int_equal(got.code, 2);
-    assert_non_null(strstr(got.err, "no job has an id that begins with 02"));
+    assert_non_null(strstr(got.err, "no job has the name 02, or an id that begins with it"));
     run(&got, script.port, "show latest --json");
     assert_int_equal(got.code, 0);
-    run(&got, script.port, "checkpoints latest");
+    run(&got, script.port, "channels latest --json");
     assert_int_equal(got.code, 0);
     end(&script);
-    run(&got, script.port, "show ../../etc/passwd");
-    assert_int_equal(got.code, 2);
 }
 
 static void the_search_goes_through_all_pages(void **state)
 {
-    BEGIN({"GET /v1/jobs?limit=100 ", HEAD("200 OK", "") "{\"jobs\":[{\"id\":\"02\"}],\"next_cursor\":\"a/b\"}"},
-          {"GET /v1/jobs?limit=100&cursor=a%2Fb ",
-           HEAD("200 OK", "") "{\"jobs\":[{\"id\":\"" JOB "\"}],\"next_cursor\":null}"},
+    BEGIN({NAMED("01"), NO_JOBS}, {IDS, HEAD("200 OK", "") "{\"jobs\":[{\"id\":\"02\"}],\"next_cursor\":\"a/b\"}"},
+          {"GET /v1/jobs?fields=id&limit=1000&cursor=a%2Fb ", ONE_JOB},
           {"POST /v1/jobs/" JOB "/pause ", HEAD("202 Accepted", "") RUNNING});
     run(&got, script.port, "pause 01");
     end(&script);
@@ -545,6 +565,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_server_that_is_no_motifd_is_noticed),
         cmocka_unit_test(the_token_goes_along_and_its_lack_is_explained),
         cmocka_unit_test(readiness_is_an_exit_code),
+        cmocka_unit_test(jobs_are_found_by_name),
         cmocka_unit_test(jobs_are_found_by_prefix_and_latest),
         cmocka_unit_test(the_search_goes_through_all_pages),
         cmocka_unit_test(watching_survives_a_restart),

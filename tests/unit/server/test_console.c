@@ -144,8 +144,8 @@ static void slow_and_oversized_requests_are_dropped_and_the_next_is_served(void 
     int slow = knock();
     double begun = now();
     enum status status = STATUS_UNAVAILABLE;
-    /* a client that connects in the meantime may reach its own deadline first */
-    while (status != STATUS_OK && now() - begun < 20) {
+    /* The daemon serves one client after another. While it waits for the slow client, another client may give up. */
+    while (status != STATUS_OK && now() - begun < 60) {
         struct error err = {0};
         struct buf out;
         bool open;
@@ -218,10 +218,10 @@ static void other_users_are_refused(void **state)
     }
     struct console *console = start();
     for (int i = 0; i < 2; i++) {
-        int said[2], status;
+        int reply[2], status;
         char text[200] = "";
         assert_int_equal(chmod(at, modes[i]), 0);
-        assert_int_equal(pipe(said), 0);
+        assert_int_equal(pipe(reply), 0);
         pid_t child = fork();
         if (child == 0) {
             struct error err = {0};
@@ -230,13 +230,13 @@ static void other_users_are_refused(void **state)
             buf_init(&out, 256);
             bool other = setgid(65534) == 0 && setuid(65534) == 0;
             enum status code = console_ask(db, (const char *const[]){"mine"}, 1, &open, &out, &err);
-            (void)!write(said[1], err.message, strlen(err.message));
+            (void)!write(reply[1], err.message, strlen(err.message));
             _exit(other && open && code == STATUS_UNAVAILABLE ? 0 : 1);
         }
-        close(said[1]);
+        close(reply[1]);
         assert_int_equal(waitpid(child, &status, 0), child);
-        (void)!read(said[0], text, sizeof text - 1);
-        close(said[0]);
+        (void)!read(reply[0], text, sizeof text - 1);
+        close(reply[0]);
         if (status != 0 || !strstr(text, i == 0 ? "belongs to another user" : "only its own user"))
             fail_msg("%d: %s", status, text);
     }

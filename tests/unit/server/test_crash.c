@@ -1,6 +1,6 @@
-/* Tests the report of a crash. It is a file beside the database that contains the signal, the address, the job and
- * the last lines of the log. A normal end leaves no report. Each test runs in a child process. The child exits
- * where the signal would end it, because the test program replaces raise() (linker option --wrap=raise). */
+/* Tests the report of a crash: a file next to the database that contains the signal, the address, the job and the
+ * last lines of the log. A normal end leaves no report. Each test runs in a child process. The test program replaces
+ * raise() (linker option --wrap=raise), so that the child exits where the signal would end it. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -35,7 +35,7 @@ static void hear(void *context, const char *line)
 static struct child run(const char *script, const char *variable, const char *input, bool listen, struct lines *lines)
 {
     const char *const arguments[] = {"/bin/sh", "-c", script, NULL};
-    const struct child_how how = {arguments, variable, input, listen};
+    const struct child_how how = {arguments, NULL, variable, input, listen};
     struct child child = {0};
     struct error err = {0};
     memset(lines, 0, sizeof *lines);
@@ -97,12 +97,12 @@ static void output_arrives_line_by_line(void **state)
     assert_true(child.code == -1 && strcmp(child.signal, "SIGSEGV") == 0);
     /* The function that receives the lines may be NULL. */
     const char *const arguments[] = {"/bin/echo", "motif-train: a word", NULL};
-    const struct child_how how = {arguments, NULL, NULL, true};
+    const struct child_how how = {arguments, NULL, NULL, NULL, true};
     assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
     while (!child_wait(&child, 100, NULL, NULL)) {
     }
     child_reap(&child, NULL, NULL);
-    assert_string_equal(child.said, "motif-train: a word");
+    assert_string_equal(child.reason, "motif-train: a word");
 }
 
 /* Shells and mpirun report the signal of a program that they started as an exit code above 128. It becomes the
@@ -127,7 +127,7 @@ static void exit_codes_above_128_are_signals(void **state)
 static void child_kill_ends_the_child(void **state)
 {
     const char *const arguments[] = {"/bin/sleep", "1000", NULL};
-    const struct child_how how = {arguments, NULL, NULL, true};
+    const struct child_how how = {arguments, NULL, NULL, NULL, true};
     struct child child;
     assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
     unsigned long long begun = child_begun(child.pid);
@@ -154,7 +154,7 @@ static void child_kill_ends_the_child(void **state)
 static void a_missing_program_is_reported(void **state)
 {
     const char *const arguments[] = {"/no/such/program", NULL};
-    const struct child_how how = {arguments, NULL, "input", true};
+    const struct child_how how = {arguments, NULL, NULL, "input", true};
     struct child child;
     struct error err = {0};
     assert_int_equal(child_spawn(&how, &child, &err), STATUS_UNAVAILABLE);
@@ -171,14 +171,14 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
     const char *const arguments[] = {"/bin/sh", "-c", "read a; echo \"$a\"", NULL}, *const plain[] = {"/bin/sh", "-c",
                                                                                                       "exit 4", NULL};
     struct rlimit usual;
-    int held[8], refusals = 0; /* the child closes these eight and can then open as many of its own */
+    int held[8], refusals = 0; /* the child closes these eight descriptors, so it can open eight others */
     for (int i = 0; i < 8; i++)
         held[i] = dup(0);
     int lowest = dup(0);
     close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     for (int more = 0; more < 8; more++) {
-        const struct child_how how = {arguments, NULL, "word\n", true};
+        const struct child_how how = {arguments, NULL, NULL, "word\n", true};
         const struct rlimit few = {(rlim_t)(lowest + more), usual.rlim_max};
         struct child child;
         struct lines lines = {0};
@@ -201,7 +201,7 @@ static void missing_descriptors_are_reported_and_nothing_leaks(void **state)
         close(again);
     }
     assert_int_equal(refusals, 4);
-    const struct child_how how = {plain, NULL, NULL, false};
+    const struct child_how how = {plain, NULL, NULL, NULL, false};
     const struct rlimit few = {(rlim_t)lowest, usual.rlim_max};
     struct child child;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);

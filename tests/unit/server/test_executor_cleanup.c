@@ -1,5 +1,5 @@
-/* The daemon removes what a killed mpirun left, and nothing else. It must not remove folders and memory of other
- * processes, older ones, or memory that a process still maps. */
+/* The daemon removes what a killed mpirun left, and nothing else. It must not remove folders or memory of other
+ * processes, memory that is older than the folder of mpirun, or memory that a process still maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 static char root[] = "/tmp/motifd-cleanup-XXXXXX", host[64];
 
-/* Returns a host name that no shared memory of another program contains. */
+/* Returns a host name that occurs only in the names of this test's shared memory. */
 int __wrap_gethostname(char *name, size_t bytes);
 int __wrap_gethostname(char *name, size_t bytes)
 {
@@ -111,14 +111,14 @@ static void leftovers_of_a_killed_mpirun_are_removed(void **state)
     assert_int_equal(rmdir(name), 0);
 }
 
-/* The cleanup leaves the folder of a running process, a file with the name of such a folder, and the folder of
- * another process. */
+/* The cleanup leaves the folder of a running process, a link with the name of such a folder, and the folder of
+ * another user. */
 static void files_of_others_stay(void **state)
 {
     char folder[500], segment[400], name[600];
     pid_t pid = nobody();
     close(make_segment(NULL, (unsigned)geteuid(), "6", -1, segment));
-    /* mpirun has removed its folder itself, so the cleanup does not search for its shared memory */
+    /* no folder of this mpirun exists, as if mpirun had removed it, so the cleanup does not search for shared memory */
     executor_clear_mpirun(pid);
     assert_int_equal(access(segment, F_OK), 0);
     make_folder(getpid(), folder);
@@ -165,21 +165,16 @@ static void memory_of_an_ending_rank_is_removed_after_it_ends(void **state)
         void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         (void)!write(ready[1], "x", 1);
         usleep(300000);
-        _exit(at == MAP_FAILED);
+        _exit(at == MAP_FAILED || access(segment, F_OK) != 0); /* the memory is still there when the rank ends */
     }
     char byte;
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     close(ready[1]);
     close(fd);
-    struct timespec begun, ended;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
     executor_clear_mpirun(pid);
-    clock_gettime(CLOCK_MONOTONIC, &ended);
     assert_int_equal(access(segment, F_OK), -1);
     assert_int_equal(access(folder, F_OK), -1);
-    double waited = (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9;
-    assert_true(waited > 0.15 && waited < 20);
     int status;
     assert_int_equal(waitpid(rank, &status, 0), rank);
     assert_int_equal(status, 0);

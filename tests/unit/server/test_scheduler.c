@@ -18,6 +18,8 @@
 #include "storage/storage.h"
 #include "tests/unit/api/fake_method.h"
 
+#define PATIENCE_MS 60000 /* upper limit of every wait for an event */
+
 struct bench { /* Each test has a store and an executor; some also start a scheduler. */
     char path[64];
     struct storage *storage;
@@ -102,7 +104,7 @@ static enum job_state state_of(struct bench *bench, const char *id)
 
 static void await(struct bench *bench, const char *id, enum job_state wanted)
 {
-    for (int waited = 0; waited < 20000; waited += 2) {
+    for (int waited = 0; waited < PATIENCE_MS; waited += 2) {
         if (state_of(bench, id) == wanted)
             return;
         sleep_ms(2);
@@ -113,19 +115,19 @@ static void await(struct bench *bench, const char *id, enum job_state wanted)
 static void await_busy(struct bench *bench, int wanted)
 {
     for (int waited = 0; scheduler_busy(bench->scheduler) != wanted; waited += 2) {
-        if (waited > 20000)
+        if (waited > PATIENCE_MS)
             fail_msg("%d workers are busy and not %d", scheduler_busy(bench->scheduler), wanted);
         sleep_ms(2);
     }
 }
 
-/* Allows all runs together `count` more steps, and waits until these are done. The runs then wait. */
+/* Lets the runs make `count` more steps in total, and waits until they have made them. After that the runs wait. */
 static void make_steps(struct bench *bench, int count)
 {
     uint64_t wanted = bench->executor.steps + (uint64_t)count;
     atomic_store(&fake_allowed, count);
     for (int waited = 0; bench->executor.steps < wanted; waited += 2) {
-        if (waited > 20000)
+        if (waited > PATIENCE_MS)
             fail_msg("the steps are not made");
         sleep_ms(2);
     }
@@ -196,7 +198,7 @@ static void note_run(void *context, const char *job, struct job_control *control
     for (int most = order->most; inside > most && !atomic_compare_exchange_weak(&order->most, &most, inside);) {
     }
     memcpy(order->ids[atomic_fetch_add(&order->count, 1)], job, STORAGE_ID);
-    for (int waited = 0; order->most < order->together && waited < 20000; waited += 2)
+    for (int waited = 0; order->most < order->together && waited < PATIENCE_MS; waited += 2)
         sleep_ms(2);
     atomic_fetch_sub(&order->inside, 1);
     assert_int_equal(storage_job_leave(order->storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
@@ -432,7 +434,7 @@ static void a_drained_job_continues_after_a_restart(void **state)
         make_steps(bench, 10);
         scheduler_drain(bench->scheduler);
         release_steps();
-        assert_true(scheduler_drained(bench->scheduler, 20000));
+        assert_true(scheduler_drained(bench->scheduler, PATIENCE_MS));
         assert_int_equal(scheduler_busy(bench->scheduler), 0);
         assert_int_equal(state_of(bench, ids[0]), JOB_QUEUED);
         assert_int_equal(state_of(bench, ids[1]), JOB_QUEUED);
@@ -503,7 +505,8 @@ static void evaluations_and_warm_starts_use_the_source_model(void **state)
     scheduler_wake(bench->scheduler);
     await(bench, id, JOB_SUCCEEDED);
     document(bench, id, text, sizeof text);
-    assert_non_null(strstr(text, first)); /* the result is that of the same model */
+    /* the evaluation used the weights of the training, so its result contains the same text */
+    assert_non_null(strstr(text, first));
     struct storage_submit warm = {
         .kind = "fake", .config = "{\"steps\":2}", .source_job = trained, .source_checkpoint = latest.seq};
     assert_int_equal(storage_job_submit(bench->storage, &warm, id, &outcome, NULL), STATUS_OK);

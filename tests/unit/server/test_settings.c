@@ -94,7 +94,7 @@ static void an_unknown_setting_is_reported_with_the_closest_name(void **state)
 {
     static const struct {
         char *word;
-        const char *said;
+        const char *message;
     } cases[] = {
         {"--database", "--database|flag|is not known; did you mean --db?\n"},
         {"--database=x", "--database=x|flag|is not known; did you mean --db?\n"},
@@ -108,7 +108,7 @@ static void an_unknown_setting_is_reported_with_the_closest_name(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *argv[] = {"serve", cases[i].word, NULL};
         assert_int_equal(read_with(&settings, &seen, 2, argv), STATUS_INVALID);
-        assert_string_equal(seen.text, cases[i].said);
+        assert_string_equal(seen.text, cases[i].message);
     }
 }
 
@@ -201,7 +201,8 @@ static void log_lines_are_limited_per_component(void **state)
     int lines = 0;
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
-    /* the burst of 100 lines, two or three others, and what the rate allowed while the test ran */
+    /* The burst of 100 lines, the error, the line of another component, possibly the report of dropped lines, and as
+     * many lines as the rate allowed while the test ran. */
     assert_in_range(lines, 102, 103 + (int)(50 * seconds) + 1);
     assert_non_null(strstr(text, "\"request\":\"r1\",\"message\":\"line 0\"}"));
     assert_non_null(strstr(text, "\"suppressed\":"));

@@ -2,11 +2,13 @@
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "server/http/streams.h"
 
 #define READERS 6
 #define EVENTS 3000
+#define MOST 64 /* default of streams_options.most */
 
 struct reader {
     struct stream *stream;
@@ -18,6 +20,7 @@ struct reader {
     int pause_ms; /* milliseconds that the reader waits between two takes */
     char *text;
     size_t bytes, room;
+    atomic_size_t received; /* copy of `bytes` for other threads */
 };
 
 static void suspend(void *context)
@@ -64,6 +67,7 @@ static void *read_to_the_end(void *context)
             memcpy(reader->text + reader->bytes, piece, (size_t)got);
             reader->bytes += (size_t)got;
             reader->text[reader->bytes] = '\0';
+            atomic_store(&reader->received, reader->bytes);
             if (reader->pause_ms > 0)
                 sleep_ms(reader->pause_ms);
             continue;
@@ -77,7 +81,7 @@ static void *read_to_the_end(void *context)
     return NULL;
 }
 
-static const char *caller = "token/one"; /* caller to whom the streams that open_for() opens belong */
+static const char *caller = "token/one"; /* open_for() opens its streams in the name of this caller */
 
 static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
 {
@@ -131,8 +135,8 @@ static int64_t check_ids(const struct reader *reader, int64_t first)
     return expected - 1;
 }
 
-/* Fast and slow readers, of all jobs and of one job, from the first event and from a later one: each gets every event
- * once. */
+/* Some readers are fast, others slow. Some read all jobs, others one job. Some start at the first event, others at a
+ * later one. Each must get every event once. */
 static void every_reader_gets_every_event_once(void **state)
 {
     struct fixture *f = *state;
@@ -177,18 +181,18 @@ static void every_reader_gets_every_event_once(void **state)
 static void open_streams_are_limited(void **state)
 {
     struct fixture *f = *state;
-    static struct reader readers[STREAMS_MAX + 1];
+    static struct reader readers[MOST + 1];
     struct streams *streams = make(f, 0, 0);
     struct streams_stats stats;
-    for (int i = 0; i < STREAMS_MAX; i++)
+    for (int i = 0; i < MOST; i++)
         assert_non_null(open_for(streams, &readers[i], "", 0));
-    assert_null(open_for(streams, &readers[STREAMS_MAX], "", 0));
+    assert_null(open_for(streams, &readers[MOST], "", 0));
     streams_close(readers[17].stream);
     assert_non_null(open_for(streams, &readers[17], "", 0));
     streams_stats_read(streams, &stats);
-    assert_int_equal(stats.open, STREAMS_MAX);
+    assert_int_equal(stats.open, MOST);
     assert_int_equal(stats.refused, 1);
-    for (int i = 0; i < STREAMS_MAX; i++)
+    for (int i = 0; i < MOST; i++)
         streams_close(readers[i].stream);
     streams_end(streams);
     assert_null(open_for(streams, &readers[0], "", 0)); /* no stream can be opened after streams_end() */
@@ -228,7 +232,7 @@ static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
     assert_non_null(open_for(streams, &stuck, "", 0)); /* a reader that takes nothing, not even the opening text */
     start(&quiet);
     struct streams_stats stats = {0};
-    for (int i = 0; i < 500 && stats.cut == 0; i++) {
+    for (int i = 0; i < 6000 && stats.cut == 0; i++) {
         sleep_ms(10);
         streams_stats_read(streams, &stats);
     }
@@ -238,10 +242,12 @@ static void quiet_streams_get_comments_and_stuck_ones_are_cut(void **state)
     char byte;
     assert_int_equal(streams_take(stuck.stream, &byte, 1), -1);
     streams_close(stuck.stream);
-    sleep_ms(150);
+    static const char opening[] = "retry: 1\n\n:\n\n:\n\n";
+    for (int i = 0; i < 6000 && atomic_load(&quiet.received) < sizeof opening - 1; i++)
+        sleep_ms(10);
     streams_end(streams);
     (void)pthread_join(quiet.thread, NULL);
-    assert_memory_equal(quiet.text, "retry: 1\n\n:\n\n:\n\n", 16);
+    assert_memory_equal(quiet.text, opening, sizeof opening - 1);
     free(quiet.text);
     end(f, streams);
 }

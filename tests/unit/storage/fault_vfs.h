@@ -3,8 +3,8 @@
  * Failures of the disk: the n-th read, write or sync fails with a chosen code, once or permanently.
  *
  * Failures of the power: the VFS keeps two versions of each file, the current one and the one that a power failure
- * would leave. The latter contains a random part of the writes since the last sync, in units of sectors of 512
- * bytes. fault_power_loss() writes the latter files to another folder. */
+ * would leave. The second version contains a random part of the writes since the last sync, in units of sectors of
+ * 512 bytes. fault_power_loss() writes the second versions to another folder. */
 #ifndef MOTIF_TESTS_UNIT_STORAGE_FAULT_VFS_H
 #define MOTIF_TESTS_UNIT_STORAGE_FAULT_VFS_H
 

@@ -187,11 +187,11 @@ static inline void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until the query returns the expected value; fails after ten seconds. */
+/* Waits until the query returns the expected value; fails after a minute. */
 static inline void await_integer(const struct fixture *f, const char *sql, int64_t expected)
 {
     int64_t value = -1;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 6000; i++) {
         value = file_integer(f, sql);
         if (value == expected)
             return;

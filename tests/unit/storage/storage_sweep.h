@@ -1,10 +1,10 @@
-/* Fault sweeps: these functions make every call of storage, and open a store, with a fault at every place. The
- * fault happens once, or also at all later places. The programs test_storage_faults_* differ in what fails. They
- * share the store with rows in every table, the list of calls, and the functions that judge the outcome.
+/* Fault sweeps: these functions make every call of storage, and open a store, with a fault at every place. The fault
+ * happens once, or also at all later places. The programs test_storage_faults_* use different faults. They share a
+ * store with rows in every table, the list of calls, and the functions that judge the outcome.
  *
  * A call that reads must return the right answer or report the fault, and must return the right answer when it is
- * repeated. A call that writes must leave the store unchanged or completely changed, and an acknowledged change
- * must exist after the next start. MOTIF_FAULT_STRIDE=1 tests every place. */
+ * repeated. A call that writes must leave the store unchanged or completely changed, and an acknowledged change must
+ * exist after the next start. MOTIF_FAULT_STRIDE=1 tests every place. */
 #ifndef MOTIF_TESTS_UNIT_STORAGE_STORAGE_SWEEP_H
 #define MOTIF_TESTS_UNIT_STORAGE_STORAGE_SWEEP_H
 
@@ -40,7 +40,7 @@ int sweep_write(const struct sweep_call *call, const struct sweep_kind *kind, bo
 /* Sweeps the opening of a store after an unclean stop, with running jobs, so that all tables are checked. */
 int sweep_opening(const struct sweep_kind *kind, bool forever, int stride);
 
-/* Number of wrong outcomes. A test prints up to 40 of them, and starts with 0. */
+/* Number of wrong outcomes. Each test starts with 0 and prints up to 40 of them. */
 extern int complaints;
 #define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
 

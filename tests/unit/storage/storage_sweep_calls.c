@@ -257,12 +257,12 @@ static enum status read_lease(struct fixture *f)
     enum status status = storage_lease_get(f->storage, made.queued, &f->arena, &lease, &f->err);
     if (status == STATUS_OK)
         answer_add("%s %d %lld %s", lease.job, (int)lease.state, (long long)lease.epoch, lease.executor);
-    if (status == STATUS_OK)
-        status = storage_lease_find(f->storage, lease_hash, &f->arena, &lease, &f->err);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    return storage_lease_find(f->storage, lease_hash, &f->arena, &lease, &f->err);
 }
 
-/* The connections of the copy are its own and use the real disk, not the VFS of the tests. */
+/* storage_copy() opens connections of its own. They use the real disk and not the VFS of the tests. */
 static enum status copy_store(struct fixture *f)
 {
     char to[128];
@@ -414,7 +414,7 @@ static enum status import_job(struct fixture *f)
         points[i] = (struct storage_point){i, i};
     const struct storage_series series = {.name = "loss", .points = points, .count = 500};
     const struct storage_import_checkpoint checkpoint = {
-        .what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1}, .seq = 3, .bytes = large, .count = 5000};
+        .what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1}, .seq = 3, .bytes = {{large}, {5000}}};
     struct storage_import in = {.kind = "sparling",
                                 .owner = "anna",
                                 .owner_bytes = INT64_MAX,

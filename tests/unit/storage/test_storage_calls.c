@@ -311,7 +311,8 @@ static void sweep_removes_only_old_parts(void **state)
     assert_int_equal(bytes, 70 * 6);
     assert_int_equal(dataset_bytes(s->root, NULL, &bytes, &s->err), STATUS_OK);
     assert_int_equal(bytes, 70 * 6 + 3);
-    assert_int_equal(part_bytes(s, hash), -1); /* no upload without an owner has such a part */
+    /* the part belongs to "ann", so an upload without an owner must not find it */
+    assert_int_equal(part_bytes(s, hash), -1);
     dataset_part_close(&file);
     dataset_part_remove(s->root, "ann", hash);
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
@@ -335,7 +336,10 @@ static void failed_call_while_opening_is_reported(void **state)
         enum status status = storage_open(&f->options, &f->storage, &f->err);
         call = fault_call_happened();
         seen += call != NULL;
-        if (call != NULL &&
+        /* The writer's thread may already check the database file when the store is open. Commands report that check.
+         */
+        bool writers = status == STATUS_OK && call != NULL && strcmp(call, "stat64") == 0;
+        if (call != NULL && !writers &&
             (status == STATUS_OK || f->err.message[0] == '\0' || strstr(f->err.message, f->folder) != NULL))
             complain("opening, %s: %s: %s\n", call, status_name(status), f->err.message);
         fixture_close(f);

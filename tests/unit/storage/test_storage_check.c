@@ -146,8 +146,8 @@ static void count_put_off(void *context, enum log_level level, const char *text)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 
-/* A long check keeps the write-ahead log from starting again. It is interrupted, and completes when the writes
- * pause. */
+/* While a long check reads the file, SQLite cannot begin the write-ahead log anew, so the log grows. Storage then
+ * interrupts the check. The check must complete when the writes pause. */
 static void check_gives_way_to_the_log(void **state)
 {
     struct fixture *f = *state;

@@ -163,7 +163,7 @@ static void commit_retires_old_checkpoints(void **state)
     save_small(f, id, (double)NAN, (double)NAN, true);
     save_small(f, id, (double)NAN, (double)NAN, true); /* checkpoint 9 */
     assert_string_equal(sequence(f, id), "5 6 7 9");
-    await_integer(f, "SELECT count(*) FROM doomed", 0);
+    await_integer(f, "SELECT count(*) FROM pending_delete", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM chunk"), 4);
     REFUSED(STATUS_NOT_FOUND, storage_checkpoint_pin(f->storage, id, 8, true, &f->err));
 }
@@ -245,7 +245,7 @@ static void commit_fails_for_deleted_job(void **state)
     OK(storage_checkpoint_write(writer, bytes, 3 << 20, &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_checkpoint_commit(writer, &seq, &f->err));
     fixture_reopen(f);
-    await_integer(f, "SELECT count(*) FROM doomed", 0);
+    await_integer(f, "SELECT count(*) FROM pending_delete", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 0);
     free(bytes);
 }

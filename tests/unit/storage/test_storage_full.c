@@ -119,8 +119,8 @@ static void waiting_points_are_stored_without_a_flush(void **state)
     set_full(true);
     add(f, id, 0, 300);
     REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
-    /* these points are stored after the waiting ones, although the disk has space when the writing thread receives
-     * them */
+    /* These points must be stored after the waiting ones, even if the disk has space again before the writing thread
+     * receives them. */
     add(f, id, 300, 100);
     set_full(false);
     await_integer(f, "SELECT coalesce(sum(length(points)), 0) / 16 FROM block", 400);

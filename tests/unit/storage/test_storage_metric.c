@@ -96,8 +96,8 @@ static void points_at_earlier_steps_are_dropped(void **state)
     assert_int_equal(stats.metric_points_dropped, 2);
 }
 
-/* More series than one command of the queue stores, more points than one command carries, and two jobs at the same
- * time. */
+/* Appends more series than one command of the queue stores, and more points than one command carries, for two jobs
+ * at the same time. */
 static void many_series_and_jobs_stay_apart(void **state)
 {
     struct fixture *f = *state;
@@ -150,7 +150,7 @@ static void rewind_cuts_series_at_any_step(void **state)
         for (int i = 0; i < 500; i++)
             append(f, id, "loss", i, i);
         append(f, id, "late", 450, 1);
-        /* without a flush, because the order of the calls must be sufficient */
+        /* no flush before this call, because storage must execute the calls in their order */
         OK(storage_job_rewind(f->storage, id, cuts[c], &f->err));
         for (int i = keep; i < 600; i++)
             append(f, id, "loss", i, -i);
@@ -365,7 +365,7 @@ static void missing_summary_is_reported(void **state)
     REFUSED(STATUS_CORRUPT, storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));
     OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
     OK(storage_job_delete(f->storage, id, &f->err));
-    await_integer(f, "SELECT count(*) FROM doomed", 0);
+    await_integer(f, "SELECT count(*) FROM pending_delete", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pyramid"), 0);
     free(all);
 }
@@ -397,7 +397,7 @@ static void damaged_blocks_are_reported(void **state)
         assert_int_equal(count, 0);
         OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
         OK(storage_job_delete(f->storage, id, &f->err));
-        await_integer(f, "SELECT count(*) FROM doomed", 0);
+        await_integer(f, "SELECT count(*) FROM pending_delete", 0);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "storage/database/migrate.h"
 #include "tests/support/fault.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/storage/fault_vfs.h"
 
 enum { JOBS = 40 };
@@ -176,7 +177,7 @@ static void failed_write_leaves_a_whole_version(void **state)
 static void failed_allocation_leaves_a_whole_version(void **state)
 {
     int failed = 0;
-    for (int n = 0, done = 0, stride = fault_stride(11); !done; n += stride) {
+    for (int n = 0, done = 0, stride = fault_stride(SANITIZED ? 33 : 11); !done; n += stride) {
         struct fixture *f = old_store();
         fault_after(n);
         enum status status = migrate(f, NULL, &f->err);

@@ -461,8 +461,7 @@ static void impossible_imports_are_refused(void **state)
     const struct storage_series nameless = {.name = "", .points = falling, .count = 1},
                                 too_long = {.name = long_text, .points = falling, .count = 1},
                                 backwards = {.name = "loss", .points = falling, .count = 2};
-    struct storage_import_checkpoint twice[] = {{.seq = 2, .bytes = "a", .count = 1},
-                                                {.seq = 2, .bytes = "a", .count = 1}};
+    struct storage_import_checkpoint twice[] = {{.seq = 2, .bytes = {{"a"}, {1}}}, {.seq = 2, .bytes = {{"a"}, {1}}}};
     const struct storage_import whole = {
         .kind = "k", .preset = "", .name = "n", .config = "{}", .progress = "{}", .result = "{}"};
     fixture_open(f);

@@ -65,6 +65,8 @@ static void unusable_paths_are_refused(void **state)
     char missing[128];
     (void)snprintf(missing, sizeof missing, "%s/none/x.db", f->folder);
     f->options.path = missing;
+    refuse_open(f, STATUS_IO, "the folder of the database does not exist");
+    f->options.path = "/dev/null/x.db";
     refuse_open(f, STATUS_IO, "lock file");
     f->options.path = f->path;
     f->options.vfs = "no such vfs";

@@ -58,7 +58,7 @@ static void checkpoint_deleted_before_hold_is_not_opened(void **state)
     submit_running(f, r.id);
     OK(save(f, r.id, 1));
     fault_sqlite_before("SELECT id FROM checkpoint WHERE id = ?", overtake, &r);
-    /* replaces the checkpoint once, and then several times */
+    /* the hook replaces the checkpoint once in the first round, and more often in each later round */
     for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) {
         OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
         int64_t read;
@@ -76,7 +76,7 @@ static void checkpoint_deleted_before_hold_is_not_opened(void **state)
     OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
     assert_int_equal(info.step, r.step);
     storage_checkpoint_close(reader);
-    /* the chunks of the replaced checkpoints are deleted, so no hold remains */
+    /* only one chunk remains, so nothing holds the replaced checkpoints any more */
     await_integer(f, "SELECT count(*) FROM chunk", 1);
 }
 

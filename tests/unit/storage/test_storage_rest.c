@@ -67,7 +67,7 @@ static void appended_events_are_read_in_order(void **state)
         assert_string_equal(events[i].data, text);
     }
     /* the writing thread calls the hook after the commit, so the call may come shortly after the flush */
-    for (int i = 0; i < 200 && atomic_load(&woken) == before; i++)
+    for (int i = 0; i < 6000 && atomic_load(&woken) == before; i++)
         sleep_ms(10);
     assert_true(atomic_load(&woken) > before);
     OK(storage_event_append(f->storage, "no-such-job", "progress", "x", &f->err));
@@ -214,6 +214,7 @@ static void import_stores_a_whole_job(void **state)
 {
     struct fixture *f = *state;
     static unsigned char bytes[(2u << 20) + 17];
+    enum { PART = (1 << 20) + 5 };
     struct storage_point points[500];
     uint64_t lot = 5;
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -224,12 +225,10 @@ static void import_stores_a_whole_job(void **state)
     struct storage_import_checkpoint checkpoints[] = {
         {.what = {.step = 5, .samples = 50, .density = 0.5, .accuracy = NAN, .stage_end = true},
          .seq = 2,
-         .bytes = bytes,
-         .count = 9},
+         .bytes = {{bytes}, {9}}},
         {.what = {.step = 9, .samples = 90, .density = 0.25, .accuracy = 0.75},
          .seq = 7,
-         .bytes = bytes,
-         .count = sizeof bytes},
+         .bytes = {{bytes, bytes + PART}, {PART, sizeof bytes - PART}}}, /* the second part begins within a chunk */
     };
     struct storage_import in = {.kind = "sparling",
                                 .preset = "",

@@ -73,7 +73,7 @@ static void *executor(void *argument)
         }
         expect(s, status == STATUS_OK);
         run_job(s, id);
-        /* delete jobs only after the submitters have ended, because they use their jobs until then */
+        /* delete jobs only after the submitting threads have ended, because they read their jobs until then */
         if (atomic_fetch_add(&s->finished, 1) % 4 == 0 && atomic_load(&s->submitted) == 45) {
             expect(s, storage_job_delete(s->f->storage, id, NULL) == STATUS_OK);
             atomic_fetch_add(&s->removed, 1);
@@ -82,7 +82,7 @@ static void *executor(void *argument)
     return NULL;
 }
 
-/* Readers see each series without gaps and each checkpoint complete, at any time. */
+/* At any time, a reader must see each series without gaps, and each checkpoint complete. */
 static void *reader(void *argument)
 {
     struct shared *s = argument;
@@ -150,7 +150,7 @@ static void concurrent_calls_stay_consistent(void **state)
     assert_int_equal(atomic_load(&s.submitted), 45);
     assert_true(atomic_load(&s.reads) > 10);
     fixture_reopen(f);
-    await_integer(f, "SELECT count(*) FROM doomed", 0);
+    await_integer(f, "SELECT count(*) FROM pending_delete", 0);
     int removed = atomic_load(&s.removed);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 45 - removed);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job WHERE state = 'succeeded'"),

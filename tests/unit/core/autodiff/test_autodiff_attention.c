@@ -22,7 +22,7 @@ static struct tensor *build_cross(struct probe *p, const void *context)
     return op_cross_attention(&p->exec, probe_input(p, 0), probe_input(p, 1), context);
 }
 
-/* The input has a second reader, so attention must add to an existing gradient. */
+/* A second operation reads the input too, so attention must add its gradient to one that exists already. */
 static struct tensor *build_self_again(struct probe *p, const void *context)
 {
     struct tensor *x = probe_input(p, 0);
@@ -69,7 +69,7 @@ static void cross_attention_gradients_match_differences(void **state)
     }
 }
 
-/* Computes the formula for one query at a time. */
+/* Computes the expected values from the formula, one query at a time. */
 static void attention_equals_its_formula(void **state)
 {
     enum { BATCH = 2, LENGTH = 4, HEADS = 2, D = 3, COLS = HEADS * D };

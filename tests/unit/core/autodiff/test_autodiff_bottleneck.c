@@ -1,4 +1,5 @@
-/* Tests the operations that replace the sparse layer in the baselines: noise and KL sparsity. */
+/* Tests the operations that replace the sparse layer in the baselines (noise and KL sparsity), and the presence
+ * objective that reads its input. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>
@@ -135,7 +136,117 @@ static void rate_divergence_equals_its_formula(void **state)
     probe_close(&p);
 }
 
-/* Joins channels of two maps. Channels 5 to 8 of the first map occur twice: before and after those of the second. */
+/* ---- presence --------------------------------------------------------------------------------------------- */
+
+enum { NAMES = 3 };
+
+struct presence_case {
+    struct map_shape shape;
+    double sharpness;
+    struct presence presence;
+};
+
+/* A second operation reads the map too, so the pooling must add its gradient to one that exists already. */
+static struct tensor *build_presence(struct probe *p, const void *context)
+{
+    const struct presence_case *c = context;
+    struct exec *e = &p->exec;
+    struct tensor *x = probe_input(p, 0), *scores = op_log_mean_exp(e, x, c->sharpness);
+    struct tensor *loss = op_presence(e, scores, &c->presence);
+    return op_add(e, op_scale(e, loss, 0.7), op_add(e, op_sum(e, scores, 0.2), op_sum(e, op_relu(e, x), 0.1)));
+}
+
+static struct tensor *build_pooled(struct probe *p, const void *context)
+{
+    return op_log_mean_exp(&p->exec, probe_input(p, 0), ((const struct presence_case *)context)->sharpness);
+}
+
+static void presence_gradients_match_differences(void **state)
+{
+    static const bool occurs[4 * NAMES] = {true, false, false, false, true, true, false, false, true, true, true, true};
+    static const real weight[NAMES] = {R(1.0), R(3.5), R(20.0)}, scale[NAMES] = {R(0.3), R(2.5), R(0.2)};
+    const struct map_shape shapes[] = {{4, 18, 5, 3, 1, 1}, {2, 3, 1, 37, 0, 1}, {3, NAMES, 4, 6, 1, 1}};
+    for (int i = 0; i < 6; i++) {
+        struct probe p;
+        struct presence_case c = {
+            shapes[i % 3], i > 2 ? 2.5 : 1, {NAMES, NULL, NULL, occurs, i > 2 ? weight : NULL, i % 2 ? scale : NULL}};
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &c.shape, 2.0);
+        c.presence.gain = probe_vector(&p, NAMES, 1.0);
+        c.presence.bias = probe_vector(&p, NAMES, 1.0);
+        probe_check(&p, build_presence, &c, TOLERANCE);
+        probe_close(&p);
+    }
+    /* no other operation reads the map, so the pooling writes its gradient */
+    for (int i = 0; i < 3; i++) {
+        struct probe p;
+        struct presence_case c = {.shape = shapes[i], .sharpness = 1.5};
+        probe_open(&p, 1, "ref");
+        probe_map(&p, &c.shape, 2.0);
+        probe_check(&p, build_pooled, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* The offsets 2000 and -2000 test values whose exponentials overflow a float, and values that are far below zero. */
+static void pooled_scores_and_presence_loss_equal_their_formulas(void **state)
+{
+    enum { CHANNELS = 18, ROWS = 6, COLS = 7, IMAGES = 3 };
+    static const bool occurs[IMAGES * NAMES] = {true, false, true, false, false, true, true, true, false};
+    static const real weight[NAMES] = {R(1.0), R(4.0), R(0.5)}, scale[NAMES] = {R(0.25), R(1.0), R(1.75)};
+    const double offsets[] = {0, 2000, -2000};
+    for (int i = 0; i < 3; i++) {
+        struct probe p;
+        struct presence_case c = {
+            {IMAGES, CHANNELS, ROWS, COLS, 1, 1}, 1.5, {NAMES, NULL, NULL, occurs, weight, scale}};
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &c.shape, 3.0);
+        c.presence.gain = probe_vector(&p, NAMES, 1.0);
+        c.presence.bias = probe_vector(&p, NAMES, 1.0);
+        real *x = p.inputs[0].value;
+        for (size_t j = 0; j < p.inputs[0].count; j++)
+            x[j] += (real)offsets[i];
+        exec_begin(&p.exec, true, 0);
+        struct tensor *scores = op_log_mean_exp(&p.exec, probe_input(&p, 0), 1.5);
+        double loss = 0;
+        for (int k = 0; k < IMAGES * CHANNELS; k++) {
+            double sum = 0;
+            for (int j = 0; j < ROWS * COLS; j++)
+                sum += exp(1.5 * ((double)x[k * ROWS * COLS + j] - offsets[i]));
+            double score = offsets[i] + log(sum / (ROWS * COLS)) / 1.5;
+            assert_true(fabs((double)scores->data[k] - score) < 1e-9 * (1 + fabs(score)));
+            int name = k % CHANNELS, image = k / CHANNELS;
+            if (name >= NAMES)
+                continue;
+            double logit = (double)c.presence.bias->value[name] + (double)c.presence.gain->value[name] * score;
+            double right = occurs[image * NAMES + name] ? logit : -logit; /* loss: -log sigmoid(right) */
+            double one = right > -30 ? log1p(exp(-right)) : -right;
+            loss += (double)scale[name] * one * (occurs[image * NAMES + name] ? (double)weight[name] : 1) / IMAGES;
+        }
+        double value = (double)op_presence(&p.exec, scores, &c.presence)->data[0];
+        assert_true(fabs(value - loss) < 1e-9 * (1 + loss));
+        probe_close(&p);
+    }
+}
+
+static void presence_refuses_names_without_a_score(void **state)
+{
+    struct probe p;
+    struct presence_case c = {{2, 2, 3, 3, 1, 1}, 1, {NAMES, NULL, NULL, NULL, NULL, NULL}};
+    probe_open(&p, 1, "ref");
+    probe_map(&p, &c.shape, 1.0);
+    c.presence.gain = probe_vector(&p, NAMES, 1.0);
+    c.presence.bias = probe_vector(&p, NAMES, 1.0);
+    exec_begin(&p.exec, true, 0);
+    assert_null(op_presence(&p.exec, op_log_mean_exp(&p.exec, probe_input(&p, 0), 1), &c.presence));
+    assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+    exec_begin(&p.exec, true, 0);
+    assert_null(op_log_mean_exp(&p.exec, probe_input(&p, 0), 0));
+    probe_close(&p);
+}
+
+/* Joins channels of two maps. Channels 5 to 8 of the first map occur several times, before and after the channels of
+ * the second map, so their gradients must be added. */
 static struct tensor *build_channels(struct probe *p, const void *context)
 {
     struct exec *e = &p->exec;
@@ -173,6 +284,9 @@ int main(void)
         cmocka_unit_test(noise_normalises_all_elements_and_has_its_deviation),
         cmocka_unit_test(kl_sparsity_gradients_match_differences),
         cmocka_unit_test(channel_gradients_match_differences),
+        cmocka_unit_test(presence_gradients_match_differences),
+        cmocka_unit_test(pooled_scores_and_presence_loss_equal_their_formulas),
+        cmocka_unit_test(presence_refuses_names_without_a_score),
         cmocka_unit_test(rate_divergence_equals_its_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,8 @@
 enum { WEIGHTS = 40 };
 
 struct kit {
-    enum exec_sparse sparse; /* how the backward pass treats zeros; except for EXEC_DENSE, exec.hold is set too */
+    /* how the backward pass treats zeros; unless it is EXEC_DENSE, the test sets exec.hold */
+    enum exec_sparse sparse;
     struct exec exec;
     struct arena arena;
     struct thread_pool *pool;
@@ -285,8 +286,8 @@ OP(sum, op_sum(e, k->map, 2), NONE)
 OP(mean, op_mean(e, k->rows), NONE)
 OP(known, op_known(e, k->rows, 3, k->values[4]), NONE)
 OP(divergence, op_rate_divergence(e, k->one, 0.1), NONE)
-/* `twice`: an input with two readers, whose gradients are added. `chain`: operations in sequence, which pass buffers
- * on. */
+/* `twice`: two operations read one input, so their gradients are added. `chain`: operations in sequence, each of which
+ * passes its buffers to the next. */
 OP(twice, op_add(e, op_conv(e, k->map, k->w33, k->b, NULL), op_batch_norm(e, k->map, &k->norm, false)), NONE)
 OP(chain,
    op_linear(e, op_layer_norm(e, op_linear(e, k->rows, k->square, k->b, false, 0), k->gain, k->bias), k->square, NULL,

@@ -41,7 +41,7 @@ static struct tensor *build_kl(struct probe *p, const void *context)
     return op_gaussian_kl(&p->exec, probe_input(p, 0), probe_input(p, 1), 0.37);
 }
 
-/* Builds two operations that read the same mean and log variance, so their gradients must be added. */
+/* Both operations read the same mean and log variance, so their gradients must be added. */
 static struct tensor *build_both(struct probe *p, const void *context)
 {
     struct tensor *mean = probe_input(p, 0), *log_variance = probe_input(p, 1);
@@ -63,7 +63,8 @@ static void gaussian_gradients_match_differences(void **state)
     }
 }
 
-/* Pieces of a batch draw the same noise as the whole batch. The noise has the requested mean and variance. */
+/* A piece of a batch draws the same noise as these rows do in the whole batch. The noise has the requested mean and
+ * variance. */
 static void noise_depends_on_the_row_of_the_whole_batch(void **state)
 {
     enum { ROWS = 4000, COLS = 3 };
@@ -226,7 +227,8 @@ static void head_gradients_match_differences(void **state)
         struct probe p;
         struct latent_case c = {.which = which};
         probe_open(&p, 2, "ref");
-        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* a row of the tensor may hold 5 rows */
+        /* in the first case, each row of the tensor contains 5 rows of 19 values */
+        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0);
         c.v = probe_matrix(&p, 5, 19, 1.0);
         c.c = probe_vector(&p, 5, 1.0);
         probe_check(&p, build_head, &c, TOLERANCE);

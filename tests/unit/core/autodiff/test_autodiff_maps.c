@@ -80,7 +80,8 @@ static void check_line(struct map_case c)
     probe_close(&p);
 }
 
-/* Tests lines that are shorter than the reach, lines of many pieces, and lengths near the limit of a piece. */
+/* Tests lines that are shorter than the span of the kernel, lines that are cut into many pieces, and lengths near the
+ * largest length of a piece. */
 static void line_conv_gradients_match_differences(void **state)
 {
     static const struct map_case cases[] = {
@@ -95,7 +96,7 @@ static void line_conv_gradients_match_differences(void **state)
         check_line(cases[i]);
 }
 
-/* With three taps, op_conv_line() must equal op_conv(). */
+/* For kernels of width 3 without dilation, op_conv_line() must equal op_conv(). */
 static void line_conv_of_three_taps_equals_conv(void **state)
 {
     struct probe p;
@@ -272,8 +273,8 @@ static void norm_conv_gradients_match_differences(void **state)
     }
 }
 
-/* Builds a norm whose result has two readers. The convolution that first writes the gradient of this result sees only a
- * part of it. */
+/* Builds a batch norm whose result two operations read. The convolution is the first to write a gradient of this
+ * result, and its part is not the whole gradient. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;
@@ -297,8 +298,8 @@ static void batch_norm_with_two_readers_sums_the_whole_gradient(void **state)
     }
 }
 
-/* Training moves the running mean and variance by 0.1 towards the batch, whose variance counts with n / (n - 1). `hold`
- * and evaluation do not move them. */
+/* In training, the running mean and variance move a tenth of the way towards those of the batch. The variance of the
+ * batch is the unbiased one, n / (n - 1) times the biased one. With `hold` and in evaluation they do not move. */
 static void batch_norm_moves_running_statistics_in_training_only(void **state)
 {
     struct probe p;
@@ -428,7 +429,7 @@ static struct tensor *build_gather(struct probe *p, const void *context)
     const struct map_case *c = context;
     struct active_sites *active = op_active_sites(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
     struct tensor *x = probe_input(p, 0);
-    /* two gathers from one map: the second gradient is added to the first */
+    /* two operations gather from one map, so the second gradient is added to the first */
     return op_add(&p->exec, op_gather_sites(&p->exec, x, active), op_gather_sites(&p->exec, x, active));
 }
 
@@ -532,8 +533,8 @@ static void embed_max_pool_gradients_match_differences(void **state)
     }
 }
 
-/* On a sparse map most pixels are zero in all channels. The result must equal that of the separate operations, also
- * where values are equal: the first in scan order counts. */
+/* In this sparse map most pixels are zero in all channels. The fused operation must have the gradients of the separate
+ * operations. If several values are the largest of a window, the first one in scan order gets the gradient. */
 static void embed_max_pool_of_sparse_map_equals_conv_then_max_pool(void **state)
 {
     struct probe p;

@@ -1,5 +1,6 @@
-/* Tests gradients in regions. Compares regions with maps of booleans. Compares the backward pass behind a threshold
- * with the pass over whole maps and with central differences. */
+/* Tests the sparse backward pass, which computes gradients only in regions around active positions (region.h). Compares
+ * regions that grow and unite with maps of booleans. Compares the sparse pass with the pass over whole maps and with
+ * central differences. */
 #include "tests/unit/core/gradient.h"
 
 #include <math.h>

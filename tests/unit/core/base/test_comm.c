@@ -19,7 +19,7 @@ struct rank {
     pthread_t thread;
     double small[3], most[2], large[MANY];
     float part[MANY];
-    int32_t things[THINGS], told;
+    int32_t things[THINGS], received;
     int gathered[RANKS];
     enum status status;
     struct error error;
@@ -46,8 +46,8 @@ static void *work(void *context)
     struct comm_share own = comm_share(c, THINGS);
     for (int64_t i = 0; i < THINGS; i++)
         r->things[i] = i >= own.first && i < own.first + own.count ? (int32_t)(100 + i) : -1;
-    r->told = rank == comm_size(c) - 1 ? 42 : 0;
-    /* A sum runs in the background during other calls. */
+    r->received = rank == comm_size(c) - 1 ? 42 : 0;
+    /* The sum that comm_start() begins runs in the background during the other calls, until comm_wait(). */
     r->status = comm_start(c, r->part, MANY, COMM_F32, &r->error);
     if (!r->status)
         r->status = comm_sum(c, r->small, 3, &r->error);
@@ -65,7 +65,7 @@ static void *work(void *context)
     if (!r->status)
         r->status = comm_gather(c, &rank, sizeof rank, r->gathered, &r->error);
     if (!r->status)
-        r->status = comm_broadcast(c, &r->told, sizeof r->told, comm_size(c) - 1, &r->error);
+        r->status = comm_broadcast(c, &r->received, sizeof r->received, comm_size(c) - 1, &r->error);
     return NULL;
 }
 
@@ -100,7 +100,7 @@ static void sums_are_in_rank_order(void **state)
                 assert_int_equal(ranks[r].things[i], 100 + i);
             for (int k = 0; k < size; k++)
                 assert_int_equal(ranks[r].gathered[k], k);
-            assert_int_equal(ranks[r].told, 42);
+            assert_int_equal(ranks[r].received, 42);
         }
         comm_threads_destroy(comms);
         free(ranks);

@@ -76,7 +76,6 @@ static void settings_override_defaults(void **state)
     assert_int_equal(config_apply(&table, &s, NULL, NULL), STATUS_OK);
 }
 
-/* Compares whole messages, not only parts, because people read them. */
 static void flags_take_yes_no_true_and_false(void **state)
 {
     static const char *const texts[] = {"true", "yes", "false", "no"};
@@ -90,6 +89,7 @@ static void flags_take_yes_no_true_and_false(void **state)
     assert_int_equal(config_parse(lstm, &s, "Yes", NULL), STATUS_INVALID);
 }
 
+/* Compares whole messages, not only parts, because people read them. */
 static void refusal_says_what_is_allowed_and_what_was_found(void **state)
 {
     static const struct {

@@ -285,7 +285,8 @@ static void sizes_that_overflow_are_refused(void **state)
     assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_CORRUPT);
 }
 
-/* Adds bytes after the last entry, which the header counts but no entry covers; and makes the table too long. */
+/* First adds bytes after the last entry; the header counts them, but no entry covers them. Then makes the table too
+ * long. */
 static void bytes_outside_all_entries_are_refused(void **state)
 {
     struct buf out;

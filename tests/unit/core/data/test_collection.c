@@ -21,13 +21,14 @@
 
 static struct collection_limits limits = COLLECTION_LIMITS;
 static struct error err;
+static enum collection_target wanted; /* target that read_bytes() asks for */
 
 static enum status read_bytes(const char *format, const void *bytes, size_t size, const char *label,
                               struct collection *c)
 {
     struct byte_source_memory memory = {bytes, size, 5};
     struct byte_source from = byte_source_of_memory(&memory);
-    struct collection_options options = {label, "", false};
+    struct collection_options options = {label, "", LAYOUT_AUTO, wanted, NULL};
     err = (struct error){0};
     return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
 }
@@ -57,7 +58,7 @@ static void tables_are_read(void **state)
     assert_int_equal(c.target, TARGET_CLASS);
     assert_true(c.count == 2 && c.cols == 2 && c.channels == 1 && c.rows == 1);
     assert_string_equal(c.columns.name[0], "f,1");
-    assert_true(c.values[1] == -25 && collection_sample(&c, 1)[0] == 3);
+    assert_true(c.values[1] == -25 && collection_value(&c, collection_begin(&c, 1) + 0) == 3);
     assert_string_equal(c.vocabulary.name[0], "9"); /* the classes are sorted as numbers */
     assert_true(c.label[0] == 1 && c.label[1] == 0);
     assert_string_equal(c.groups.name[c.group[1]], "b");
@@ -93,8 +94,8 @@ static void faulty_tables_are_refused_with_row_and_column(void **state)
     assert_int_equal(read_bytes("csv", "a,b\n1,2\0\n", 9, "", &c), STATUS_INVALID);
     assert_int_equal(read_bytes("csv", "a,b\n1,2\n", 8, "nope", &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "no column is called 'nope'"));
-    limits.numbers = 3;
-    refuses("csv", "a,b\n1,2\n1,2\n", STATUS_LIMIT, "more than 3 numbers");
+    limits.bytes = 15;
+    refuses("csv", "a,b\n1,2\n1,2\n", STATUS_LIMIT, "more than 15 bytes");
     limits = COLLECTION_LIMITS;
 }
 
@@ -240,7 +241,7 @@ static void files_that_unpack_to_too_much_are_refused(void **state)
     archive_entry_free(e);
     end(a);
     assert_true(p.size < 1 << 17); /* the archive compresses 64 MiB of zeros to less than 128 KiB */
-    limits.numbers = 1 << 20;
+    limits.bytes = 1 << 20;
     assert_int_equal(read_bytes("npz", p.bytes, p.size, "", &c), STATUS_LIMIT);
     assert_non_null(strstr(err.message, "member 'x.npy'"));
     limits = COLLECTION_LIMITS;
@@ -269,7 +270,8 @@ static void sequences_with_labels_are_read(void **state)
     assert_true(c.kind == COLLECTION_SEQUENCES && c.target == TARGET_SEQUENCE && c.count == 2 && c.cols == 5 &&
                 c.channels == 4);
     assert_int_equal(collection_length(&c, 1), 2);
-    assert_true(collection_sample(&c, 1)[4] == 1 && collection_sample(&c, 1)[0] == 0);
+    assert_true(collection_value(&c, collection_begin(&c, 1) + 4) == 1 &&
+                collection_value(&c, collection_begin(&c, 1) + 0) == 0);
     assert_true(c.label_start[1] == 2 && c.label_start[2] == 2);
     collection_close(&c);
     refuses("fasta", "ACGT\n", STATUS_INVALID, "line 1: bases before the first record");
@@ -310,7 +312,8 @@ static void genes_become_windows_with_a_class_for_each_base(void **state)
             char letter = !there ? 'N' : s < 2 ? fasta[4 + base] : "GGGTT"[base];
             assert_int_equal(label[i], expected);
             for (int b = 0; b < 4; b++)
-                assert_true(collection_sample(&c, s)[b * WHOLE + i] == (letter == "ACGT"[b] ? 1 : 0));
+                assert_true(collection_value(&c, collection_begin(&c, s) + b * WHOLE + i) ==
+                            (letter == "ACGT"[b] ? 1 : 0));
         }
     }
     collection_close(&c);

@@ -17,25 +17,25 @@
 
 /* Writes the description as text: key{...}, key[...], key=value, each followed by a space. */
 
-static void said(void *to, const char *key, const char *what)
+static void append(void *to, const char *key, const char *what)
 {
     buf_format(to, "%s%s", key ? key : "", what);
 }
 static void begin_object(void *to, const char *key)
 {
-    said(to, key, "{");
+    append(to, key, "{");
 }
 static void begin_list(void *to, const char *key)
 {
-    said(to, key, "[");
+    append(to, key, "[");
 }
 static void end_object(void *to)
 {
-    said(to, NULL, "} ");
+    append(to, NULL, "} ");
 }
 static void end_list(void *to)
 {
-    said(to, NULL, "] ");
+    append(to, NULL, "] ");
 }
 static void number(void *to, const char *key, double value)
 {
@@ -55,7 +55,7 @@ static void text(void *to, const char *key, const char *value)
 }
 static void null(void *to, const char *key)
 {
-    said(to, key, "=null ");
+    append(to, key, "=null ");
 }
 
 static void describes(const struct collection *c, const char *wanted)
@@ -129,7 +129,7 @@ static void tables_are_described_and_drawn(void **state)
                   "columns[{name=size min=1 max=6 mean=3 deviation=2.16025 } {name=same min=5 max=5 mean=5 "
                   "deviation=0 } ] longest=1 "
                   "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
-                  "count=1 } ] boxes=0 ");
+                  "count=1 } ] boxes=0 warnings[] ");
     /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
      * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);
@@ -141,7 +141,7 @@ static void tables_are_described_and_drawn(void **state)
     picture_destroy(p);
 }
 
-/* Of 1,000 columns one hundred are drawn, and of 130 rows sixty. */
+/* The preview draws 100 of 1,000 columns and 60 of 130 rows. */
 static void large_tables_are_sampled(void **state)
 {
     enum { ROWS = 130, COLS = 1000 };
@@ -152,9 +152,9 @@ static void large_tables_are_sampled(void **state)
     c.label_start = test_calloc(ROWS + 1, sizeof *c.label_start);
     for (int i = 0; i <= ROWS; i++)
         c.start[i] = (int64_t)i * COLS;
+    /* the preview draws column 500 at place 50; its values are one standard deviation below or above the mean */
     for (int i = 0; i < ROWS; i++)
-        c.values[i * COLS + 500] =
-            i < ROWS / 2 ? -1000 : 1000; /* the 50th column that is drawn; its halves are one deviation from the mean */
+        c.values[i * COLS + 500] = i < ROWS / 2 ? -1000 : 1000;
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 100 * 6 + 16);
     assert_int_equal(p->rows, 60 * 8 + 12 + 16);
@@ -174,8 +174,9 @@ static void images_are_drawn_side_by_side(void **state)
     static int32_t label[] = {1, 0, 1}, box[][5] = {{1, 0, 2, 1, 3}};
     for (int i = 0; i < 12; i++)
         values[i] = (float)i / 11;
+    /* the second image is constant, and a constant image is drawn as if all its values were the least value */
     for (int i = 12; i < 24; i++)
-        values[i] = 7; /* the second image is constant, so it is drawn like the least value */
+        values[i] = 7;
     struct collection c = {.kind = COLLECTION_IMAGES,
                            .target = TARGET_SEQUENCE,
                            .count = 2,
@@ -195,7 +196,7 @@ static void images_are_drawn_side_by_side(void **state)
               "kind=images target=sequence samples=2 shape{channels=1 rows=3 cols=4 } values{min=0 max=7 mean=3.75 "
               "deviation=3.25757 } "
               "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=1 max=2 mean=1.5 deviation=0.5 } longest=2 "
-              "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 ");
+              "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 warnings[] ");
     struct picture *p = preview(&c); /* each value is drawn as 30 x 30 pixels */
     assert_int_equal(p->cols, 2 * (4 * 30 + 8) + 8);
     assert_colour(p, 8 + 15, 8 + 15, 255, 255, 255);
@@ -239,7 +240,8 @@ static void large_images_are_reduced(void **state)
     test_free(c.label);
 }
 
-/* The preview does not write the classes of positions below the sequence. The description does not count class -1. */
+/* If each position has a class, the preview writes no classes below the sequence, and the description does not count
+ * class -1. */
 static void sequences_are_drawn_as_planes(void **state)
 {
     static float values[] = {0, 0.5F, 1, 0.5F, 3, -2, 1, 1};
@@ -260,7 +262,7 @@ static void sequences_are_drawn_as_planes(void **state)
     describes(&c, "kind=sequences target=positions samples=1 shape{channels=2 rows=1 cols=4 } values{min=-2 max=3 "
                   "mean=0.625 deviation=1.29301 } "
                   "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=4 max=4 mean=4 deviation=0 } longest=4 "
-                  "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 ");
+                  "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 warnings[] ");
     struct picture *p = preview(&c); /* one line of 24 pixels for each channel, from 0 (white) to 1 */
     assert_colour(p, 8 + 12, 8 + 80, 255, 255, 255);
     assert_colour(p, 8 + 12, 8 + 400, 24, 24, 24);
@@ -288,7 +290,7 @@ static void recordings_are_drawn_as_curves(void **state)
     describes(&c, "kind=recordings target=none samples=2 shape{channels=1 rows=1 cols=3000 } rate=8000 "
                   "values{min=-0.5 max=0.5 mean=0.000166556 deviation=0.499875 } lengths{min=2 max=3000 mean=1501 "
                   "deviation=1499 } longest=0 "
-                  "vocabulary[] boxes=0 ");
+                  "vocabulary[] boxes=0 warnings[] ");
     struct picture *p = preview(&c);
     for (int k = 0; k < 640; k += 7) {
         assert_colour(p, 8, 8 + k, 24, 32, 48); /* a column of pixels is filled from the largest to the least value */

@@ -133,8 +133,8 @@ static void stamps_have_the_published_sizes_and_ink(void **state)
     }
 }
 
-/* Section 5.1 states 4.492 symbols a picture over the seeds 0 to 999, with and without noise. Without noise, the share
- * of ink is ten times .00108952. */
+/* Section 5.1 of the paper states 4.492 symbols per picture for the seeds 0 to 999, with and without noise. Without
+ * noise, the share of ink pixels is ten times .00108952. */
 static void means_of_symbols_and_ink_are_the_published_ones(void **state)
 {
     static float image[100 * 100];
@@ -149,7 +149,7 @@ static void means_of_symbols_and_ink_are_the_published_ones(void **state)
     assert_true(fabs(ink / 1000 / 1e5 - 0.00108952) < 5e-9);
 }
 
-/* Noise uses the same number of draws whatever its share, so the truth does not depend on it. */
+/* Noise of any share takes the same number of random draws, so digits and places do not depend on the share. */
 static void noise_does_not_move_digits(void **state)
 {
     static float noisy_image[100 * 100], clean_image[100 * 100];

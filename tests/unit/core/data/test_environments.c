@@ -124,7 +124,8 @@ static void edges_are_those_that_data_can_distinguish(void **state)
     assert_true(edges.edge[d] == -1 && edges.edge[c] == edges.edge[q] && edges.edge[q] == edges.edge[p]);
     assert_true(fabsf(edges.share[c] - 1 / 3.0F) < 1e-6F && fabsf(edges.share[p] + 1 / 3.0F) < 1e-6F);
     tree_edges_close(&edges);
-    open_edges(tree, "ab", EDGES_TREE, true, &edges); /* data cannot distinguish the root from p */
+    /* only a and b have data, so data cannot distinguish the root from their parent p */
+    open_edges(tree, "ab", EDGES_TREE, true, &edges);
     assert_true(edges.count == 1 && edges.edge[p] == -1 && edges.edge[a] == edges.edge[b] && edges.edge[q] == -1);
     tree_edges_close(&edges);
     open_edges(tree, "abc", EDGES_STAR, true, &edges);
@@ -158,7 +159,7 @@ static void a_refit_without_noise_is_exact(void **state)
             float z[2] = {(float)sin(3.1 * i + v), (float)cos(2.3 * i * v + 1)};
             least_sums_add(&sums, v, z, w[v * 2] * z[0] + w[v * 2 + 1] * z[1]);
         }
-    assert_ok(least_refit(&edges, &sums, &b, &ch, err));
+    assert_ok(least_refit(&edges, &sums, &b, &ch, NULL, err));
     assert_true(fabsf(base[0] - 1) < 1e-4F && fabsf(base[1] + 2) < 1e-4F);
     for (int i = 0; i < 10; i++)
         assert_true(fabsf(change[i] - truth_change[i]) < 1e-4F);
@@ -180,16 +181,16 @@ static void a_change_is_found_from_few_rows(void **state)
             y[i] += (w[c] + (c == 2 ? -1.25F : 0)) * z[i * K + c];
         }
     }
-    least_change(z, y, ROWS, K, w, 0, d);
+    least_change(z, y, ROWS, K, w, 0, NULL, d);
     for (int c = 0; c < K; c++)
         assert_true(fabs(d[c] - (c == 2 ? -1.25 : 0)) < 1e-5);
-    /* the penalty shrinks the change, and no other change appears */
+    /* a larger penalty gives a smaller change; a very large one gives no change at all */
     for (double penalty = 0.05; penalty < 0.5; penalty *= 2) {
-        least_change(z, y, ROWS, K, w, penalty, d);
+        least_change(z, y, ROWS, K, w, penalty, NULL, d);
         assert_true(d[2] < 0 && fabs(d[2]) < before);
         before = fabs(d[2]);
     }
-    least_change(z, y, ROWS, K, w, 100, d);
+    least_change(z, y, ROWS, K, w, 100, NULL, d);
     for (int c = 0; c < K; c++)
         assert_true(d[c] == 0);
 }
@@ -214,31 +215,55 @@ static void mcc_ignores_permutation_and_scale(void **state)
         for (int c = 0; c < 5; c++)
             wide[i * 5 + c] = c < 3 ? mixed[i * K + c] : c == 3 ? 2.0F : t[1];
     }
-    assert_ok(identify_mcc(truth, K, codes, K, ROWS, match, &mcc, err));
+    assert_ok(identify_mcc(truth, K, codes, K, ROWS, match, &mcc, NULL, err));
     assert_true(fabs(mcc - 1) < 1e-6 && match[0] == 1 && match[1] == 2 && match[2] == 0);
-    assert_ok(identify_mcc(truth, K, mixed, K, ROWS, NULL, &mcc, err));
+    assert_ok(identify_mcc(truth, K, mixed, K, ROWS, NULL, &mcc, NULL, err));
     assert_true(mcc < 0.95);
-    assert_ok(identify_linear_r2(truth, K, mixed, K, ROWS, &r2, err));
+    assert_ok(identify_linear_r2(truth, K, mixed, K, ROWS, &r2, NULL, err));
     assert_true(fabs(r2 - 1) < 1e-5);
-    assert_ok(identify_linear_r2(truth, K, codes, K, ROWS, &r2, err));
+    assert_ok(identify_linear_r2(truth, K, codes, K, ROWS, &r2, NULL, err));
     assert_true(fabs(r2 - 1) < 1e-5);
-    assert_ok(identify_mcc(truth, K, wide, 5, ROWS, match, &mcc, err));
+    assert_ok(identify_mcc(truth, K, wide, 5, ROWS, match, &mcc, NULL, err));
     assert_int_equal(match[1], 4);
-    /* there are fewer codes than variables, so at most a third can be found */
-    assert_ok(identify_mcc(truth, K, truth, 1, ROWS, match, &mcc, err));
+    /* one code can match only one of the three variables, so the mean correlation is at most 1/3 */
+    assert_ok(identify_mcc(truth, K, truth, 1, ROWS, match, &mcc, NULL, err));
     assert_true(mcc <= 1.0 / 3 + 1e-6);
 }
 
 static void symmetric_systems_are_solved(void **state)
 {
     double a[9] = {4, 1, 0, 1, 3, 1, 0, 1, 2}, b[6] = {6, 10, 8, 4, 1, 0};
-    solve_symmetric(a, 3, b, 2);
+    solve_symmetric(a, 3, b, 2, NULL);
     const double x[6] = {1, 2, 3, 1, 0, 0};
     for (int i = 0; i < 6; i++)
         assert_true(fabs(b[i] - x[i]) < 1e-12);
     double singular[4] = {1, 1, 1, 1}, c[2] = {2, 2};
-    solve_symmetric(singular, 2, c, 1);
+    solve_symmetric(singular, 2, c, 1, NULL);
     assert_true(fabs(c[0] + c[1] - 2) < 1e-9);
+}
+
+static bool at_once(void *context)
+{
+    return true;
+}
+
+static void a_stopped_pool_ends_the_measures(void **state)
+{
+    enum { ROWS = 200, K = 3 };
+    static float x[ROWS * K];
+    double value, a[4] = {4, 1, 1, 3}, b[2] = {1, 2}, d[K] = {0};
+    struct thread_pool *pool;
+    for (int i = 0; i < ROWS * K; i++)
+        x[i] = (float)sin(1.7 * i * i);
+    assert_ok(thread_pool_create(1, &pool, err));
+    thread_pool_stop_when(pool, at_once, NULL);
+    assert_int_equal(identify_mcc(x, K, x, K, ROWS, NULL, &value, pool, NULL), STATUS_CANCELLED);
+    assert_int_equal(identify_linear_r2(x, K, x, K, ROWS, &value, pool, NULL), STATUS_CANCELLED);
+    solve_symmetric(a, 2, b, 1, pool);
+    assert_true(b[0] == 1 && b[1] == 2);
+    least_change(x, x, ROWS, K, x, 0.1, pool, d);
+    assert_true(d[0] == 0 && d[1] == 0 && d[2] == 0);
+    thread_pool_destroy(pool);
 }
 
 /* ---- simulation --------------------------------------------------------------------------------------- */
@@ -252,9 +277,12 @@ static void simulations_follow_their_definition(void **state)
     int count = tree_leaves(tree, leaves);
     for (int psi = PSI_LINEAR; psi <= PSI_TANH; psi++) {
         struct environments *e, *again, *part;
-        assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 0, &e, err));
-        assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves + 3, 1, 20, 0, &part, err));
-        assert_ok(environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 1, &again, err));
+        assert_ok(
+            environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 0, NULL, &e, err));
+        assert_ok(
+            environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves + 3, 1, 20, 0, NULL, &part, err));
+        assert_ok(
+            environments_simulate(tree, &o, (enum environments_psi)psi, 10, leaves, count, 300, 1, NULL, &again, err));
         assert_memory_equal(part->x, e->x + 3 * 300 * 10,
                             20 * 10 * sizeof(float)); /* a row depends only on its node and its number in the node */
         assert_memory_not_equal(again->x, e->x, 100 * sizeof(float));
@@ -279,7 +307,7 @@ static void simulations_follow_their_definition(void **state)
     }
     struct environments *e;
     int changed = 0;
-    assert_ok(environments_simulate(tree, &o, PSI_LINEAR, 10, leaves, count, 2, 0, &e, err));
+    assert_ok(environments_simulate(tree, &o, PSI_LINEAR, 10, leaves, count, 2, 0, NULL, &e, err));
     for (int v = 1; v < tree->nodes; v++) {
         int here = 0;
         for (int c = 0; c < 6; c++) {
@@ -290,7 +318,7 @@ static void simulations_follow_their_definition(void **state)
         assert_int_equal(here, 2);
     }
     environments_free(e);
-    assert_ok(environments_simulate(tree, &dense, PSI_LINEAR, 10, leaves, count, 2, 0, &e, err));
+    assert_ok(environments_simulate(tree, &dense, PSI_LINEAR, 10, leaves, count, 2, 0, NULL, &e, err));
     for (int i = 6; i < 63 * 6; i++)
         changed += e->changes[i] != 0;
     assert_true(changed > 140 && changed < 232); /* the expected number is half of 372 */
@@ -326,7 +354,7 @@ static void folders_of_both_layouts_are_read(void **state)
     struct tree *tree;
     struct environments *e;
     struct error error = {0};
-    struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}};
+    struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}, NULL};
     assert_non_null(mkdtemp(folder));
     /* This format has one line for each feature, and the nodes in another table. c is no node, so its sample is left
      * out. */
@@ -376,6 +404,7 @@ int main(void)
         cmocka_unit_test(a_change_is_found_from_few_rows),
         cmocka_unit_test(mcc_ignores_permutation_and_scale),
         cmocka_unit_test(symmetric_systems_are_solved),
+        cmocka_unit_test(a_stopped_pool_ends_the_measures),
         cmocka_unit_test(simulations_follow_their_definition),
         cmocka_unit_test(folders_of_both_layouts_are_read),
     };

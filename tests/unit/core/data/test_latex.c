@@ -193,7 +193,7 @@ static void fractions_have_numerator_bar_and_denominator(void **state)
     assert_true(top->row1 <= bar->row0 && inner->row0 > bar->row1 && plus->row0 > inner->row1);
     assert_true(bar->col0 <= inner->col0 && bar->col1 >= inner->col1 && inner->col1 - inner->col0 >= 25);
     assert_true(abs(top->col0 + top->col1 - bar->col0 - bar->col1) <= 2);
-    /* sizes of 10 pt and 7 pt */
+    /* the numerator b of the outer fraction has a size of 10 pt, the numerator 1 of the inner one 7 pt */
     assert_true(top->row1 - top->row0 >= 19 && truth.boxes[3].row1 - truth.boxes[3].row0 <= 14);
 }
 
@@ -372,7 +372,7 @@ static void single_characters_are_crops_in_the_middle(void **state)
     latex_crops_destroy(crops);
     latex_crops_destroy(same);
 
-    domain.symbols = 2; /* with two symbols, only 0 and 1 exist */
+    domain.symbols = 2; /* with two symbols, no digits above 1 and no letters occur */
     assert_int_equal(latex_crops_create(&domain, font, -10, 200, &crops, &err), STATUS_OK);
     assert_int_equal(latex_crops_count(crops, 5), 0);
     for (int index = 0; index < 100; index++)

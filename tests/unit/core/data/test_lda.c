@@ -94,7 +94,7 @@ static void planted_topics_are_found(void **state)
             own += lda.beta[best[0] * WORDS + 3 * (i % TOPICS) + j];
         assert_true(own > 0.95);
     }
-    /* three words for each topic: the perplexity is at least 3 */
+    /* a topic draws from three words, so the perplexity cannot be much below 3 */
     assert_true(lda.bound < 0 && exp(-lda.bound / (30 * DOCUMENTS)) < 3.5);
     assert_int_equal(thread_pool_create(1, &one, NULL), STATUS_OK);
     assert_int_equal(lda_fit(&s, f, one, &again, NULL), STATUS_OK);
@@ -105,8 +105,9 @@ static void planted_topics_are_found(void **state)
     features_destroy(f);
 }
 
-/* Compares shifted documents with their definition. If the shift is 0, the topics of the second half get the weights of
- * the first half. The test rows use the document's own weights theta. */
+/* Compares drawn documents with their definition. The first DOCUMENTS rows, for training, are drawn from shifted
+ * mixtures. With shift 0, topics 2 and 3 get the weights of topics 0 and 1. The other rows, for tests, are drawn from
+ * the documents' own weights theta. */
 static void shifted_documents_follow_their_definition(void **state)
 {
     struct features *f = documents(), *drawn, *wide, *same;

@@ -66,8 +66,8 @@ static void affinities_equal_those_computed_by_hand(void **state)
     double score[6];
     encode("ACTNCG", bases);
     affinity_score(p, bases, 6, 0, 6, score);
-    /* Position 1 reads A C T. The window of position 0 begins one base before the sequence. The base at position 3 is
-     * unknown. */
+    /* A window contains a position and one base on either side, at position 1 for example ACT. The window at position 0
+     * begins one base before the sequence. The base at position 3 is unknown. */
     assert_true(fabs(score[1] - (1 * 1 * 1 + 0.25 * 0.5 * 0.2) / 0.2) < 1e-12);
     assert_true(fabs(score[0] - (0.1 * 0 + 0.25 * 1 * 0.1) / 0.2) < 1e-12);
     assert_true(fabs(score[2] - (0.5 * 0.3 * 1 + 0.25 * 1 * 0.4) / 0.2) < 1e-12);
@@ -212,7 +212,7 @@ static void thresholds_are_quantiles(void **state)
                         (hit[j].position == hit[j - 1].position && hit[j].protein > hit[j - 1].protein));
         }
     }
-    /* this model has few distinct affinities, and ties with the threshold are not above it */
+    /* protein 0 has few distinct affinities, so many positions equal the threshold, and these are not counted */
     assert_true(hits[0] <= 0.0018 * inside + 1);
     assert_true(fabs(hits[1] - 0.0018 * inside) <= 5);
     assert_int_equal(affinity_calibrate(&set, parts, 2, 9000, 0.0018, NULL), STATUS_INVALID);
@@ -428,7 +428,7 @@ static void published_genes_are_read(void **state)
 static void sites_follow_the_rule_worked_out_by_hand(void **state)
 {
     struct splicing_planted d;
-    /* Effects in the order of struct splicing_effect: GAAGR is + - - +, TAGGG is - + + -. */
+    /* In the order of struct splicing_effect, GAAGR has the effects + - - + and TAGGG the effects - + + -. */
     assert_int_equal(splicing_planted_small(&d, 2, NULL), STATUS_OK);
     char text[101];
     uint8_t bases[100], classes[100];
@@ -468,7 +468,8 @@ static void sites_follow_the_rule_worked_out_by_hand(void **state)
     encode(text, bases);
     d.flank = 48;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
-    assert_int_equal(truth.count, 1); /* all motifs but TAGGG at 48 are in the flanks */
+    /* only TAGGG at 48 is outside of the flanks, so only this motif counts */
+    assert_int_equal(truth.count, 1);
     assert_int_equal(classes[67], SITE_NONE);
     d.flank = 0;
     assert_int_equal(splicing_planted_read(&d, bases, classes, &truth, NULL), STATUS_OK);
@@ -499,8 +500,8 @@ static void planted_motifs_have_the_expected_frequencies(void **state)
         for (int j = 0; j < 1000; j++)
             sites += classes[j] != SITE_NONE;
     }
-    /* 25 words are planted in a sequence, and later words overwrite one in five. The ten models are about equally
-     * frequent. */
+    /* A sequence gets 25 words, and later words overwrite at most one word in five. Each of the ten models occurs about
+     * equally often. */
     assert_in_range(count, 200 * 20, 200 * 25);
     for (int i = 0; i < 10; i++)
         assert_in_range(of[i], count / 10 * 7 / 10, count / 10 * 13 / 10);

@@ -66,7 +66,7 @@ static void records_are_split_into_fields(void **state)
     bool more;
     double value;
     put("t.csv", "id,title,x\r\n1,\"Net, The \"\"95\"\"\",2.5\n\n2,plain,\n3,last,7");
-    assert_ok(delimited_open(&d, folder, "t.csv", 0, err));
+    assert_ok(delimited_open(&d, folder, "t.csv", 0, NULL, err));
     assert_ok(delimited_next(&d, &more, err));
     assert_int_equal(d.count, 3);
     assert_int_equal(delimited_find(&d, "x"), 2);
@@ -84,16 +84,17 @@ static void records_are_split_into_fields(void **state)
     assert_ok(delimited_next(&d, &more, err));
     assert_false(more);
     delimited_close(&d);
-    assert_int_equal(delimited_open(&d, folder, "none.csv", 0, NULL), STATUS_NOT_FOUND);
+    assert_int_equal(delimited_open(&d, folder, "none.csv", 0, NULL, NULL), STATUS_NOT_FOUND);
     delimited_close(&d);
 }
 
 static void ratings_are_filtered(void **state)
 {
     struct features *f;
-    struct ratings_filter filter = {4, 2, 2, 100};
-    /* User 9 has a single positive rating. Movie 30 has three positive ratings; movies 10 and 20 have two each, and
-     * movie 20 appears first. */
+    struct ratings_filter filter = {4, 2, 2, 100, NULL};
+    /* User 9 is left out, because this user has a single positive rating. From the other users, movie 30 has three
+     * positive ratings, and movies 10 and 20 have two each. Two movies are kept: 30, and 20, because it appears before
+     * 10. */
     put("ratings.csv", "userId,movieId,rating,timestamp\n1,20,4.0,0\n1,30,5,0\n2,10,4.5,0\n2,30,4,0\n2,40,1,0\n"
                        "5,10,4,0\n5,20,4,0\n5,30,4,0\n7,10,3.5,0\n7,50,4,0\n7,60,5,0\n9,30,4,0\n");
     put("movies.csv", "movieId,title,genres\n20,\"Two, The (1990)\",Drama\n");
@@ -168,7 +169,7 @@ static void json_texts_are_found(void **state)
 static void abstracts_are_counted(void **state)
 {
     struct features *f;
-    struct abstracts_filter filter = {0.9, 0, 3};
+    struct abstracts_filter filter = {0.9, 0, 3, NULL};
     put("abstracts.jsonl", "{\"abstract\":\"The networks learn; a Network learns state-of-the-art models (deep).\"}\n"
                            "{\"title\":\"t\",\"abstract\":\"Deep models. Deep, deep network models!\"}\n"
                            "{\"abstract\":\"the of and\"}\n{\"abstract\":\"Networks\"}\n");
@@ -211,7 +212,7 @@ static void abstracts_are_counted(void **state)
 /* Every allocation fails once: the load must report it and release everything. */
 static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
 {
-    struct abstracts_filter filter = {0.9, 0, 3};
+    struct abstracts_filter filter = {0.9, 0, 3, NULL};
     put("docword.txt", "2\n3\n3\n1 1 4\n1 3 1\n2 2 5\n");
     put("vocab.txt", "red\ngreen\nblue\n");
     for (int n = 0;; n++) {
@@ -237,7 +238,7 @@ static void rows_get_the_same_quantiles(void **state)
 {
     float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four values */
     static const double want[] = {17.0 / 3, 2, 3, 14.0 / 3, 31.0 / 6, 2, 31.0 / 6, 3, 2, 3, 14.0 / 3, 17.0 / 3};
-    assert_ok(genes_quantile_normalise(x, 3, 4, err));
+    assert_ok(genes_quantile_normalise(x, 3, 4, NULL, err));
     for (int i = 0; i < 12; i++)
         assert_near(x[i], want[i], 1e-6);
 }
@@ -249,7 +250,7 @@ static void correlation_and_noise_of_genes_are_measured(void **state)
     struct features f = {.rows = 4, .columns = 5, .x = x};
     double noise[5];
     int count[5];
-    assert_ok(genes_neighbours(&f, 0.5, NULL, count, err));
+    assert_ok(genes_neighbours(&f, 0.5, NULL, NULL, count, err));
     assert_true(count[0] == 3 && count[1] == 3 && count[2] == 1 && count[3] == 1 && count[4] == 3);
     genes_noise(&f, -0.56, 0.61, noise);
     assert_near(noise[0], log2(sqrt(1.25) / 2.5) - log2(pow(2.5, -0.56) + 0.61), 1e-12);
@@ -278,7 +279,8 @@ static void published_cells_are_read(void **state)
     assert_ok(cells_load(folder, &filter, &f, err));
     assert_true(f->rows == 4 && f->columns == 2 && f->classes == 2);
     assert_string_equal(f->names[0], "A");
-    assert_string_equal(f->names[1], "C#2"); /* of A, B and C, B has the least noise */
+    /* B is left out, because it has the least noise of A, B and C */
+    assert_string_equal(f->names[1], "C#2");
     assert_true(f->label[0] == 0 && f->label[1] == 1 && f->label[2] == 0);
     assert_string_equal(f->class_names[1], "neuron");
     features_destroy(f);
@@ -290,14 +292,12 @@ static void published_cells_are_read(void **state)
 static void cells_are_read_by_line_and_by_column(void **state)
 {
     struct features *f;
-    struct cells_filter filter = {/* the last two filters do not apply to this layout */
-                                  .least_molecules = 3,
-                                  .genes = 2,
-                                  .neighbours = 3,
-                                  .noisiest = 1};
+    /* this layout ignores the filters `neighbours` and `noisiest` */
+    struct cells_filter filter = {.least_molecules = 3, .genes = 2, .neighbours = 3, .noisiest = 1};
     put("counts.tsv", "\tc1\tc2\tc3\nA\t1\t9\t2\nB\t0\t1\t0\nC\t3\t3\t3\nD\t8\t0\t4\n");
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc2\ty\nc3\tx\n");
-    assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, and C has the smallest deviation */
+    /* genes A and D are kept: B has too few molecules, and C has the smallest deviation */
+    assert_ok(cells_load(folder, &filter, &f, err));
     assert_int_equal(f->rows, 3);
     assert_int_equal(f->columns, 2);
     assert_string_equal(f->names[0], "A");
@@ -326,6 +326,47 @@ static void cells_are_read_by_line_and_by_column(void **state)
     assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_NOT_FOUND);
 }
 
+static bool at_once(void *context)
+{
+    return true;
+}
+
+static void a_stopped_pool_ends_every_reader(void **state)
+{
+    static const char *const cells[][2] = {{"features.csv", "u,v\n0.5,-1\n2,3\n"},
+                                           {"counts.tsv", "\tc1\tc2\nA\t1\t9\nB\t0\t4\n"},
+                                           {"expression.txt", "\tlevel1class\tglia\tneuron\n"}};
+    static const char *const abstracts[][2] = {{"abstracts.jsonl", "{\"abstract\":\"a net\"}\n"},
+                                               {"abstracts.csv", "title,abstract\n1,deep\n"},
+                                               {"docword.txt", "2\n3\n3\n1 1 4\n"}};
+    struct ratings_filter ratings = RATINGS_FILTER;
+    struct abstracts_filter words = ABSTRACTS_FILTER;
+    struct cells_filter genes = CELLS_FILTER;
+    struct thread_pool *pool;
+    struct features *f;
+    assert_ok(thread_pool_create(1, &pool, err));
+    thread_pool_stop_when(pool, at_once, NULL);
+    ratings.pool = words.pool = genes.pool = pool;
+    for (int i = 0; i < 3; i++) {
+        put(cells[i][0], cells[i][1]);
+        assert_int_equal(cells_load(folder, &genes, &f, NULL), STATUS_CANCELLED);
+        drop(cells[i][0]);
+        put(abstracts[i][0], abstracts[i][1]);
+        assert_int_equal(abstracts_load(folder, &words, &f, NULL), STATUS_CANCELLED);
+        drop(abstracts[i][0]);
+    }
+    put("ratings.csv", "userId,movieId,rating\n1,2,5\n");
+    assert_int_equal(ratings_load(folder, &ratings, &f, NULL), STATUS_CANCELLED);
+    drop("ratings.csv");
+    float x[6] = {1, 2, 3, 4, 5, 6};
+    int count[3];
+    assert_int_equal(genes_quantile_normalise(x, 2, 3, pool, NULL), STATUS_CANCELLED);
+    assert_int_equal(
+        genes_neighbours(&(struct features){.rows = 2, .columns = 3, .x = x}, 0.5, NULL, pool, count, NULL),
+        STATUS_CANCELLED);
+    thread_pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +380,7 @@ int main(void)
         cmocka_unit_test(cells_are_read_by_line_and_by_column),
         cmocka_unit_test(correlation_and_noise_of_genes_are_measured),
         cmocka_unit_test(published_cells_are_read),
+        cmocka_unit_test(a_stopped_pool_ends_every_reader),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -165,8 +165,8 @@ static void tones_above_the_cut_off_are_removed(void **state)
     audio_resampler_destroy(resampler);
 }
 
-/* A file of a few samples at an odd rate must not compute a filter of millions of weights; a hundred such files would
- * take a minute. */
+/* For a recording of a few samples at an unusual rate, the resampler must not compute a filter of millions of weights.
+ * With such a filter, a hundred of these recordings would take a minute. */
 static void short_recordings_are_cheap(void **state)
 {
     double began = (double)clock() / CLOCKS_PER_SEC;
@@ -186,7 +186,8 @@ static void short_recordings_are_cheap(void **state)
 #define FORMAT "fmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
 #define FOUR "\0\x10\0\x20\0\x30\0\x40" /* four 16-bit samples: an eighth, a quarter, three eighths, a half */
 
-/* Only the chunks of format and samples count. (libsndfile needed minutes for a list that claims four gigabytes.) */
+/* The reader uses only the chunks "fmt " and "data". (libsndfile needed minutes for a file with a LIST chunk that
+ * claims four gigabytes.) */
 static void other_chunks_are_ignored(void **state)
 {
     static const struct {
@@ -219,8 +220,8 @@ static void other_chunks_are_ignored(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* Reads samples of odd length without a padding byte. libsndfile could not seek behind them and took the samples for
- * chunks, among them a list. It needed hours for 219 bytes. */
+/* In this file of 219 bytes the samples are an odd number of bytes, are not followed by a padding byte, and contain
+ * bytes that look like chunks. libsndfile read these bytes as chunks and needed hours. */
 static void samples_of_odd_length_end_the_file(void **state)
 {
     enum { HEAD = 44, SAMPLES = 175 };
@@ -242,8 +243,8 @@ static void samples_of_odd_length_end_the_file(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
-/* For random pairs of rates, compares output samples with the definition: the sum of all input samples, each multiplied
- * by the windowed sinc. */
+/* Resamples noise for several pairs of rates. Compares output samples with the definition: the sum of all input
+ * samples, each multiplied by the windowed sinc. */
 static void resampling_is_the_windowed_sinc(void **state)
 {
     static const int pairs[][2] = {{48000, 8000}, {22050, 8000}, {8000, 11025}, {7, 5}, {5, 7}, {8000, 8000}};

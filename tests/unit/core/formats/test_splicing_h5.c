@@ -21,8 +21,8 @@
 
 enum { LENGTH = 6, FLANK = 5, WHOLE = LENGTH + 2 * FLANK };
 
-/* base_of() is the base at position b of window w, counted over all data sets; some bases are unknown. class_of() is
- * the class at a position in the same way. */
+/* The content of the files. base_of() returns the base at position b of window w, and class_of() returns the class of
+ * this position. Windows are numbered over all data sets. Some bases are unknown. */
 static uint8_t base_of(int w, int b)
 {
     return (uint8_t)((w * 7 + b * 3) % 5);
@@ -74,7 +74,8 @@ static void a_written_file_is_read_back(void **state)
     char path[64];
     hid_t made = begin(path);
     put_chunk(made, 0, 0, 4, H5T_STD_I8LE);
-    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE); /* this file has another number type, because the reader takes any */
+    /* this file has another number type, because the reader accepts any number type */
+    put_chunk(made, 1, 4, 3, H5T_IEEE_F32LE);
     H5Fclose(made);
     struct splicing_h5 *file = NULL;
     struct error err = {0};
@@ -134,7 +135,7 @@ static void files_of_other_shapes_are_refused(void **state)
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put(made, "X0", 3, (hsize_t[]){2, WHOLE, 4}, H5T_STD_I8LE, zeros);
-    /* labels for another number of windows than the bases */
+    /* the number of windows differs between the labels and the bases */
     put(made, "Y0", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros);
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
@@ -143,7 +144,7 @@ static void files_of_other_shapes_are_refused(void **state)
     refused(made, path, STATUS_CORRUPT, "X0 and Y0 are not");
     made = begin(path);
     put_chunk(made, 0, 0, 2, H5T_STD_I8LE);
-    /* the second chunk has windows of another size than the first */
+    /* the windows of the second chunk have another length than those of the first */
     put(made, "X1", 3, (hsize_t[]){1, WHOLE + 2, 4}, H5T_STD_I8LE, zeros);
     put(made, "Y1", 4, (hsize_t[]){1, 1, LENGTH, 3}, H5T_STD_I8LE, zeros);
     refused(made, path, STATUS_CORRUPT, "X1 and Y1 are not");

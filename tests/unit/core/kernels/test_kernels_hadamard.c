@@ -27,7 +27,8 @@ static void ref_transform_equals_its_definition(void **state)
     free(z);
 }
 
-/* Sylvester's matrix is orthogonal. With XOR instead of AND, as the paper prints it, its rank is 1. */
+/* Sylvester's matrix has the entries (-1)^popcount(i AND j) and is orthogonal. The paper prints XOR instead of AND;
+ * that matrix has rank 1. */
 static void matrix_with_and_is_orthogonal_and_with_xor_has_rank_one(void **state)
 {
     enum { N = 16 };
@@ -76,8 +77,8 @@ static void transform_applied_twice_multiplies_by_n(void **state)
             float *scratch = malloc(hadamard_scratch(pools[t], n) * sizeof *scratch + 64);
             results[t] = copy_floats(x, (size_t)n);
             assert_non_null(scratch);
-            hadamard_transform(pools[t], kernels_best(), n, results[t], scratch);
-            hadamard_transform(pools[t], kernels_best(), n, results[t], scratch);
+            assert_true(hadamard_transform(pools[t], kernels_best(), n, results[t], scratch));
+            assert_true(hadamard_transform(pools[t], kernels_best(), n, results[t], scratch));
             free(scratch);
             thread_pool_destroy(pools[t]);
             assert_memory_equal(results[0], results[t], (size_t)n * sizeof *x);
@@ -99,10 +100,10 @@ static void sandwich_equals_transform_diagonal_transform(void **state)
         float *scratch = malloc(hadamard_scratch(pool, n) * sizeof *scratch + 64);
         assert_non_null(scratch);
         const struct kernels *k = kernels_best(), *fast = k;
-        hadamard_transform(pool, k, n, x, scratch);
+        assert_true(hadamard_transform(pool, k, n, x, scratch));
         k->multiply((size_t)n, d, x);
-        hadamard_transform(pool, k, n, x, scratch);
-        hadamard_sandwich(pool, k, n, d, y, scratch);
+        assert_true(hadamard_transform(pool, k, n, x, scratch));
+        assert_true(hadamard_sandwich(pool, k, n, d, y, scratch));
         CHECK_CLOSE("hadamard_sandwich", fast, x, y, (size_t)n);
         free(x);
         free(y);

@@ -272,8 +272,8 @@ static void fast_softmax_matches_ref(void **state)
             (t ? fast : ref)->softmax_forward(&call);
             (t ? fast : ref)->softmax_backward(&call);
             for (int r = 0; r < rows; r++) {
-                /* a row sums to 1 if it may attend to any key; in the masked cases row r attends to r + 1 + offset keys
-                 */
+                /* a row sums to 1 if it attends to at least one key, and to 0 otherwise; in the masked cases, row r
+                 * attends to at most r keys */
                 int valid = n & 2 ? r : w;
                 double sum = 0;
                 valid = valid < call.limit ? valid : call.limit;
@@ -298,7 +298,8 @@ static void fast_softmax_matches_ref(void **state)
 static void fast_layer_norm_matches_ref(void **state)
 {
     FOR_EACH_TABLE(fast)
-    for (size_t n = 4; n < 2 * COUNT(widths); n++) { /* with one or two columns the gradient cancels to zero */
+    /* narrower rows are left out: with one or two columns, the gradient cancels to zero */
+    for (size_t n = 4; n < 2 * COUNT(widths); n++) {
         int w = widths[n / 2], rows = 6;
         size_t count = (size_t)(rows * w);
         float *x = random_floats(1, count), *dy = random_floats(2, count), *add = random_floats(3, count);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/philox.h"
-#include "core/methods/pathways/transform.h"
+#include "core/coding/transform.h"
 #include "tests/support/assert_ok.h"
 
 #define assert_near(a, b, tolerance)                                                                                   \

@@ -107,6 +107,19 @@ static void training_of_480_channels_succeeds_without_its_picture(void **state)
     assert_non_null(strstr(result.data, "findings:"));
     assert_non_null(strstr(result.data, "code='artifact-failed' severity='warning' text='The artifact confusion"));
     assert_true(warnings > 0);
+    /* A run that loads a checkpoint saved at the end has the same findings. */
+    struct run_env_bytes bytes = {0};
+    struct buf again;
+    struct sink second = sink_to(&again);
+    assert_int_equal(run_env_save(method, run, &bytes, &err), STATUS_OK);
+    method->destroy(run);
+    assert_int_equal(method->create(config, &environment.env, &run, &err), STATUS_OK);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
+    assert_int_equal(method_result(method, run, &second, &err), STATUS_OK);
+    assert_string_equal(again.data, result.data);
+    run_env_bytes_close(&bytes);
+    buf_close(&again);
     buf_close(&result);
     method->destroy(run);
     run_env_close(&environment);
@@ -115,14 +128,32 @@ static void training_of_480_channels_succeeds_without_its_picture(void **state)
 
 static void complete_results_have_no_findings(void **state)
 {
-    struct artifact_findings findings = {0};
+    static const struct finding_code code = FINDING_ARTIFACT_FAILED;
+    struct artifact_findings failed = {0};
     struct method_env env = {0};
-    struct buf result;
-    struct sink sink = sink_to(&result);
-    publish_attempted(&findings, &env, "motifs", STATUS_OK, NULL);
-    publish_findings(&findings, &sink);
-    assert_int_equal(result.size, 0);
-    buf_close(&result);
+    struct findings *findings = test_calloc(1, sizeof *findings);
+    publish_attempted(&failed, &env, "motifs", STATUS_OK, NULL);
+    publish_findings(&failed, &code, findings);
+    assert_int_equal(findings->count, 0);
+    test_free(findings);
+}
+
+static void damaged_findings_of_a_checkpoint_do_no_harm(void **state)
+{
+    static const struct finding_code code = FINDING_ARTIFACT_FAILED;
+    struct artifact_findings failed = {.count = -1};
+    struct method_env env = {0};
+    struct error err = {0};
+    struct findings *findings = test_calloc(1, sizeof *findings);
+    error_set(&err, STATUS_LIMIT, NULL, "too large");
+    publish_attempted(&failed, &env, "motifs", STATUS_LIMIT, &err);
+    publish_findings(&failed, &code, findings);
+    assert_int_equal(findings->count, 0);
+    failed.count = 1000;
+    memset(failed.list, 'x', sizeof failed.list); /* texts without a terminating NUL */
+    publish_findings(&failed, &code, findings);
+    assert_int_equal(findings->count, ARTIFACT_FINDINGS);
+    test_free(findings);
 }
 
 static void many_failures_are_a_bounded_list(void **state)
@@ -142,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_of_480_channels_succeeds_without_its_picture),
         cmocka_unit_test(complete_results_have_no_findings),
+        cmocka_unit_test(damaged_findings_of_a_checkpoint_do_no_harm),
         cmocka_unit_test(many_failures_are_a_bounded_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,8 +162,8 @@ static void every_baseline_is_measured(void **state)
     assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
 }
 
-/* With sparse changes, training with the penalty finds the latent variables, and training without it finds only their
- * span. With the penalty, unseen leaves are predicted better. */
+/* If few weights change along an edge, training with the penalty finds the latent variables, and training without it
+ * finds only their span. With the penalty, unseen leaves are predicted better than by one pooled model. */
 static void the_penalty_separates_the_latent_variables(void **state)
 {
     static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
@@ -190,7 +190,7 @@ static void the_penalty_separates_the_latent_variables(void **state)
 static enum status read_stored(const char *text, bool plant, struct tree **tree, struct environments **e,
                                struct error *err)
 {
-    const struct environments_reading reading = {10, plant, {1, 2, 1, 0, 0.1}};
+    const struct environments_reading reading = {10, plant, {1, 2, 1, 0, 0.1}, NULL};
     char path[128];
     snprintf(path, sizeof path, "%s/other", data_root);
     store("other", text);
@@ -255,23 +255,23 @@ static void write_hash(const char *text)
 static void a_checkpoint_refuses_other_data(void **state)
 {
     struct environments_config config;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
-    enum method_request wish;
+    enum method_request request;
     struct error error = {0};
     write_hash("0123456789012345678901234567890123456789 and more");
     configure(&config, uploaded);
-    assert_ok(method->resolve(&config, data_root, err));
+    assert_ok(method->resolve(&config, NULL, data_root, err));
     assert_string_equal(config.dataset_hash, "0123456789012345678901234567890123456789");
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = data_root;
-    struct method_run *run = run_test_start(method, &host, &config);
-    assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = data_root;
+    struct method_run *run = run_test_start(method, &environment, &config);
+    assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(run_env_save(method, run, &bytes, err));
     method->destroy(run);
     write_hash("1111111111111111111111111111111111111111");
-    run = run_test_start(method, &host, &config);
-    assert_int_equal(method->step(run, &wish, &error), STATUS_CONFLICT);
+    run = run_test_start(method, &environment, &config);
+    assert_int_equal(method->step(run, &request, &error), STATUS_CONFLICT);
     assert_string_equal(error.pointer, "/config/dataset_hash");
     method->destroy(run);
     config.dataset_hash[0] = '\0';
@@ -281,7 +281,7 @@ static void a_checkpoint_refuses_other_data(void **state)
                             ? "id,group,tall,wide,y\na,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\n"
                               "d,woods/elm,-1,0,4\ne,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,7,2\nh,woods/elm,1,1,1\n"
                             : uploaded_text);
-        run = run_test_start(method, &host, &config);
+        run = run_test_start(method, &environment, &config);
         struct snapshot_reader reader = run_env_reader(&bytes);
         error_clear(&error);
         if (other)
@@ -294,10 +294,10 @@ static void a_checkpoint_refuses_other_data(void **state)
     store("garden", uploaded_text);
     config.data = DATA_SIMULATED;
     strcpy(config.dataset_hash, "12");
-    assert_ok(method->resolve(&config, data_root, err));
+    assert_ok(method->resolve(&config, NULL, data_root, err));
     assert_string_equal(config.dataset_hash, "");
     run_env_bytes_close(&bytes);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
@@ -324,22 +324,22 @@ static void each_fault_names_its_field(void **state)
 static void a_missing_data_set_is_reported(void **state)
 {
     struct environments_config config;
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
-    enum method_request wish;
+    enum method_request request;
     configure(&config, table);
     strcpy(config.source, "animals");
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = data_root;
-    assert_ok(method->create(&config, &host.env, &run, err));
-    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = data_root;
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    assert_int_equal(method->step(run, &request, NULL), STATUS_NOT_FOUND);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* ---- queries ------------------------------------------------------------------------------------------ */
 
-struct heard {
+struct answer {
     double numbers[128];
     /* named: number of "column" texts; tall: number of "column" and "name" texts that are "tall" */
     int count, objects, named, tall;
@@ -348,12 +348,12 @@ struct heard {
 static void open_it(void *context, const char *key) {}
 static void open_object(void *context, const char *key)
 {
-    ((struct heard *)context)->objects++;
+    ((struct answer *)context)->objects++;
 }
 static void close_it(void *context) {}
 static void number(void *context, const char *key, double value)
 {
-    struct heard *h = context;
+    struct answer *h = context;
     if (h->count < 128)
         h->numbers[h->count++] = value;
 }
@@ -361,7 +361,7 @@ static void integer(void *context, const char *key, int64_t value) {}
 static void boolean(void *context, const char *key, bool value) {}
 static void text(void *context, const char *key, const char *value)
 {
-    struct heard *h = context;
+    struct answer *h = context;
     bool column = key && strcmp(key, "column") == 0;
     h->named += column;
     h->tall += key && (column || strcmp(key, "name") == 0) && strcmp(value, "tall") == 0;
@@ -371,34 +371,34 @@ static void null(void *context, const char *key) {}
 static void a_checkpoint_answers_queries(void **state)
 {
     struct environments_config config;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
     struct method_model *model;
     struct method_run *run;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     configure(&config, every);
     strcpy(config.baselines, "none");
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    assert_ok(method->create(&config, &host.env, &run, err));
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(run_env_save(method, run, &bytes, err));
     struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
     float z[3], w[15 * 3], values[5];
     memcpy(values, run->test->x, sizeof values);
     assert_ok(tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, run->test->x, NULL, 1, z, err));
     tree_edges_weights(&run->edges, case_fit(run)->model->base, case_fit(run)->model->changes, 3, w);
-    struct heard heard = {0};
-    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct answer answer = {0};
+    const struct sink sink = {&answer, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
     assert_ok(method_ask(method, model, "predict", &input, &sink, err));
-    assert_int_equal(heard.count, 3 + 8);
+    assert_int_equal(answer.count, 3 + 8);
     for (int leaf = 0; leaf < 8; leaf++) { /* unseen leaves are predicted too */
         double y = 0;
         for (int c = 0; c < 3; c++)
             y += (double)w[(7 + leaf) * 3 + c] * (double)z[c];
-        assert_true(fabs(heard.numbers[3 + leaf] - y) < 1e-4);
+        assert_true(fabs(answer.numbers[3 + leaf] - y) < 1e-4);
     }
     input.dim[0] = 4;
     assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
@@ -414,49 +414,49 @@ static void a_checkpoint_answers_queries(void **state)
     double before = run->outcomes[0].mse;
     struct method_evaluation what = {.samples = 2000, .seed = 99};
     assert_ok(method->begin_evaluation(run, &what, err));
-    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (request = METHOD_CONTINUE; request != METHOD_DONE;)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void changes_name_the_columns_of_a_table(void **state)
 {
     struct environments_config config;
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
-    struct heard heard = {0};
-    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
-    enum method_request wish = METHOD_CONTINUE;
+    struct answer answer = {0};
+    const struct sink sink = {&answer, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    enum method_request request = METHOD_CONTINUE;
     configure(&config, uploaded);
     config.baseline = BASELINE_NO_PENALTY; /* without the penalty, no change is exactly zero */
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = data_root;
-    assert_ok(method->create(&config, &host.env, &run, err));
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = data_root;
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(method->result(run, &sink, err));
-    assert_true(heard.named >= 2 && heard.tall >= 2); /* both columns belong to both latent variables */
+    assert_true(answer.named >= 2 && answer.tall >= 2); /* both columns belong to both latent variables */
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void inconsistent_checkpoints_are_refused(void **state)
 {
     struct environments_config config, other;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
     struct method_run *run;
-    enum method_request wish;
+    enum method_request request;
     configure(&config, every);
     configure(&other, every);
     other.latent = 4;
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    assert_ok(method->create(&config, &host.env, &run, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    assert_ok(method->create(&config, &environment.env, &run, err));
     for (int i = 0; i < 5; i++)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int odd = 0; odd < 4; odd++) {
         struct method_run *again;
         int64_t updates = case_fit(run)->updates, phase = run->sweep.phase;
@@ -465,14 +465,14 @@ static void inconsistent_checkpoints_are_refused(void **state)
         assert_ok(run_env_save(method, run, &bytes, err));
         case_fit(run)->updates = updates;
         run->sweep.phase = phase;
-        assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
+        assert_ok(method->create(odd ? &config : &other, &environment.env, &again, err));
         struct snapshot_reader reader = run_env_reader(&bytes);
         assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
         method->destroy(again);
     }
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)

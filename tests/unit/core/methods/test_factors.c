@@ -23,8 +23,8 @@ static void synthetic_data_follow_their_definition(void **state)
     for (int r = 0; r < 5; r++) {
         struct features *f, *again;
         double rho = 0.2 * r, moments[3] = {0}, noise[SYNTHETIC_FEATURES] = {0};
-        assert_ok(synthetic_features(3, 7, rho, 0.5, N, &f, err));
-        assert_ok(synthetic_features(3, 7, rho, 0.5, 10, &again, err));
+        assert_ok(synthetic_features(3, 7, rho, 0.5, N, NULL, &f, err));
+        assert_ok(synthetic_features(3, 7, rho, 0.5, 10, NULL, &again, err));
         /* a row is the same, however many rows the table has */
         assert_memory_equal(f->x, again->x, 10 * SYNTHETIC_FEATURES * sizeof(float));
         for (int i = 0; i < N; i++) {
@@ -80,7 +80,7 @@ static struct latent_model *small_model(int features)
     for (int j = 0; j < features; j++)
         deviation[j] = 1 + j;
     assert_ok(latent_create(&shape, "", true, &m, err));
-    latent_init(m, 11, deviation);
+    latent_init(m, 11, deviation, NULL);
     return m;
 }
 
@@ -108,7 +108,7 @@ static void the_e_step_has_the_form_of_code_and_paper(void **state)
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
-    /* A small weight has a large effect if its column of the decoder is long. */
+    /* Makes one column of the decoder long. A small weight then has a large effect. */
     for (int h = 0; h < m->shape.hidden; h++)
         m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
     m->mask->value[5] = 0.001f;
@@ -138,7 +138,7 @@ struct bench {
 
 static void bench_open(struct bench *b, int threads)
 {
-    assert_ok(synthetic_features(1, 0, 0.2, 0.5, 500, &b->features, err));
+    assert_ok(synthetic_features(1, 0, 0.2, 0.5, 500, NULL, &b->features, err));
     for (int i = 0; i < 500; i++)
         *(i < 400 ? &b->train[i] : &b->test[i - 400]) = i;
     b->data = (struct fit_data){b->features, b->train, b->test, 400, 100};
@@ -240,7 +240,7 @@ static void objectives_equal_their_definition(void **state)
     bench_close(&b);
 }
 
-/* A decoder that skips zeros gives the output of the full decoder, and the updates of both differ by rounding. */
+/* A decoder that skips zeros gives the same output as the full decoder, and their updates differ only by rounding. */
 static void a_skipping_decoder_gives_the_same_output(void **state)
 {
     static const struct config_setting settings[] = {
@@ -287,7 +287,8 @@ static int zeros_of(const struct fit *f)
     return zeros;
 }
 
-/* Every prior, objective and treatment of zeros lowers the loss; only proximal steps make exact zeros. */
+/* Every prior, objective and treatment of zeros lowers the loss. Weights become exactly zero only with the settings
+ * `proximal` and `skip`. */
 static void every_variant_lowers_its_loss(void **state)
 {
     static const struct config_setting runs[][4] = {
@@ -327,8 +328,8 @@ static void every_variant_lowers_its_loss(void **state)
     bench_close(&b);
 }
 
-/* The slabs of variational sparse coding start as standard normal. After the configured epochs, the encoder's slabs
- * replace them. */
+/* The slabs of variational sparse coding start as standard normal. During the epochs of `warm_up`, the encoder's own
+ * slabs gradually replace them. */
 static void slabs_change_from_normal_to_the_encoders_own(void **state)
 {
     struct bench b;
@@ -370,7 +371,7 @@ static void bf16_products_change_the_loss_little(void **state)
     bench_close(&b);
 }
 
-/* On data that have factors, models of counts have a lower loss than the frequencies alone. */
+/* On data that have factors, training lowers the loss of both models of counts by more than a tenth. */
 static void models_of_counts_beat_plain_frequencies(void **state)
 {
     static const enum factors_likelihood likelihoods[] = {LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI};
@@ -424,7 +425,7 @@ static void factorisations_reach_their_optimum(void **state)
     while (!nmf_finished(exact))
         nmf_iterate(exact);
     for (int i = 0; i < N; i++) {
-        nmf_apply(exact, f->x + i * G, codes, y);
+        nmf_apply(exact, pool, f->x + i * G, codes, y);
         for (int j = 0; j < G; j++) {
             error += pow((double)(f->x[i * G + j] - y[j]), 2);
             total += pow((double)f->x[i * G + j], 2);
@@ -455,7 +456,7 @@ static void factorisations_reach_their_optimum(void **state)
     assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &exact, err));
     while (!nmf_finished(exact))
         nmf_iterate(exact);
-    nmf_apply(exact, f->x, codes, y);
+    nmf_apply(exact, pool, f->x, codes, y);
     for (int j = 0; j < G; j++)
         assert_near(y[j], f->x[j], 0.3);
     nmf_destroy(exact);

@@ -48,9 +48,9 @@ static void configure(struct factors_config *config, const struct config_setting
     run_test_configure(method, config, settings);
 }
 
-static struct method_run *start(struct run_env *host, const struct factors_config *config)
+static struct method_run *start(struct run_env *environment, const struct factors_config *config)
 {
-    return run_test_start(method, host, config);
+    return run_test_start(method, environment, config);
 }
 
 /* This run trains all models over the folds of a table. */
@@ -216,17 +216,17 @@ static void all_models_are_measured_on_the_folds_of_a_table(void **state)
             assert_true(o->recall > 0.8);
     }
     struct factors_config config;
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
-    enum method_request wish;
+    enum method_request request;
     configure(&config, table);
     strcpy(config.source, "books");
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = data_root;
-    run = start(&host, &config);
-    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = data_root;
+    run = start(&environment, &config);
+    assert_int_equal(method->step(run, &request, NULL), STATUS_NOT_FOUND);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void shifted_documents_differ_between_repetitions(void **state)
@@ -283,17 +283,17 @@ static struct topics topics_of(const struct config_setting *settings)
     const struct sink sink = {&topics,      topic_object,  topic_end_object, topic_list, topic_end_list,
                               topic_number, topic_integer, topic_boolean,    topic_text, topic_null};
     struct factors_config config;
-    struct run_env host;
-    enum method_request wish = METHOD_CONTINUE;
+    struct run_env environment;
+    enum method_request request = METHOD_CONTINUE;
     configure(&config, settings);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = data_root;
-    struct method_run *run = start(&host, &config);
-    while (wish != METHOD_DONE)
-        assert_ok(method->step(run, &wish, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    environment.env.data = data_root;
+    struct method_run *run = start(&environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(method->step(run, &request, err));
     assert_ok(method->result(run, &sink, err));
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
     return topics;
 }
 
@@ -305,7 +305,7 @@ static void a_result_names_words_and_titles_of_topics(void **state)
         "latent", "2"                                                                                                  \
     }
     static const struct config_setting parts[] = {NEWS, {"model", "nmf"}, {"nmf_penalty", "0"}, {NULL, NULL}};
-    /* The penalty is so large that every weight counts as zero. The weights themselves start between -4 and 4. */
+    /* With this penalty every weight counts as zero. The result must list rows for each topic even then. */
     static const struct config_setting dear[] = {
         NEWS, {"lambda0", "1000"}, {"lambda1", "100"}, {"epochs", "1"}, {"hidden", "4"}, {NULL, NULL}};
 #undef NEWS
@@ -313,7 +313,8 @@ static void a_result_names_words_and_titles_of_topics(void **state)
     bool last = false;
     assert_int_equal(t.count, 2);
     for (char *line = strtok(t.text, "\n"); line; line = strtok(NULL, "\n")) {
-        bool rows = strncmp(line, "rows:", 5) == 0; /* the first name of a list has the largest value */
+        /* names are listed in descending order of their values, so the first name is known */
+        bool rows = strncmp(line, "rows:", 5) == 0;
         bool ice = strncmp(line, rows ? "rows: ice " : "features: frost", rows ? 10 : 15) == 0;
         bool sun = strncmp(line, rows ? "rows: sun " : "features: heat", rows ? 10 : 14) == 0;
         if (ice == sun || (rows && ice != last))
@@ -334,7 +335,7 @@ static void training_finds_the_synthetic_factors(void **state)
     static const struct config_setting exact[] = {
         {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
     run_through(exact, 2, 0, &w);
-    /* exact zeros that appear too early would remove all weights */
+    /* if the exact zeros appeared too early, they would remove all weights and the error would stay high */
     if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8))
         fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
     run_through(settings, 2, 0, &w);
@@ -381,7 +382,7 @@ static void each_fault_names_its_field(void **state)
 
 /* ---- queries ------------------------------------------------------------------------------------------ */
 
-struct heard {
+struct answer {
     double output[SYNTHETIC_FEATURES];
     int features, factors;
 };
@@ -390,7 +391,7 @@ static void open_it(void *context, const char *key) {}
 static void close_it(void *context) {}
 static void number(void *context, const char *key, double value)
 {
-    struct heard *h = context;
+    struct answer *h = context;
     if (key && strcmp(key, "output") == 0 && h->features < SYNTHETIC_FEATURES)
         h->output[h->features++] = value;
     h->factors += key && strcmp(key, "mean") == 0;
@@ -404,31 +405,31 @@ static void a_checkpoint_answers_queries(void **state)
 {
     static const struct config_setting settings[] = {{"epochs", "60"}, {NULL, NULL}};
     struct factors_config config;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
     struct method_model *model;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     configure(&config, settings);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    struct method_run *run = start(&environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_ok(run_env_save(method, run, &bytes, err));
     struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
     struct fit_view view;
     const int rows[] = {5};
     float values[SYNTHETIC_FEATURES];
     assert_ok(fit_view(case_fit(run), rows, 1, false, 0, &view, err));
     memcpy(values, view.x, sizeof values);
-    struct heard heard = {0};
-    const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct answer answer = {0};
+    const struct sink sink = {&answer, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {SYNTHETIC_FEATURES}, .values = values};
     assert_ok(method_ask(method, model, "predict", &input, &sink, err));
-    assert_int_equal(heard.features, SYNTHETIC_FEATURES);
-    assert_int_equal(heard.factors, 5);
+    assert_int_equal(answer.features, SYNTHETIC_FEATURES);
+    assert_int_equal(answer.factors, 5);
     for (int j = 0; j < SYNTHETIC_FEATURES; j++)
-        assert_true(fabs(heard.output[j] - (double)view.y[j]) < 1e-4);
+        assert_true(fabs(answer.output[j] - (double)view.y[j]) < 1e-4);
     input.dim[0] = 6;
     assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
     input.dim[0] = SYNTHETIC_FEATURES;
@@ -444,28 +445,28 @@ static void a_checkpoint_answers_queries(void **state)
     double before = run->outcomes[0].mse;
     struct method_evaluation what = {.samples = 2000, .seed = 99};
     assert_ok(method->begin_evaluation(run, &what, err));
-    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (request = METHOD_CONTINUE; request != METHOD_DONE;)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 /* A checkpoint with inconsistent numbers, or of another configuration, is refused. */
 static void inconsistent_checkpoints_are_refused(void **state)
 {
     struct factors_config config, other;
-    struct run_env host;
+    struct run_env environment;
     struct run_env_bytes bytes = {0};
-    enum method_request wish;
+    enum method_request request;
     configure(&config, skip);
     configure(&other, skip);
     other.hidden = 20;
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    struct method_run *run = start(&environment, &config);
     for (int i = 0; i < 5; i++)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int odd = 0; odd < 4; odd++) {
         int64_t at = run->sweep.at, chosen = run->multi_start.chosen, position = case_fit(run)->position;
         run->sweep.at = odd == 1 ? 0 : at;
@@ -475,14 +476,14 @@ static void inconsistent_checkpoints_are_refused(void **state)
         run->sweep.at = at;
         run->multi_start.chosen = chosen;
         case_fit(run)->position = position;
-        struct method_run *again = start(&host, odd ? &config : &other);
+        struct method_run *again = start(&environment, odd ? &config : &other);
         struct snapshot_reader reader = run_env_reader(&bytes);
         assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
         method->destroy(again);
     }
     run_env_bytes_close(&bytes);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ static enum status create(struct method_run *run, int start, const char *prefix,
     assert_int_equal(params_create(&f->params, err), STATUS_OK);
     f->weight = params_add(f->params, name, 1, &one, init_constant(0));
     assert_int_equal(params_seal(f->params, true, err), STATUS_OK);
-    params_init(f->params, 1);
+    params_init(f->params, 1, NULL);
     run->created++;
     *fit = f;
     return STATUS_OK;
@@ -210,7 +210,8 @@ static void first_error_in_order_of_fits_is_returned(void **state)
     run->fails = 1u << 4 | 1u << 2;
     assert_int_equal(multi_start_update(run, &run->multi_start, &err), STATUS_NUMERIC);
     assert_string_equal(err.message, "start 2 is not finite");
-    assert_true(fit_of(run, 3)->updates == 1); /* fits run in parallel, so the others are updated */
+    /* fits run in parallel, so fits after the failed one are updated too */
+    assert_true(fit_of(run, 3)->updates == 1);
 
     /* Ranks make the same calls in the same order, so they stop after a failure. */
     struct comm ranks = {.size = 2};

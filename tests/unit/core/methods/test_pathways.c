@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/pathways/norms.h"
+#include "core/coding/norms.h"
 #include "core/methods/pathways/trial.h"
 #include "core/nn/coherence.h"
 #include "tests/unit/core/methods/pathways_matrix.h"
@@ -18,7 +18,8 @@
 static void products_equal_those_of_the_matrix(const struct dictionary_shape *shape, uint32_t stream)
 {
     struct dictionary d;
-    assert_ok(dictionary_draw(shape, stream % 2 ? FAMILY_GAUSS : FAMILY_SIGNS, 0, 5, stream, kernels_best(), &d, err));
+    assert_ok(
+        dictionary_draw(shape, stream % 2 ? FAMILY_GAUSS : FAMILY_SIGNS, 0, 5, stream, kernels_best(), NULL, &d, err));
     size_t rows = dictionary_signal_size(&d), columns = dictionary_code_size(&d);
     double *a = explicit_matrix(&d), mu = 0;
     float *signal = calloc(rows, sizeof *signal), *code = calloc(columns, sizeof *code),
@@ -132,7 +133,7 @@ static void draws_side_by_side_equal_single_draws(void **state)
         float value[MOST], flipped[MOST];
         uint8_t flips[MOST];
         struct philox random = philox_stream(n, 1, 0);
-        assert_ok(dictionary_draw(&shapes[n / 3], FAMILY_GAUSS, 0, 5, n, kernels_best(), &d, err));
+        assert_ok(dictionary_draw(&shapes[n / 3], FAMILY_GAUSS, 0, 5, n, kernels_best(), NULL, &d, err));
         assert_non_null(d.bands);
         size_t atoms = dictionary_code_size(&d);
         struct spikes x = {n % 3 ? MOST : 1, at, value};
@@ -194,7 +195,7 @@ static void sparse_filters_have_the_configured_number_of_non_zeros(void **state)
 {
     struct dictionary d;
     const struct dictionary_shape shape = {1, 64, 2, 5, 1, 16};
-    assert_ok(dictionary_draw(&shape, FAMILY_SPARSE, 8, 3, 1, kernels_best(), &d, err));
+    assert_ok(dictionary_draw(&shape, FAMILY_SPARSE, 8, 3, 1, kernels_best(), NULL, &d, err));
     for (int f = 0; f < 5; f++) {
         int count = 0;
         for (int i = 0; i < 32; i++) {
@@ -208,10 +209,10 @@ static void sparse_filters_have_the_configured_number_of_non_zeros(void **state)
     float filters[6] = {0, 0, 0, 1, 2, 2};
     const struct dictionary_shape two = {1, 8, 1, 2, 1, 3};
     struct error err = {0};
-    assert_int_equal(dictionary_create(&two, filters, kernels_best(), &d, &err), STATUS_INVALID);
+    assert_int_equal(dictionary_create(&two, filters, kernels_best(), NULL, &d, &err), STATUS_INVALID);
     filters[0] = INFINITY;
     error_clear(&err);
-    assert_int_equal(dictionary_create(&two, filters, kernels_best(), &d, &err), STATUS_INVALID);
+    assert_int_equal(dictionary_create(&two, filters, kernels_best(), NULL, &d, &err), STATUS_INVALID);
 }
 
 static void bounds_equal_published_values(void **state)
@@ -225,8 +226,8 @@ static void bounds_equal_published_values(void **state)
     assert_near(bound_uniform(mu1024, 1, 1, 0), 16.5, 1e-12);
     assert_near(bound_probabilistic(mu4096, 8192, 1, 1, 0, 0.01), 35.781, 5e-4);
     assert_near(bound_probabilistic(mu1024, 2048, 1, 1, 0, 0.01), 9.905, 5e-4);
-    /* m = 49, n = 98, M = 256: the smallest possible coherence allows S = 5.4; a random bank with mu = .561 allows
-     * only 1.39 by bound (3) of the paper and .026 by bound (5). */
+    /* These bounds are for m = 49, n = 98 and M = 256. A random bank with mu = .561 allows S = 1.39 by bound (3) of the
+     * paper and .026 by bound (5). With the smallest possible coherence, bound (3) allows 5.45. */
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
@@ -338,7 +339,7 @@ static void pursuit_reaches_the_minimum_of_its_objective(void **state)
 {
     struct dictionary d;
     const struct dictionary_shape shape = {1, 40, 1, 3, 1, 8};
-    assert_ok(dictionary_draw(&shape, FAMILY_GAUSS, 0, 4, 2, kernels_best(), &d, err));
+    assert_ok(dictionary_draw(&shape, FAMILY_GAUSS, 0, 4, 2, kernels_best(), NULL, &d, err));
     size_t rows = dictionary_signal_size(&d), columns = dictionary_code_size(&d);
     int32_t at[4] = {3, 30, 61, 100};
     float value[4] = {1, -1.5f, 2, 1}, signal[40], code[120], back[120];
@@ -346,7 +347,7 @@ static void pursuit_reaches_the_minimum_of_its_objective(void **state)
     float *scratch = calloc(decode_pursuit_scratch(&d), sizeof *scratch);
     dictionary_synthesise(&d, &x, signal);
     const double lambda = 0.1;
-    decode_pursuit(&d, decode_lipschitz(&d, scratch), signal, lambda, 3000, code, scratch);
+    decode_pursuit(&d, decode_lipschitz(&d, NULL, scratch), signal, lambda, 3000, NULL, code, scratch);
     struct spikes found = {0, calloc(columns, sizeof(int32_t)), calloc(columns, sizeof(float))};
     decode_threshold(DECODER_HARD, code, columns, 0, 0, &found, NULL);
     float *fit = calloc(rows, sizeof *fit);

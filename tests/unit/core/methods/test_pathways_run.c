@@ -93,28 +93,29 @@ static void recovery_falls_with_non_zeros_and_scales_with_coherence(void **state
     double s95 = curve_crossing(&out.first, 0.95, false), s50 = curve_crossing(&out.first, 0.5, false);
     assert_true(s95 < s50 && s95 * out.first.coherence[0] * out.first.coherence[0] > 0.3);
     assert_true(isnan(curve_crossing(&out.first, 1.5, false)));
-    /* random signs: the sparsity limit grows about like mu^-2 */
+    /* with random signs, the largest recoverable sparsity grows about like mu^-2, where mu is the coherence */
     assert_true(out.fit[0].slope > 1.6 && out.fit[0].slope < 2.6);
-    /* adversarial signs: the limit grows more slowly, towards mu^-1 */
+    /* with adversarial signs, it grows more slowly, about like mu^-1 */
     assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.7);
-    assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3); /* adversarial signs on the worst support: mu^-1 */
+    /* with adversarial signs on the worst support, it grows like mu^-1 */
+    assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3);
     assert_true(out.fit[3].slope < out.fit[2].slope && out.fit[2].slope < out.fit[0].slope);
     assert_true(out.fit[0].low < out.fit[0].slope && out.fit[0].slope < out.fit[0].high);
 }
 
 static void evaluation_and_warm_start_use_the_same_filters(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct pathways_config config;
     struct method_run *a = NULL, *b = NULL;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     static const struct config_setting settings[] = {{"filter_length", "32"}, {"length", "256"}, {"nonzeros", "1,4"},
                                                      {"trials", "40"},        {"draws", "5"},    {NULL, NULL}};
     configure(&config, settings);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    assert_ok(method->create(&config, &host.env, &a, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    assert_ok(method->create(&config, &environment.env, &a, err));
     config.seed = 99; /* with this seed, the run would draw other filters */
-    assert_ok(method->create(&config, &host.env, &b, err));
+    assert_ok(method->create(&config, &environment.env, &b, err));
     struct run_env_bytes bytes = {0};
     assert_ok(run_env_save(method, a, &bytes, err));
     struct snapshot_reader reader = run_env_reader(&bytes);
@@ -123,17 +124,17 @@ static void evaluation_and_warm_start_use_the_same_filters(void **state)
     assert_memory_equal(a->filters[0], b->filters[0], 64 * sizeof(float));
     const struct method_evaluation what = {.samples = 60, .seed = -2};
     assert_ok(method->begin_evaluation(b, &what, err));
-    while (wish != METHOD_DONE)
-        assert_ok(method->step(b, &wish, err));
+    while (request != METHOD_DONE)
+        assert_ok(method->step(b, &request, err));
     assert_int_equal(b->trials, 2 * 60);
-    wish = METHOD_CONTINUE;
-    while (wish != METHOD_DONE)
-        assert_ok(method->step(a, &wish, err));
+    request = METHOD_CONTINUE;
+    while (request != METHOD_DONE)
+        assert_ok(method->step(a, &request, err));
     assert_true(fabs(a->curves[0].coherence[0] - b->curves[0].coherence[0]) < 1e-6);
     run_env_bytes_close(&bytes);
     method->destroy(a);
     method->destroy(b);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static int faults_found;
@@ -188,7 +189,7 @@ static void each_fault_names_its_field(void **state)
         {"sweep", "deep-length", "depth"},
         {"trials", "3", "draws"},
     };
-    static const struct config_setting met[] = {/* 2 * (2 * 8 - 1) - 1 = 29 other columns correlate with a column */
+    static const struct config_setting met[] = {/* each column correlates with 2 * (2 * 8 - 1) - 1 = 29 others */
                                                 {"filter_length", "8"},
                                                 {"length", "512"},
                                                 {"support", "worst"},
@@ -228,13 +229,13 @@ static void estimates_grow_with_trials(void **state)
 
 static void inconsistent_checkpoints_are_refused(void **state)
 {
-    struct run_env host;
+    struct run_env environment;
     struct pathways_config config;
     struct method_run *run = NULL, *other = NULL;
     configure(&config, small);
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    assert_ok(method->create(&config, &host.env, &run, err));
-    assert_ok(method->create(&config, &host.env, &other, err));
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    assert_ok(method->create(&config, &environment.env, &other, err));
     for (int fault = 0; fault < 4; fault++) {
         struct run_env_bytes bytes = {0};
         struct error error = {0};
@@ -250,7 +251,7 @@ static void inconsistent_checkpoints_are_refused(void **state)
     }
     method->destroy(run);
     method->destroy(other);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Compares single trials with a decoder that has the whole matrix, and checks guarantees, adversarial signs, other
- * decoders, and the sums in the bounds. */
+/* Tests trials of pathways: single trials give the results of a decoder with the explicit matrix, codes are recovered
+ * as often as guaranteed, adversarial signs make recovery rarer, each decoder recovers easy codes, and the bounds equal
+ * sums that are computed here. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/methods/pathways/norms.h"
+#include "core/coding/norms.h"
 #include "core/methods/pathways/trial.h"
 #include "core/nn/coherence.h"
 #include "tests/unit/core/methods/pathways_matrix.h"
@@ -34,7 +35,7 @@ struct whole {
 static void open_whole(struct whole *w, const struct pathways_case *plan)
 {
     memset(w, 0, sizeof *w);
-    assert_ok(scenario_open(plan, 11, NULL, kernels_best(), &w->scenario, err));
+    assert_ok(scenario_open(plan, 11, NULL, kernels_best(), NULL, &w->scenario, err));
     assert_ok(trial_space_create(&w->scenario, &w->space, err));
     for (int l = 0; l < plan->layers; l++)
         w->a[l] = explicit_matrix(&w->scenario.dictionary[l]);
@@ -104,7 +105,7 @@ static void trials_equal_a_decoder_with_the_explicit_matrix(void **state)
                 nonzeros += picture.codes[plan.layers - 1][k] != 0;
             assert_int_equal(nonzeros, request.nonzeros);
             assert_int_equal(outcome.draws, 1);
-            /* the trial computes the figures from the spikes, and this test from the map */
+            /* the trial computes these figures from the list of spikes, this test from the whole map */
             for (int l = 0; l < plan.layers; l++) {
                 const struct dictionary_shape *s = &w.scenario.dictionary[l].shape;
                 struct local_window stripe = {1, s->width, s->filters, 1, 2 * s->extent_w - 1};
@@ -136,7 +137,7 @@ static void recovery_is_as_likely_as_guaranteed(void **state)
     for (int signs = SIGNS_RANDOM; signs <= SIGNS_ADVERSARIAL; signs++) {
         plan.signs = signs;
         memset(&w, 0, sizeof w);
-        assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), &w.scenario, err));
+        assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), NULL, &w.scenario, err));
         assert_ok(trial_space_create(&w.scenario, &w.space, err));
         for (int64_t number = 0; number < 120; number++) {
             struct trial_request request = {
@@ -146,7 +147,8 @@ static void recovery_is_as_likely_as_guaranteed(void **state)
             assert_int_equal(o.draws, signs == SIGNS_RANDOM ? 40 : 1);
             assert_true(o.stripe[0] >= 1 && o.stripe[0] <= (double)request.nonzeros);
             assert_true(o.stripe_literal[0] >= o.stripe[0]);
-            /* the instance bound omits the last step of the theorem's proof, so it is at least as large */
+            /* the bound for this instance omits the last step of the theorem's proof, so it is at least the theorem's
+             * bound */
             assert_true(o.instance >= o.theorem - 1e-9);
             assert_true(o.uniform == (o.stripe[0] < o.uniform_limit));
             if (o.uniform) {
@@ -161,7 +163,7 @@ static void recovery_is_as_likely_as_guaranteed(void **state)
     assert_true(covered > 50);
 }
 
-/* Worst signs cannot be recovered more often than random signs of the same codes. */
+/* Codes with adversarial signs are not recovered more often than the same codes with random signs. */
 static void adversarial_signs_recover_less_than_random_ones(void **state)
 {
     int recovered[3] = {0, 0, 0}, draws[3] = {0, 0, 0};
@@ -171,7 +173,7 @@ static void adversarial_signs_recover_less_than_random_ones(void **state)
         struct trial_space *space;
         plan.shape[0] = (struct dictionary_shape){1, 512, 1, 2, 1, 64};
         plan.signs = signs;
-        assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), &scenario, err));
+        assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), NULL, &scenario, err));
         assert_ok(trial_space_create(&scenario, &space, err));
         for (int64_t number = 0; number < 60; number++) {
             struct trial_request request = {.seed = 8, .nonzeros = 12, .number = number, .draws = 10, .delta = 0.01};
@@ -187,8 +189,8 @@ static void adversarial_signs_recover_less_than_random_ones(void **state)
     assert_true((double)recovered[2] / draws[2] < 0.5 * (double)recovered[0] / draws[0]);
 }
 
-/* A worst support belongs to some column: no column outside the support correlates more with this column than a column
- * inside. */
+/* A worst support belongs to one column outside of it. Each column of the support correlates with this column at least
+ * as strongly as any column outside of the support does. */
 static void worst_supports_correlate_most_with_one_column(void **state)
 {
     struct pathways_case plan = small_case(1);
@@ -229,7 +231,8 @@ static void worst_supports_correlate_most_with_one_column(void **state)
     close_whole(&w);
 }
 
-/* With Dirac-Hadamard and only plus signs, recovery fails exactly from K = sqrt m on. */
+/* With the Dirac-Hadamard dictionary for signals of m = 256 entries and only plus signs, recovery succeeds for fewer
+ * than sqrt(m) = 16 nonzeros and fails from 16 on. */
 static void all_plus_signs_fail_from_the_square_root_on(void **state)
 {
     struct pathways_case plan = {.family = PATHWAYS_HADAMARD,
@@ -241,7 +244,7 @@ static void all_plus_signs_fail_from_the_square_root_on(void **state)
     plan.shape[0] = (struct dictionary_shape){1, 1, 256, 512, 1, 1};
     struct scenario scenario;
     struct trial_space *space;
-    assert_ok(scenario_open(&plan, 1, NULL, kernels_best(), &scenario, err));
+    assert_ok(scenario_open(&plan, 1, NULL, kernels_best(), NULL, &scenario, err));
     assert_ok(trial_space_create(&scenario, &space, err));
     for (int64_t nonzeros = 1; nonzeros <= 20; nonzeros++) {
         struct trial_request request = {.seed = 1, .nonzeros = nonzeros, .draws = 1, .delta = 0.01};
@@ -267,7 +270,7 @@ static void each_decoder_recovers_easy_codes(void **state)
             plan.shape[1] = (struct dictionary_shape){1, 256, 2, 1, 1, 32};
             plan.rule.decoder = kinds[kind];
             plan.rule.threshold = kinds[kind] == DECODER_PURSUIT ? 0.05 : kinds[kind] == DECODER_SOFT ? 0.45 : 0.5;
-            assert_ok(scenario_open(&plan, 2, NULL, kernels_best(), &scenario, err));
+            assert_ok(scenario_open(&plan, 2, NULL, kernels_best(), NULL, &scenario, err));
             assert_ok(trial_space_create(&scenario, &space, err));
             for (int64_t number = 0; number < 6; number++) {
                 struct trial_request request = {.seed = 8, .nonzeros = 1, .number = number, .draws = 3, .delta = 0.01};
@@ -278,7 +281,8 @@ static void each_decoder_recovers_easy_codes(void **state)
                 for (int l = 0; l < layers; l++)
                     assert_true(o.layer_recovered[l] >= o.recovered);
             }
-            /* soft thresholds shrink the input of the next layer, and ReLU loses the inner code's negative entries */
+            /* with two layers, less is required of two decoders: soft thresholds shrink the input of the next layer,
+             * and ReLU loses the negative entries of the inner code */
             int least = layers == 1 || kind < 2 || kind == 4 ? draws / 2 : kind == 2 ? 0 : -1;
             if (!(recovered > least))
                 fail_msg("%d layers, decoder %d: %d of %d", layers, kind, recovered, draws);

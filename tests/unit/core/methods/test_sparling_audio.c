@@ -285,7 +285,7 @@ static void faults_name_their_field(void **state)
     static const struct {
         struct config_setting setting[2];
         enum status status;
-        const char *pointer, *said;
+        const char *pointer, *message;
     } known[] = {
         {{{"audio_dataset", "nothing"}}, STATUS_NOT_FOUND, "/config/audio_dataset", "no data set nothing"},
         {{{"audio_dataset", "spoken-digits"}}, STATUS_NOT_FOUND, "/config/audio_dataset", "motifd dataset audio"},
@@ -299,7 +299,7 @@ static void faults_name_their_field(void **state)
         configure(&config, known[i].setting);
         assert_int_equal(domain_open(&config, folder, &domain, &err), known[i].status);
         assert_string_equal(err.pointer, known[i].pointer);
-        assert_non_null(strstr(err.message, known[i].said));
+        assert_non_null(strstr(err.message, known[i].message));
         assert_null(strstr(err.message, folder));
     }
     configure(&config, NULL);

@@ -53,9 +53,17 @@ static const struct config_setting *preset(const char *name)
 
 static void presets_have_no_faults(void **state)
 {
-    static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",    "latex-ocr",
-                                        "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper", "splicing",
-                                        "splicing-paper",    "dataset"};
+    static const char *const names[] = {"digitcircle-quick",
+                                        "digitcircle",
+                                        "digitcircle-paper",
+                                        "latex-ocr",
+                                        "latex-ocr-paper",
+                                        "audio-sequence",
+                                        "audio-sequence-paper",
+                                        "splicing",
+                                        "splicing-paper",
+                                        "digitcircle-presence",
+                                        "dataset"};
     assert_int_equal(SPARLING_PRESETS, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;
@@ -184,7 +192,8 @@ static void schedule_has_at_most_10000_stages(void **state)
     assert_non_null(strstr(seen.detail, "at most 10000"));
 }
 
-/* A configuration that was stored before this check existed ends too. */
+/* Counting the stages ends even if check() has not limited their number, as in a configuration that an earlier version
+ * stored. */
 static void unchecked_schedule_ends(void **state)
 {
     struct sparling_config config;

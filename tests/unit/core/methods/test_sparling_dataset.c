@@ -54,6 +54,18 @@ static int setup(void **state)
         *to++ = '\n';
     }
     store("rna", "fasta", text, "0123456789012345678901234567890123456789abcdef");
+    text[0] = '\0';
+    /* every second sequence has the label "bound", the others have none */
+    for (int i = 0; i < RECORDS; i++) {
+        char *to = text + strlen(text);
+        to += sprintf(to, ">r%d%s\n", i, i % 2 ? " bound" : "");
+        for (int j = 0; j < BASES; j++) {
+            noise = noise * 1664525 + 1013904223;
+            *to++ = i % 2 && j >= i % 20 && j < i % 20 + 4 ? motif[1][j - i % 20] : "ACGT"[noise >> 30];
+        }
+        strcpy(to, "\n");
+    }
+    store("binding", "fasta", text, "77");
     store("numbers", "csv", "a,b,label\n1,2,x\n3,4,y\n", "ff");
     store("nothing", "fasta", ">a\nACGT\n>b\nACGT\n", "ff");
     return 0;
@@ -104,7 +116,7 @@ static struct sparling_config configured(const struct config_setting *more)
 static void resolve(struct sparling_config *c)
 {
     struct error err = {0};
-    if (sparling_method.resolve(c, root, &err))
+    if (sparling_method.resolve(c, NULL, root, &err))
         fail_msg("%s: %s", err.pointer, err.message);
 }
 
@@ -191,7 +203,7 @@ static void refuses(const struct config_setting *more, bool resolved, enum statu
         assert_int_equal(config_apply(&sparling_config_table, &c, more, NULL), STATUS_OK);
         assert_int_equal(domain_open(&c, root, &d, &err), status);
     } else {
-        assert_int_equal(sparling_method.resolve(&c, root, &err), status);
+        assert_int_equal(sparling_method.resolve(&c, NULL, root, &err), status);
     }
     assert_string_equal(err.pointer, pointer);
     if (!strstr(err.message, says))
@@ -247,11 +259,165 @@ static void run_gives_same_bits_with_threads_and_pauses(void **state)
     assert_int_equal(looked, 2);
 }
 
+static bool in_list(const void *context, const char *field)
+{
+    const char *const *names = context;
+    for (; *names; names++)
+        if (strcmp(*names, field) == 0)
+            return true;
+    return false;
+}
+
+static void fields_that_the_client_gives_keep_their_values(void **state)
+{
+    static const struct config_setting settings[] = {{"density_final", "0.004"},
+                                                     {"density_factor", "0.6"},
+                                                     {"density_start", "0.3"},
+                                                     {"plateau_density", "0.02"},
+                                                     {"motifs", "5"},
+                                                     {"reinitialise_below", "0.001"},
+                                                     {NULL, NULL}};
+    static const char *const all[] =
+        {"density_final", "density_factor", "density_start", "plateau_density", "motifs", "reinitialise_below", NULL},
+                             *const last[] = {"density_final", NULL};
+    struct method_given given = {in_list, all};
+    struct error err = {0};
+    struct sparling_config c = configured(settings), fitted = configured(NULL);
+    resolve(&fitted);
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_true(c.density_final == 0.004 && c.density_factor == 0.6 && c.density_start == 0.3);
+    assert_true(c.plateau_density == 0.02 && c.channels_motif == 5 && c.reinitialise_below == 0.001);
+    /* The fields that the client does not set are computed from those that it sets. */
+    c = configured(settings);
+    given.context = last;
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_true(c.density_final == 0.004 && c.channels_motif == 2 && c.density_factor == fitted.density_factor);
+    assert_true(c.density_start > 0.0039 / pow(0.75, 8) && c.density_start < 0.0041 / pow(0.75, 8));
+    assert_true(c.plateau_density > sparling_last_density(&c) && c.plateau_density < 0.005);
+    /* The hash shows that these fields were computed from other data, so all of them are computed again. */
+    given.context = all;
+    strcpy(c.dataset.hash, "0000");
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_true(c.density_final == fitted.density_final && c.density_start == fitted.density_start);
+}
+
+/* With the presence objective, the schedule begins at three times the last density. */
+static void presence_objective_shortens_the_schedule(void **state)
+{
+    static const struct config_setting presence[] = {
+        {"presence_weight", "1"}, {"presence_samples", "100"}, {"reinitialise_below", "0.1"}, {NULL, NULL}};
+    struct sparling_config c = configured(presence), without = configured(NULL);
+    int faults = 0;
+    resolve(&c);
+    resolve(&without);
+    assert_true(c.density_final == without.density_final && c.density_start < 3.01 * c.density_final);
+    assert_int_equal(sparling_stages(&c), 3);
+    assert_int_equal(sparling_stages(&without), 9);
+    assert_true(c.reinitialise_below == 0 && c.plateau_density > sparling_last_density(&c));
+    /* motifs of sequences may be long: a window has 29 positions or more */
+    assert_true(c.units == 7 && without.units == 1);
+    static const char *const units[] = {"units", NULL};
+    struct method_given given = {in_list, units};
+    struct error err = {0};
+    c = configured(presence);
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_int_equal(c.units, 1);
+    sparling_check(&c, &(struct method_faults){&faults, count_fault});
+    assert_int_equal(faults, 0);
+}
+
+/* The channels' shares of the density and the weights of the names are computed from the labels of the training part
+ * only. */
+static void channels_follow_the_frequencies_of_their_names(void **state)
+{
+    static const struct config_setting by_name[] = {
+        {"presence_weight", "1"}, {"density_by_name", "true"}, {NULL, NULL}};
+    struct sparling_config c = configured(by_name);
+    struct run_env host;
+    struct error err = {0};
+    struct method_run *run;
+    resolve(&c);
+    if (run_env_open(&host, 1, NULL, &err))
+        fail_msg("%s", err.message);
+    host.env.data = root;
+    if (sparling_method.create(&c, &host.env, &run, &err))
+        fail_msg("%s", err.message);
+    const struct domain *domain = run->domain.domain;
+    double count[2], share[2];
+    assert_true(domain->frequencies(run->domain.state, count, share) > 0);
+    /* Computes the same frequencies from many drawn samples. In one record of six, the label contains "left" twice. */
+    double drawn[2] = {0}, labels[2] = {0};
+    float planes[4 * BASES];
+    struct domain_truth *truth;
+    assert_int_equal(domain_truths_create(&run->domain.shape, 1, &truth, NULL), STATUS_OK);
+    enum { DRAWN = 20000 };
+    for (int i = 0; i < DRAWN; i++) {
+        struct domain_request request = {.seed = 1, .index = i};
+        bool occurs[2] = {false, false};
+        assert_int_equal(domain_sample(&run->domain, &request, planes, truth, NULL), STATUS_OK);
+        for (int j = 0; j < truth->length; j++) {
+            drawn[truth->label[j]] += 1.0 / DRAWN;
+            occurs[truth->label[j]] = true;
+        }
+        for (int k = 0; k < 2; k++)
+            labels[k] += occurs[k] ? 1.0 / DRAWN : 0;
+    }
+    domain_truths_destroy(truth);
+    for (int k = 0; k < 2; k++) {
+        assert_true(fabs(count[k] - drawn[k]) < 0.02 && fabs(share[k] - labels[k]) < 0.02);
+        double mean = (count[0] + count[1]) / 2, odds = (1 - share[k]) / share[k];
+        assert_true(fabs(run->presence.share[k] - count[k] / mean) < 1e-12);
+        assert_true(fabs((double)run->presence.weight[k] - fmin(20, fmax(1, odds))) < 1e-5);
+    }
+    assert_true(count[0] > 1.2 * count[1]); /* otherwise the comparison would prove nothing */
+    sparling_method.destroy(run);
+    run_env_close(&host);
+}
+
+static void look_at_binary(void *context, struct method_run *run)
+{
+    assert_true(run->domain.shape.tokens == 1 && run->config.channels_motif == 1);
+    assert_true(run->evaluation.row[0].exact >= 0 && run->evaluation.row[0].e2ee >= 0);
+    ++*(int *)context;
+}
+
+/* The data have a single name, "bound". Samples that are not bound have an empty label. */
+static void labels_of_one_name_are_accepted(void **state)
+{
+    static const struct config_setting binary[] = {
+        {"dataset_name", "binding"}, {"presence_weight", "1"}, {"presence_samples", "32"}, {NULL, NULL}};
+    struct sparling_config c = configured(binary);
+    struct run_env_witness one, two;
+    struct error err = {0};
+    int looked = 0, steps, faults = 0;
+    resolve(&c);
+    sparling_check(&c, &(struct method_faults){&faults, count_fault});
+    assert_int_equal(faults, 0);
+    struct run_env_plan plan = {.method = &sparling_method,
+                                .config = &c,
+                                .data = root,
+                                .threads = 1,
+                                .look = look_at_binary,
+                                .context = &looked};
+    if (run_env_run(&plan, &one, &steps, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    plan.threads = 2;
+    plan.every = 3;
+    if (run_env_run(&plan, &two, &steps, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    assert_string_equal(one.weights, two.weights);
+    assert_int_equal(looked, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(resolve_fills_in_sizes_and_hash),
                                        cmocka_unit_test(training_validation_and_test_share_no_sample),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
+                                       cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
+                                       cmocka_unit_test(presence_objective_shortens_the_schedule),
+                                       cmocka_unit_test(channels_follow_the_frequencies_of_their_names),
+                                       cmocka_unit_test(labels_of_one_name_are_accepted),
                                        cmocka_unit_test(run_gives_same_bits_with_threads_and_pauses)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -17,6 +17,7 @@
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"
 #include "core/methods/sparling/config.h"
+#include "tests/support/text_sink.h"
 #include "core/methods/sparling/domains/domain.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/fault.h"
@@ -126,7 +127,12 @@ static int setup(void **state)
     m.c.label = where;
     m.c.longest = 6;
     store("places", &m.c);
-    m.c.target = TARGET_SEQUENCE; /* these labels are longer than decoding allows */
+    for (int i = 0; i < COUNT * 6; i++)
+        where[i] = where[i] > 0 ? 0 : where[i];
+    m.c.vocabulary.count = 1;
+    store("one-class", &m.c);
+    m.c.vocabulary.count = 3;
+    m.c.target = TARGET_SEQUENCE; /* these labels are longer than the head can decode */
     for (int i = 0; i < COUNT; i++)
         long_start[i + 1] = (int64_t)(i + 1) * 70;
     m.c.label_start = long_start;
@@ -178,7 +184,7 @@ static void opened(const char *name, const struct config_setting *more, struct s
 {
     struct error err = {0};
     *c = configured(name, more);
-    if (sparling_method.resolve(c, root, &err) || domain_open(c, root, d, &err))
+    if (sparling_method.resolve(c, NULL, root, &err) || domain_open(c, root, d, &err))
         fail_msg("%s: %s", err.pointer, err.message);
 }
 
@@ -202,7 +208,8 @@ static void values_in_zero_to_one_are_unchanged(void **state)
     double number = (double)planes[0] * COUNT;
     assert_true(fabs(number - round(number)) < 1e-4 && planes[47] == planes[0]);
     d.domain->grey(d.state, planes, grey);
-    /* The mean is in the middle of the range, so the picture shows values from the least to the largest. */
+    /* The mean of the values is in the middle of their range, so grey 0 stands for the least value and grey 1 for the
+     * largest. */
     assert_true(fabs((double)grey[0] - fabs((double)(planes[0]) / ((COUNT - 1.0) / COUNT))) < 1e-5);
     for (int i = 0; i < 48; i++)
         given[i] = 0.25F;
@@ -246,6 +253,39 @@ static void other_values_are_standardised_and_rare_values_are_ink(void **state)
     assert_int_equal(d.domain->prepare(d.state, &input, prepared, NULL), STATUS_OK);
     assert_memory_equal(prepared, planes, sizeof planes);
     domain_truths_destroy(truth);
+    domain_close(&d);
+}
+
+static void warned(const struct open_domain *d, float scale, const char *says)
+{
+    float given[48];
+    struct buf text;
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {2, 4, 6}, .values = given};
+    for (int i = 0; i < 48; i++)
+        given[i] = scale * (float)i / 48;
+    buf_init(&text, 1000);
+    struct sink out = text_sink(&text);
+    d->domain->warn(d->state, &input, &out);
+    if (says[0] == '\0')
+        assert_int_equal(text.size, 0);
+    else if (!strstr(text.data, says))
+        fail_msg("%s does not say %s", text.data, says);
+    buf_close(&text);
+}
+
+/* The values of the data set are from 0 to almost 1. */
+static void inputs_far_from_the_range_of_the_data_are_reported(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d;
+    opened("plain", NULL, &c, &d);
+    warned(&d, 1, "");
+    warned(&d, 0.5F, "");
+    warned(&d, 255, "code='outside-range'");
+    warned(&d, 255, "the values are from 0 to 249.6");
+    warned(&d, -3, "code='outside-range'");
+    warned(&d, 1.F / 255, "code='narrow-range'");
+    warned(&d, 0, ""); /* a uniform input */
     domain_close(&d);
 }
 
@@ -336,7 +376,7 @@ static void recordings_become_spectrograms(void **state)
 
 /* ---- training, validation and test part --------------------------------------------------------------------- */
 
-/* Writes to part[i] the sum of the parts in which sample i occurs: 1 is training, 2 is validation, 4 is test. */
+/* Writes to part[i] in which parts sample i occurs, as a sum of 1 (training), 2 (validation) and 4 (test). */
 static void parts(const struct config_setting *more, int part[COUNT])
 {
     static const int64_t seeds[] = {1, -1, -2};
@@ -392,7 +432,7 @@ static void refused(const char *name, const struct config_setting *more, const s
     struct sparling_config c = configured(name, more);
     struct open_domain d = {0};
     struct error err = {0};
-    enum status status = sparling_method.resolve(&c, root, &err);
+    enum status status = sparling_method.resolve(&c, NULL, root, &err);
     if (!status && after)
         assert_int_equal(config_apply(&sparling_config_table, &c, after, NULL), STATUS_OK);
     if (!status)
@@ -406,7 +446,7 @@ static void refused(const char *name, const struct config_setting *more, const s
 
 static void unsuitable_data_sets_are_refused(void **state)
 {
-    refused("one-name", NULL, NULL, STATUS_INVALID, "has a vocabulary of 1 names; it must have 2 to 4096");
+    refused("one-class", NULL, NULL, STATUS_INVALID, "has a vocabulary of 1 names; it must have 2 to 4096");
     refused("clicks", NULL, NULL, STATUS_INVALID, "recordings that are too short");
     refused("plain", SETTINGS({"dataset_test_group", "nobody"}, {"dataset_validation", "0.3"}), NULL, STATUS_INVALID,
             "no samples for test");
@@ -436,7 +476,7 @@ static void check_names_faulty_fields(void **state)
     assert_non_null(strstr(faults, "dataset_test "));
     struct error err = {0};
     c = configured("long", NULL);
-    assert_int_equal(sparling_method.resolve(&c, root, &err), STATUS_OK);
+    assert_int_equal(sparling_method.resolve(&c, NULL, root, &err), STATUS_OK);
     faults[0] = '\0';
     sparling_check(&c, &(struct method_faults){faults, keep_fault});
     assert_non_null(strstr(faults, "dataset_name "));
@@ -462,7 +502,7 @@ static void failing_allocations_give_no_memory(void **state)
             struct error err = {0};
             c = first;
             fault_after(n);
-            enum status status = sparling_method.resolve(&c, root, &err);
+            enum status status = sparling_method.resolve(&c, NULL, root, &err);
             if (!status)
                 status = domain_open(&c, root, &d, &err);
             if (!fault_happened()) {
@@ -482,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_in_zero_to_one_are_unchanged),
                                        cmocka_unit_test(other_values_are_standardised_and_rare_values_are_ink),
+                                       cmocka_unit_test(inputs_far_from_the_range_of_the_data_are_reported),
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(groups_stay_together),

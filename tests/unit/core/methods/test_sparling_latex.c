@@ -170,7 +170,8 @@ static const struct config_setting tiny[] = {{"domain", "latex"},
                                              {"curriculum", "48"},
                                              {NULL, NULL}};
 
-/* The first formulas have zero or one token; after the curriculum, all lengths occur. */
+/* During the curriculum some formulas are empty, and the largest number of tokens grows from 1 to 6. After it, formulas
+ * have 1 to 6 tokens. */
 static void curriculum_begins_with_short_formulas(void **state)
 {
     struct sparling_config config;

@@ -39,7 +39,7 @@ static void open_setup(struct setup *s, const struct config_setting *more)
     assert_int_equal(config_apply(&sparling_config_table, &s->config, tiny, &err), STATUS_OK);
     if (more)
         assert_int_equal(config_apply(&sparling_config_table, &s->config, more, &err), STATUS_OK);
-    assert_int_equal(network_create(&s->config, true, &s->network, &err), STATUS_OK);
+    assert_int_equal(network_create(&s->config, true, NULL, &s->network, &err), STATUS_OK);
     assert_int_equal(thread_pool_create(1, &s->pool, &err), STATUS_OK);
     assert_int_equal(domain_open(&s->config, NULL, &s->domain, &err), STATUS_OK);
     assert_int_equal(batch_source_create(&s->domain, 8, &s->source, &err), STATUS_OK);
@@ -91,7 +91,7 @@ static void paper_network_has_46030634_parameters(void **state)
     memset(&config, 0, sizeof config);
     assert_int_equal(config_defaults(&sparling_config_table, &config, &err), STATUS_OK);
     assert_int_equal(config_apply(&sparling_config_table, &config, sparling_presets[2].settings, &err), STATUS_OK);
-    assert_int_equal(network_create(&config, false, &network, &err), STATUS_OK);
+    assert_int_equal(network_create(&config, false, NULL, &network, &err), STATUS_OK);
     int64_t g = 0, h = 0;
     for (size_t i = 0; i < params_arrays(network->params); i++) {
         const char *name = params_name(network->params, i);
@@ -105,9 +105,8 @@ static void paper_network_has_46030634_parameters(void **state)
     network_destroy(network);
 }
 
-/* Compares greedy decoding with a single pass over the true prefixes. A label must be decoded exactly if and only if
- * every position of the pass is correct. Biases towards a fixed answer make some samples correct in an untrained
- * network. */
+/* Compares greedy decoding with a single pass over the prefixes of the labels. As long as decoding has produced the
+ * prefix of the label, both must choose the same next token. */
 static void decoding_agrees_with_teacher_forcing(void **state)
 {
     struct setup s;
@@ -122,7 +121,8 @@ static void decoding_agrees_with_teacher_forcing(void **state)
         struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
         struct network_memory memory = network_memory(&s.exec, s.network, motifs);
         assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 8, 5, decoded, &err), STATUS_OK);
-        /* Half of the samples get the decoded tokens as their label, so that both answers occur. */
+        /* The samples with even numbers get the decoded tokens as their label, so decoding is exact for them. The
+         * others get other tokens. */
         int32_t inputs[8 * 6], targets[8 * 6];
         int length = 6;
         for (int i = 0; i < 8; i++)
@@ -193,7 +193,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_int_equal(decoded[3].length, 5);
     for (int i = 0; i < 5; i++)
         assert_int_equal(decoded[3].tokens[i], TOKEN_FIRST + 2);
-    /* Without END, no label is equal. */
+    /* A decoded text that has no END equals no label. */
     assert_false(decoded_equals(&decoded[3], (const int32_t[]){2, 2, 2, 2, 2}, 5));
 
     set_bias(&s, TOKEN_START, 3); /* decoding treats START as an ordinary token */
@@ -241,8 +241,8 @@ static void batches_contain_labels_as_inputs_and_targets(void **state)
     close_setup(&s);
 }
 
-/* The largest number of digits in an image grows from 1 in equal steps, and some images have no digit. The samples of
- * other sets do not change. */
+/* During the curriculum, the largest number of digits in an image grows from 1 in equal steps, and some images have no
+ * digit. The curriculum does not change the samples of other sets. */
 static void curriculum_shows_few_digits_first(void **state)
 {
     enum { SAMPLES = 600 };

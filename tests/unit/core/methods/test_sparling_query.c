@@ -16,6 +16,7 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_env.h"
+#include "tests/support/text_sink.h"
 #include "tests/support/method_ask.h"
 
 enum { SIZE = 48 };
@@ -66,55 +67,10 @@ static int close_setup(void **state)
     return 0;
 }
 
-/* A sink that writes "key=value" and brackets, so that a test can search an answer as text. */
-static void put(struct buf *buf, const char *key)
-{
-    buf_text(buf, " ");
-    if (key)
-        buf_format(buf, "%s=", key);
-}
-static void begin_object(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "{");
-}
-static void end_object(void *c)
-{
-    buf_text(c, " }");
-}
-static void begin_list(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "[");
-}
-static void end_list(void *c)
-{
-    buf_text(c, " ]");
-}
-static void number(void *c, const char *key, double v)
-{
-    put(c, key), buf_format(c, "%.9g", v);
-}
-static void integer(void *c, const char *key, int64_t v)
-{
-    put(c, key), buf_format(c, "%lld", (long long)v);
-}
-static void boolean(void *c, const char *key, bool v)
-{
-    put(c, key), buf_text(c, v ? "true" : "false");
-}
-static void text(void *c, const char *key, const char *v)
-{
-    put(c, key), buf_format(c, "'%s'", v);
-}
-static void null(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "null");
-}
-
 static enum status ask(struct setup *s, const char *query, const struct method_input *input, struct buf *out,
                        struct error *err)
 {
-    const struct sink sink = {out,    begin_object, end_object, begin_list, end_list,
-                              number, integer,      boolean,    text,       null};
+    const struct sink sink = text_sink(out);
     buf_init(out, 1 << 24);
     error_clear(err);
     return method_ask(method, s->model, query, input, &sink, err);
@@ -268,8 +224,7 @@ static void statistics_of_an_infinite_map_are_refused(void **state)
     method->destroy(run);
     struct snapshot_reader reader = run_env_reader(&bytes);
     assert_int_equal(method->open(&s->config, s->environment.env.kernels, NULL, &reader, &model, &err), STATUS_OK);
-    const struct sink sink = {&out,   begin_object, end_object, begin_list, end_list,
-                              number, integer,      boolean,    text,       null};
+    const struct sink sink = text_sink(&out);
     buf_init(&out, 1 << 24);
     enum status status = method_ask(method, model, "channels", NULL, &sink, &err);
     method->close(model);

@@ -1,4 +1,4 @@
-/* Tests runs of SPARLING: exact resume, stages, evaluation, warm start, non-finite numbers, damaged streams. */
+/* Tests runs of SPARLING: exact resume, stages, the learning rate, progress and evaluation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,72 +16,11 @@
 #include "core/metrics/edit_distance.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/tiny_sparling.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
 static const struct method *const method = &sparling_method;
-
-/* Validations have five pieces, and every second validation ends a stage (plateau rule with an unreachable gain).
- * Dropout is on. There are three stages, and then an evaluation of all three. Labels of one digit out of four are
- * sometimes guessed correctly, so not all accuracies are zero. */
-static const struct config_setting tiny[] = {{"image_size", "48"},
-                                             {"classes", "4"},
-                                             {"min_symbols", "1"},
-                                             {"max_symbols", "1"},
-                                             {"shift", "1"},
-                                             {"min_radius", "6"},
-                                             {"width", "8"},
-                                             {"units", "1"},
-                                             {"motifs", "4"},
-                                             {"channels", "16"},
-                                             {"layers", "1"},
-                                             {"heads", "2"},
-                                             {"feed_forward", "32"},
-                                             {"batch", "4"},
-                                             {"dropout", "0.1"},
-                                             {"learning_rate", "1e-2"},
-                                             {"validation_every", "20"},
-                                             {"validation_samples", "18"},
-                                             {"checkpoint_every", "12"},
-                                             {"total_samples", "1000"},
-                                             {"density_start", "0.4"},
-                                             {"density_factor", "0.5"},
-                                             {"density_final", "0.09"},
-                                             {"plateau_validations", "1"},
-                                             {"plateau_gain", "0.99"},
-                                             {"plateau_density", "1e-9"},
-                                             {"motif_samples", "10"},
-                                             {"test_samples", "9"},
-                                             {"stage_samples", "6"},
-                                             {"warm_up", "5"},
-                                             {"clip_norm", "1"},
-                                             {"schedule", "cosine"},
-                                             {NULL, NULL}};
-
-static void configure(struct sparling_config *config, const struct config_setting *more)
-{
-    memset(config, 0, sizeof *config);
-    assert_ok(config_defaults(&sparling_config_table, config, err));
-    assert_ok(config_apply(&sparling_config_table, config, tiny, err));
-    if (more)
-        assert_ok(config_apply(&sparling_config_table, config, more, err));
-}
-
-static struct method_run *start(struct run_env *environment, const struct sparling_config *config)
-{
-    struct method_run *run = NULL;
-    assert_ok(method->create(config, &environment->env, &run, err));
-    run->step_seconds = 0; /* each step then makes one update, or one piece of a validation */
-    return run;
-}
-
-static struct method_run *open_run(struct run_env *environment, int threads, struct sparling_config *config,
-                                   const struct config_setting *more)
-{
-    configure(config, more);
-    assert_ok(run_env_open(environment, threads, NULL, err));
-    return start(environment, config);
-}
 
 struct outcome {
     char hash[65];
@@ -128,12 +67,12 @@ static void run_through(const struct config_setting *more, int threads, int ever
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     memset(out, 0, sizeof *out);
-    configure(&config, more);
+    tiny_configure(&config, more);
     assert_ok(run_env_open(&environment, threads, NULL, err));
     hash_init(&out->series);
     environment.watcher = out;
     environment.metric = watch;
-    struct method_run *run = start(&environment, &config);
+    struct method_run *run = tiny_start(&environment, &config);
     for (; request != METHOD_DONE; out->steps++) {
         assert_true(out->steps < 2000);
         assert_ok(run_env_step(&environment, method, run, &request, err));
@@ -141,7 +80,7 @@ static void run_through(const struct config_setting *more, int threads, int ever
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
             method->destroy(run);
-            run = start(&environment, &config);
+            run = tiny_start(&environment, &config);
             struct snapshot_reader reader = run_env_reader(&bytes);
             assert_ok(method->load(run, &reader, err));
             run_env_bytes_close(&bytes);
@@ -237,7 +176,8 @@ static void reinitialisation_resumes_with_same_bits(void **state)
     assert_string_not_equal(other.hash, whole.hash);
 }
 
-/* Statistics are held in all stages except the first, and motifs are sparse enough for patches. */
+/* `hold_below` sends the gradient of the batch statistics through one image in all stages except the first. The motifs
+ * are sparse enough for the sparse backward pass. */
 static void held_statistics_resume_with_same_bits(void **state)
 {
     static const struct config_setting variants[][8] = {
@@ -265,14 +205,14 @@ static void held_statistics_resume_with_same_bits(void **state)
     }
 }
 
-/* Statistics are held only below hold_below. The running statistics still move. */
+/* The run sets exec.hold only at densities below hold_below. The running statistics move at all densities. */
 static void statistics_are_held_below_a_density(void **state)
 {
     struct run_env environment;
     struct sparling_config config;
     int held = 0, whole = 0;
     struct method_run *run =
-        open_run(&environment, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
+        tiny_open(&environment, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
     for (enum method_request request = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
@@ -310,11 +250,11 @@ static void learning_rate_falls_from_schedule_start_on(void **state)
     struct sparling_config config;
     enum method_request request = METHOD_CONTINUE;
     double rates[11] = {0};
-    configure(&config, linear);
+    tiny_configure(&config, linear);
     assert_ok(run_env_open(&environment, 1, NULL, err));
     environment.watcher = rates;
     environment.metric = watch_rates;
-    struct method_run *run = start(&environment, &config);
+    struct method_run *run = tiny_start(&environment, &config);
     while (request != METHOD_DONE)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     for (int i = 1; i <= 10; i++) { /* the i-th rate is published at the update that reaches 40 i samples */
@@ -343,7 +283,7 @@ static void stage_end_comes_before_the_next_density(void **state)
     struct method_progress progress;
     double density = 0.4;
     int stages = 0;
-    struct method_run *run = open_run(&environment, 1, &config, NULL);
+    struct method_run *run = tiny_open(&environment, 1, &config, NULL);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
         assert_ok(run_env_step(&environment, method, run, &request, err));
         method->progress(run, &progress);
@@ -355,7 +295,7 @@ static void stage_end_comes_before_the_next_density(void **state)
         assert_near(environment.list[environment.count - 1].info.density, density, 0);
         assert_true(environment.list[environment.count - 1].info.stage_end);
         struct snapshot_reader reader = run_env_reader(&environment.list[environment.count - 1].bytes);
-        struct method_run *copy = start(&environment, &config);
+        struct method_run *copy = tiny_start(&environment, &config);
         assert_ok(method->load(copy, &reader, err));
         method->progress(copy, &progress);
         assert_near(progress.density, density, 0);
@@ -365,7 +305,7 @@ static void stage_end_comes_before_the_next_density(void **state)
             density *= 0.5;
         else
             assert_true(annealer_last(&run->annealer, &run->rule));
-        /* The next step is at the next density, or is the evaluation. */
+        /* The next step trains at the next density, or begins the evaluation. */
         assert_ok(run_env_step(&environment, method, run, &request, err));
         if (stages == 3)
             assert_int_equal(run->phase, PHASE_EVALUATE);
@@ -392,7 +332,7 @@ static void progress_never_falls(void **state)
     struct method_progress progress;
     double last = 0, left = INFINITY;
     int final = 0;
-    struct method_run *run = open_run(&environment, 1, &config, NULL);
+    struct method_run *run = tiny_open(&environment, 1, &config, NULL);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;) {
         assert_ok(run_env_step(&environment, method, run, &request, err));
         method->progress(run, &progress);
@@ -421,7 +361,7 @@ static void evaluation_matches_direct_computation(void **state)
     struct sparling_config config;
     static const struct config_setting short_run[] = {
         {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
-    struct method_run *run = open_run(&environment, 2, &config, short_run);
+    struct method_run *run = tiny_open(&environment, 2, &config, short_run);
     for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     const struct evaluation_row *row = &run->evaluation.row[0];
@@ -469,253 +409,6 @@ static void evaluation_matches_direct_computation(void **state)
     run_env_close(&environment);
 }
 
-/* Trains some steps and saves the run into `bytes`. */
-static void some_checkpoint(struct sparling_config *config, struct run_env *environment, struct run_env_bytes *bytes)
-{
-    enum method_request request;
-    struct method_run *run = open_run(environment, 1, config, NULL);
-    for (int i = 0; i < 4; i++)
-        assert_ok(run_env_step(environment, method, run, &request, err));
-    assert_ok(run_env_save(method, run, bytes, err));
-    method->destroy(run);
-}
-
-static void warm_start_takes_weights_only(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config;
-    struct run_env_bytes bytes = {0}, copy = {0};
-    char from[65], to[65];
-    some_checkpoint(&config, &environment, &bytes);
-    config.seed = 9;
-    config.density_start = 0.3;
-    struct method_run *run = start(&environment, &config);
-    struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_ok(method->warm_start(run, &reader, err));
-    assert_int_equal(run->updates, 0);
-    assert_int_equal(run->samples, 0);
-    assert_near(run->annealer.density, 0.3, 0);
-    assert_ok(run_env_save(method, run, &copy, err));
-    assert_ok(run_env_weights_hash(&bytes, from, err));
-    assert_ok(run_env_weights_hash(&copy, to, err));
-    assert_string_equal(from, to);
-    method->destroy(run);
-    run_env_bytes_close(&bytes);
-    run_env_bytes_close(&copy);
-    run_env_close(&environment);
-}
-
-/* An evaluation job uses another set, and the density of the checkpoint. */
-static void evaluation_job_uses_its_seed(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config;
-    struct run_env_bytes bytes = {0};
-    struct method_evaluation what = {7, -1};
-    some_checkpoint(&config, &environment, &bytes);
-    struct method_run *run = start(&environment, &config);
-    struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_ok(method->load(run, &reader, err));
-    int64_t updates = run->updates;
-    assert_ok(method->begin_evaluation(run, &what, err));
-    for (enum method_request request = METHOD_CONTINUE; request != METHOD_DONE;)
-        assert_ok(run_env_step(&environment, method, run, &request, err));
-    assert_int_equal(run->updates, updates);
-    assert_int_equal(run->evaluation.rows, 1);
-    assert_int_equal(run->evaluation.row[0].motif_samples, 7);
-    assert_int_equal(run->evaluation.errors.samples, 7);
-    int64_t truths = 0, drawn = 0;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 5; j++)
-            truths += run->evaluation.errors.boxes[i * 5 + j];
-    struct digitcircle domain = digitcircle_of(&config.digitcircle);
-    for (int i = 0; i < 7; i++) {
-        float image[48 * 48];
-        struct digitcircle_truth truth;
-        digitcircle_sample(&domain, -1, i, image, &truth);
-        drawn += truth.count;
-    }
-    assert_int_equal(truths, drawn);
-    method->destroy(run);
-    run_env_bytes_close(&bytes);
-    run_env_close(&environment);
-}
-
-static void poison(struct run_env_bytes *bytes, const char *name, float value)
-{
-    struct snapshot_entry *entries;
-    size_t count;
-    struct snapshot_reader reader = run_env_reader(bytes);
-    assert_ok(snapshot_contents(&reader, &entries, &count, err));
-    bool found = false;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(entries[i].name, name) == 0) {
-            memcpy(bytes->data + entries[i].offset + 4, &value, sizeof value);
-            found = true;
-        }
-    assert_true(found);
-    free(entries);
-}
-
-/* Compares the estimate of a dry run with the memory of a run after an update. */
-static void memory_stays_near_the_estimate(void **state)
-{
-    static const struct config_setting light[] = {{NULL, NULL}};
-    static const struct config_setting heavy[] = {{"image_size", "80"}, {"min_radius", "12"}, {"width", "24"},
-                                                  {"units", "3"},       {"layers", "3"},      {"channels", "96"},
-                                                  {"pool", "4"},        {"batch", "6"},       {NULL, NULL}};
-    const struct config_setting *const variants[] = {light, heavy};
-    for (int i = 0; i < 2; i++) {
-        struct run_env environment;
-        struct sparling_config config;
-        struct method_estimate estimate;
-        struct run_env_bytes bytes = {0};
-        enum method_request request;
-        configure(&config, variants[i]);
-        assert_ok(method->estimate(&config, &estimate, err));
-        assert_ok(run_env_open(&environment, 1, NULL, err));
-        struct method_run *run = start(&environment, &config);
-        for (int j = 0; j < 2; j++)
-            assert_ok(run_env_step(&environment, method, run, &request, err));
-        double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
-        double promised = (double)estimate.memory_bytes, constant = 16 << 20;
-        if (held > 1.1 * promised || promised - constant > 1.6 * held)
-            fail_msg("variant %d: %.1f MB promised, %.1f MB held", i, promised / 1e6, held / 1e6);
-        assert_ok(run_env_save(method, run, &bytes, err));
-        assert_near((double)estimate.checkpoint_bytes / (double)bytes.count, 1, 0.3);
-        run_env_bytes_close(&bytes);
-        method->destroy(run);
-        run_env_close(&environment);
-    }
-}
-
-static void weight_that_is_not_finite_stops_the_run(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config;
-    struct run_env_bytes bytes = {0}, again = {0};
-    struct error err = {0};
-    enum method_request request;
-    some_checkpoint(&config, &environment, &bytes);
-    poison(&bytes, "h.out.bias", NAN);
-    struct method_run *run = start(&environment, &config);
-    struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
-    /* A run with a weight that is not finite is not saved. */
-    assert_int_equal(run_env_save(method, run, &again, &err), STATUS_NUMERIC);
-    error_clear(&err);
-    assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
-    assert_non_null(strstr(err.message, "step 4"));
-    assert_non_null(strstr(err.message, "h.out.bias"));
-    char good[64];
-    snprintf(good, sizeof good, "checkpoint is %lld", (long long)environment.list[environment.count - 1].info.seq);
-    assert_non_null(strstr(err.message, good));
-    method->destroy(run);
-    run_env_bytes_close(&bytes);
-    run_env_bytes_close(&again);
-    run_env_close(&environment);
-}
-
-/* The loss is a finite float, but its gradient is not. */
-static void gradient_that_is_not_finite_stops_the_run(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config;
-    struct run_env_bytes bytes = {0};
-    struct error err = {0};
-    enum method_request request;
-    some_checkpoint(&config, &environment, &bytes);
-    poison(&bytes, "h.out.weight", 1e37F);
-    struct method_run *run = start(&environment, &config);
-    struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
-    assert_int_equal(method->step(run, &request, &err), STATUS_NUMERIC);
-    assert_non_null(strstr(err.message, "gradient is not finite at step 4"));
-    assert_non_null(strstr(err.message, "checkpoint is "));
-    method->destroy(run);
-    run_env_bytes_close(&bytes);
-    run_env_close(&environment);
-}
-
-static void damaged_streams_are_refused(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config, wider;
-    struct run_env_bytes bytes = {0};
-    struct error err = {0};
-    some_checkpoint(&config, &environment, &bytes);
-    wider = config;
-    wider.width = 12;
-    struct method_run *run = start(&environment, &wider);
-    struct snapshot_reader reader = run_env_reader(&bytes);
-    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
-    method->destroy(run);
-    error_clear(&err);
-    bytes.count /= 2;
-    run = start(&environment, &config);
-    reader = run_env_reader(&bytes);
-    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
-    method->destroy(run);
-    run_env_bytes_close(&bytes);
-    run_env_close(&environment);
-}
-
-/* The streams are complete, but contain states that no run writes. */
-static void impossible_states_are_refused(void **state)
-{
-    struct run_env environment;
-    struct sparling_config config;
-    struct error err = {0};
-    configure(&config, NULL);
-    assert_int_equal(run_env_open(&environment, 1, NULL, &err), STATUS_OK);
-    for (int i = 0; i < 9; i++) {
-        struct run_env_bytes bytes = {0};
-        struct method_run *run = start(&environment, &config), *copy = start(&environment, &config);
-        struct evaluation *e = &run->evaluation;
-        run->phase = PHASE_EVALUATE;
-        e->rows = 2;
-        for (int j = 0; j < 2; j++)
-            e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
-        switch (i) {
-        case 0:
-            break; /* this state is possible */
-        case 1:
-            run->phase = 7;
-            break;
-        case 2:
-            e->rows = EVALUATION_MAX + 1;
-            break;
-        case 3:
-            e->at = 2;
-            break;
-        case 4:
-            e->part = 3;
-            break;
-        case 5:
-            e->position = 5;
-            break;
-        case 6:
-            e->row[1].test_samples = NAN;
-            break;
-        case 7:
-            run->annealer.density = NAN;
-            break;
-        case 8:
-            run->phase = PHASE_VALIDATE, run->validation_position = -4;
-            break;
-        }
-        assert_int_equal(run_env_save(method, run, &bytes, &err), STATUS_OK);
-        struct snapshot_reader reader = run_env_reader(&bytes);
-        error_clear(&err);
-        assert_int_equal(method->load(copy, &reader, &err), i == 0 ? STATUS_OK : STATUS_CORRUPT);
-        error_clear(&err);
-        run_env_bytes_close(&bytes);
-        method->destroy(run);
-        method->destroy(copy);
-    }
-    run_env_close(&environment);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -731,13 +424,6 @@ int main(void)
         cmocka_unit_test(stage_end_comes_before_the_next_density),
         cmocka_unit_test(progress_never_falls),
         cmocka_unit_test(evaluation_matches_direct_computation),
-        cmocka_unit_test(warm_start_takes_weights_only),
-        cmocka_unit_test(evaluation_job_uses_its_seed),
-        cmocka_unit_test(memory_stays_near_the_estimate),
-        cmocka_unit_test(weight_that_is_not_finite_stops_the_run),
-        cmocka_unit_test(gradient_that_is_not_finite_stops_the_run),
-        cmocka_unit_test(damaged_streams_are_refused),
-        cmocka_unit_test(impossible_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

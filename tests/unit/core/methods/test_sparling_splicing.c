@@ -1,4 +1,5 @@
-/* Tests SPARLING with a label at every position: exact resume, figures, errors of chance, queries, real genes. */
+/* Tests SPARLING with a label at every position: exact resume, figures, motif errors of shuffled positions ("errors of
+ * chance"), queries, real genes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/run_env.h"
+#include "tests/support/text_sink.h"
 #include "tests/support/method_ask.h"
 
 static const struct method *const method = &sparling_method;
@@ -102,7 +104,8 @@ static struct method_run *run_through(struct run_env *environment, int threads, 
     for (int steps = 0; request != METHOD_DONE; steps++) {
         assert_true(steps < 500);
         assert_ok(run_env_step(environment, method, run, &request, err));
-        /* A load restarts the part with the errors of chance, so a run that never completes this part would not end. */
+        /* A load restarts the part of the evaluation that shuffles positions. The test does not reload within this
+         * part, because it would then never end. */
         if (every && steps % every == every - 1 && request != METHOD_DONE && run->evaluation.part != PART_CHANCE) {
             struct run_env_bytes bytes = {0};
             assert_ok(run_env_save(method, run, &bytes, err));
@@ -144,7 +147,8 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
     }
 }
 
-/* Loads a run in the middle of the errors of chance, whose counts are not saved. */
+/* Saves and loads a run while it measures the motif errors of shuffled positions. A checkpoint does not contain the
+ * counts of this measurement, so the run starts it again. The result stays the same. */
 static void errors_of_chance_restart_after_a_load(void **state)
 {
     struct run_env environment;
@@ -240,77 +244,20 @@ static void figures_match_direct_computation(void **state)
         assert_ok(topk_accuracy(scores[c], is_true[c], positions, &accuracy[c], err));
     double mean = ((isnan(accuracy[0]) ? 0 : accuracy[0]) + (isnan(accuracy[1]) ? 0 : accuracy[1])) / 2;
     const struct evaluation_row *row = &out.row[out.rows - 1];
-    /* top-k treats probabilities that are closer than its resolution as equal */
+    /* the run computes top-k accuracy with a finite resolution of probabilities, so the two values differ slightly */
     assert_true(fabs(row->exact - mean) < 0.1);
     assert_true(fabs(row->exact + row->e2ee - 1) < 1e-12);
     /* If the true motifs are the predictions, errors occur only where boxes overlap. */
     assert_true(out.chance.perfect[0] == 0 && out.chance.perfect[1] < 0.9 && out.chance.perfect[2] < 0.5);
     assert_true(out.chance.all.low[0] <= out.chance.all.mean[0] && out.chance.all.mean[0] <= out.chance.all.high[0]);
-    assert_true(out.chance.fpe >= row->fpe); /* without the cores, a larger share of the motifs is false */
+    /* chance.fpe leaves out the trivial symbols (the cores of sites), so their motifs count as false */
+    assert_true(out.chance.fpe >= row->fpe);
     domain_truths_destroy(truth);
     method->destroy(run);
     run_env_close(&environment);
 }
 
-/* ---- a sink that writes "key=value" and brackets ------------------------------------------------- */
-
-static void put(struct buf *buf, const char *key)
-{
-    buf_text(buf, " ");
-    if (key)
-        buf_format(buf, "%s=", key);
-}
-static void begin_object(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "{");
-}
-static void end_object(void *c)
-{
-    buf_text(c, " }");
-}
-static void begin_list(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "[");
-}
-static void end_list(void *c)
-{
-    buf_text(c, " ]");
-}
-static void number(void *c, const char *key, double v)
-{
-    put(c, key), buf_format(c, "%.9g", v);
-}
-static void integer(void *c, const char *key, int64_t v)
-{
-    put(c, key), buf_format(c, "%lld", (long long)v);
-}
-static void boolean(void *c, const char *key, bool v)
-{
-    put(c, key), buf_text(c, v ? "true" : "false");
-}
-static void text(void *c, const char *key, const char *v)
-{
-    put(c, key), buf_format(c, "'%s'", v);
-}
-static void null(void *c, const char *key)
-{
-    put(c, key), buf_text(c, "null");
-}
-
-static struct sink sink_over(struct buf *buf)
-{
-    buf_init(buf, 1 << 22);
-    return (struct sink){.context = buf,
-                         .begin_object = begin_object,
-                         .end_object = end_object,
-                         .begin_list = begin_list,
-                         .end_list = end_list,
-                         .number = number,
-                         .integer = integer,
-                         .boolean = boolean,
-                         .text = text,
-                         .null = null};
-}
+/* ---- queries ----------------------------------------------------------------------------------- */
 
 static void has(const struct buf *buf, const char *what)
 {
@@ -325,7 +272,8 @@ static void results_and_queries_list_sites(void **state)
     struct buf buf;
     struct method_run *run = run_through(&environment, 1, 0, &out);
     struct sparling_config config = run->config;
-    struct sink sink = sink_over(&buf);
+    buf_init(&buf, 1 << 22);
+    struct sink sink = text_sink(&buf);
     assert_ok(method->result(run, &sink, err));
     has(&buf, " chance={ samples=8 shuffles=5 shuffled={ mean={ fpe=");
     has(&buf, " without_trivial={ own={ fpe=");
@@ -343,20 +291,20 @@ static void results_and_queries_list_sites(void **state)
     struct method_model *model = NULL;
     assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
     struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 3};
-    sink = sink_over(&buf);
+    buf_init(&buf, 1 << 22);
     assert_ok(method_ask(method, model, "motifs", &input, &sink, err));
     has(&buf, " shape=[ 1 220 6 ]");
     has(&buf, " prediction=[ { position=0 class='donor' probability=1 } { position=1 ");
     has(&buf, " input={ shape=[ 1 220 4 ]");
     has(&buf, " truth=[ { symbol='");
     buf_close(&buf);
-    sink = sink_over(&buf);
+    buf_init(&buf, 1 << 22);
     assert_ok(method_ask(method, model, "predict", &input, &sink, err));
     has(&buf, " label=[");
     buf_close(&buf);
     static float planes[220 * 4];
     struct method_input array = {.kind = METHOD_INPUT_ARRAY, .rank = 2, .dim = {220, 4}, .values = planes};
-    sink = sink_over(&buf);
+    buf_init(&buf, 1 << 22);
     assert_ok(method_ask(method, model, "predict", &array, &sink, err));
     has(&buf, " truth=null");
     buf_close(&buf);
@@ -537,8 +485,8 @@ static void run_on_real_genes_resumes(void **state)
         assert_ok(run_env_step(&environment, method, run, &request, err));
     }
     assert_true(run->evaluation.chance.samples == 8);
-    assert_true(run->evaluation.chance.fpe ==
-                run->evaluation.row[run->evaluation.rows - 1].fpe); /* no symbol is trivial, so both errors are equal */
+    /* these data have no trivial symbol, so nothing is left out and both errors are equal */
+    assert_true(run->evaluation.chance.fpe == run->evaluation.row[run->evaluation.rows - 1].fpe);
     method->destroy(run);
     run_env_close(&environment);
     remove_data(root);

@@ -1,5 +1,5 @@
 /* Tests the trained model. Compares gradients with central differences of a plain loss, sparse products with dense
- * ones, and numbers of threads. */
+ * products, and results for several numbers of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include "core/base/philox.h"
 #include "core/kernels/blas.h"
-#include "core/methods/superposition/batch.h"
-#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/model/batch.h"
+#include "core/methods/superposition/model/data.h"
 
 enum { N = 37, D = 9, COUNT = 70 };
 
@@ -102,11 +102,12 @@ static struct autoencoder *make(const struct autoencoder_shape *shape)
 {
     struct autoencoder *m;
     assert_int_equal(autoencoder_create(shape, true, &m, NULL), STATUS_OK);
-    params_init(m->params, 11);
+    params_init(m->params, 11, NULL);
     for (size_t i = 0; i < m->decoder->count; i++)
         m->decoder->value[i] *= 2; /* widens the spread of the outputs */
+    /* the gate's values are at least 0.1 below the bias, so that the threshold of the gate is above 0 */
     for (int i = 0; m->gate && i < shape->n_s; i++)
-        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i; /* the threshold of the gate is above 0 */
+        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i;
     return m;
 }
 

@@ -18,7 +18,7 @@
 
 enum { FILES = 8, FINE = 81 };
 struct drawn {
-    struct run_env host;
+    struct run_env environment;
     struct method_run *run;
     char name[FILES][32];
     char *bytes[FILES];
@@ -33,7 +33,8 @@ static void forget(struct drawn *d)
     d->files = 0;
 }
 
-/* Checks that pictures are PNG files; stored tables end with a NUL. */
+/* Keeps a copy of each file that the run publishes, with a NUL behind it. Asserts that each file is a PNG picture or a
+ * CSV table. */
 static void keep(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct drawn *d = watcher;
@@ -51,22 +52,22 @@ static void begin(struct drawn *d, const struct config_setting *more)
     static const struct config_setting small[] = {{"test_samples", "40"}, {"total_samples", "60"}, {"batch", "20"},
                                                   {"block", "0"},         {"stop", "never"},       {NULL, NULL}};
     struct superposition_config config;
-    enum method_request wish = METHOD_CONTINUE;
+    enum method_request request = METHOD_CONTINUE;
     memset(d, 0, sizeof *d);
-    assert_ok(run_env_open(&d->host, 1, NULL, err));
-    d->host.watcher = d;
-    d->host.artifact = keep;
+    assert_ok(run_env_open(&d->environment, 1, NULL, err));
+    d->environment.watcher = d;
+    d->environment.artifact = keep;
     run_test_configure(&superposition_method, &config, small);
     assert_ok(config_apply(&superposition_config_table, &config, more, err));
-    d->run = run_test_start(&superposition_method, &d->host, &config);
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&d->host, &superposition_method, d->run, &wish, err));
+    d->run = run_test_start(&superposition_method, &d->environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&d->environment, &superposition_method, d->run, &request, err));
 }
 
 static void end(struct drawn *d)
 {
     superposition_method.destroy(d->run);
-    run_env_close(&d->host);
+    run_env_close(&d->environment);
     forget(d);
 }
 
@@ -149,7 +150,7 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
     }
     assert_int_equal(rows_of(table, "p = 0.1", "best linear", rows, FINE), FINE);
     assert_close(rows[0].y, theory_linear(0.1, 0.25));
-    /* antipodal pairs are defined from one half on */
+    /* antipodal pairs are defined for ratios n_d / n_s of at least one half */
     assert_int_equal(rows_of(table, "p = 0.1", "antipodal pairs", rows, FINE), FINE);
     assert_true(isnan(rows[0].y) && fabs(rows[FINE - 1].y - theory_pairs(0.1, 0.75)) < 1e-9);
     assert_int_equal(rows_of(table, "p = 0.1", "\"closed form, line above a cut\"", rows, FINE), 0);
@@ -163,7 +164,8 @@ static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state
         snprintf(series, sizeof series, "\"%s, n_s = %d\"", rug ? "rug" : "linear", c->n_s);
         int count = rows_of(table, panel, series, rows, FINE), same = 0;
         assert_int_equal(count, 3);
-        /* The second half of `gaps` contains each value relative to its prediction, in the same order. */
+        /* In this panel the series has the three ratios for each of two p. Each value is the measured loss relative to
+         * its prediction. */
         assert_int_equal(rows_of(table, "measured over predicted", series, gaps, FINE), 6);
         for (int k = 0; k < count; k++)
             if (fabs(rows[k].x - c->ratio) < 1e-9) {
@@ -200,7 +202,8 @@ static void chart_of_losses_against_p_has_theory_and_points(void **state)
             assert_true(fabs(rows[i].x / (0.01 * pow(10, i / (FINE - 1.0))) - 1) < 1e-7);
         assert_close(rows[0].y, theory_bayes(0.01, theory_sigma(0.01, 0.25)));
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "antipodal pairs", rows, FINE),
-                         large ? FINE : 0); /* this line is undefined below one half */
+                         /* a chart has this line only if one of its ratios n_d / n_s is at least one half */
+                         large ? FINE : 0);
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "\"rug, n_s = 32\"", rows, FINE), 2);
         assert_close(rows[0].y, d.run->outcomes[0].loss);
         end(&d);
@@ -250,7 +253,7 @@ static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
     end(&d);
 }
 
-/* There is one chart for each size, and only of trained models. */
+/* The run draws one chart for each size. The charts show only trained models. */
 static void maps_show_trained_models_only(void **state)
 {
     struct drawn d;
@@ -346,7 +349,8 @@ static void a_single_model_gets_its_three_pictures(void **state)
         assert_int_equal(rows_of(features, "Diagonal and bias", "W_ii", diagonal, 16), 16);
         for (int k = 0; k < 16; k++)
             assert_close(rows[k * cols + k].value, diagonal[k].y);
-        if (i == 0) { /* the first picture also has an empty column, and then the bias */
+        /* the picture of the trained model also has an empty column, and then a column with the bias */
+        if (i == 0) {
             struct row bias[16];
             assert_int_equal(rows_of(features, "Diagonal and bias", "bias", bias, 16), 16);
             for (int k = 0; k < 16; k++)

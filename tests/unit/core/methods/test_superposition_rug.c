@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/data.h"
-#include "core/methods/superposition/rug.h"
-#include "core/methods/superposition/theory.h"
+#include "core/methods/superposition/model/data.h"
+#include "core/methods/superposition/model/rug.h"
+#include "core/methods/superposition/model/theory.h"
 
 static void a_row_has_the_sums_of_the_theory(void **state)
 {
@@ -55,7 +55,7 @@ static void a_rug_equals_the_matrix_of_its_definition(void **state)
     assert_int_equal(rug_row(&rug, pool, kernels_best(), row, NULL), STATUS_OK);
     sample_draw(1, STREAM_TEST, 0, 0.5, N, x);
     memcpy(y, x, sizeof x);
-    rug_apply(&rug, pool, kernels_best(), y, NULL);
+    assert_true(rug_apply(&rug, pool, kernels_best(), y, NULL));
     for (int i = 0; i < N; i++) {
         double wanted = 0;
         for (int j = 0; j < N; j++) {
@@ -93,7 +93,7 @@ static double measured(const struct rug *rug, double p, double scale, double off
     for (int s = 0; s < samples; s++) {
         sample_draw(4, STREAM_TEST, s, p, rug->n_s, x);
         memcpy(y, x, (size_t)rug->n_s * sizeof *x);
-        rug_apply(rug, pool, kernels_best(), y, NULL);
+        assert_true(rug_apply(rug, pool, kernels_best(), y, NULL));
         for (int i = 0; i < rug->n_s; i++) {
             double out = isnan(offset) ? (double)y[i] : fmax(0, scale * ((double)y[i] + offset));
             sum += ((double)x[i] - out) * ((double)x[i] - out);

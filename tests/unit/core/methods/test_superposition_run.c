@@ -59,9 +59,9 @@ static void configure(struct superposition_config *config, const struct config_s
     run_test_configure(method, config, settings);
 }
 
-static struct method_run *start(struct run_env *host, const struct superposition_config *config)
+static struct method_run *start(struct run_env *environment, const struct superposition_config *config)
 {
-    return run_test_start(method, host, config);
+    return run_test_start(method, environment, config);
 }
 
 struct witness {
@@ -100,7 +100,7 @@ static void every_case_is_measured(void **state)
         assert_true(w.outcomes[i].low <= w.outcomes[i].loss && w.outcomes[i].loss <= w.outcomes[i].high);
         bool trained = i >= 8 && i < 16;
         assert_int_equal((int)w.outcomes[i].samples, trained ? 310 : 0);
-        /* 310 samples: batches of 40, 40 and 20, three times, then a batch of 10 */
+        /* the 310 samples are three times the batches 40, 40 and 20, and then a batch of 10: ten updates */
         assert_int_equal((int)w.outcomes[i].updates, trained ? 10 : 0);
     }
 }
@@ -108,11 +108,11 @@ static void every_case_is_measured(void **state)
 static void each_stop_rule_ends_training_when_it_should(void **state)
 {
     struct superposition_config config;
-    struct run_env host;
-    assert_ok(run_env_open(&host, 1, NULL, err));
+    struct run_env environment;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
     configure(&config,
               (const struct config_setting[]){{"window", "3"}, {"block", "4096"}, {"n_s", "16"}, {NULL, NULL}});
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = start(&environment, &config);
     const double falling[] = {6, 5, 4, 3, 2, 1, 1}, flat[] = {1, 1, 1, 2, 2, 2, 2};
     for (int stop = 0; stop < 3; stop++)
         for (int kind = 0; kind < 2; kind++) {
@@ -120,8 +120,8 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             run->samples = 4096;
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
-                /* the rule `blocks` may stop after more than two windows, the rule `windows` only at the end of a
-                 * window */
+                /* A window has 3 updates. The rule `blocks` compares two windows after more than 6 updates. The rule
+                 * `windows` compares them only where a window ends and two are complete: of these n, only at 6. */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)
@@ -129,21 +129,23 @@ static void each_stop_rule_ends_training_when_it_should(void **state)
             }
         }
     run->config.stop = STOP_BLOCKS;
-    run->samples = 4097; /* within a block, losses are not compared */
+    /* the rule `blocks` compares losses only at the end of a block of 4096 samples */
+    run->samples = 4097;
     assert_false(work_trained(run));
     run->samples = run->config.total_samples;
     assert_true(work_trained(run));
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
-/* A small model with half as many dimensions as features finds the antipodal pairs, below the closed form. */
+/* A small model with half as many dimensions as features learns antipodal pairs. Their loss is below the closed form.
+ */
 static void a_small_model_finds_antipodal_pairs(void **state)
 {
     struct superposition_config config;
-    struct run_env host;
-    enum method_request wish = METHOD_CONTINUE;
-    assert_ok(run_env_open(&host, 2, NULL, err));
+    struct run_env environment;
+    enum method_request request = METHOD_CONTINUE;
+    assert_ok(run_env_open(&environment, 2, NULL, err));
     configure(&config, (const struct config_setting[]){{"n_s", "64"},
                                                        {"ratio", "0.5"},
                                                        {"p", "0.1"},
@@ -154,16 +156,16 @@ static void a_small_model_finds_antipodal_pairs(void **state)
                                                        {"test_samples", "20000"},
                                                        {NULL, NULL}});
     struct method_run *run = NULL;
-    assert_ok(method->create(&config, &host.env, &run, err));
-    while (wish != METHOD_DONE)
-        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(method->create(&config, &environment.env, &run, err));
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
     const struct outcome *o = &run->outcomes[0];
     if (!(fabs(o->loss / theory_pairs(0.1, 0.5) - 1) < 0.1))
         fail_msg("loss %g, pairs %g, closed form %g", o->loss, theory_pairs(0.1, 0.5), case_predicted(&run->cases[0]));
     assert_true(o->statistics.kept_diagonal_mean > 0.95 && o->statistics.kept_diagonal_mean < 1.1);
     assert_true(o->statistics.saturation > 0.999 && o->statistics.saturation < 1.3);
     method->destroy(run);
-    run_env_close(&host);
+    run_env_close(&environment);
 }
 
 static void statistics_equal_those_of_the_explicit_matrix(void **state)
@@ -176,7 +178,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     double w[N][N], sum = 0, mean = 0, symmetric = 0, antisymmetric = 0, lyapunov = 0, code = 0;
     assert_ok(autoencoder_create(&shape, true, &m, err));
     assert_ok(thread_pool_create(2, &pool, err));
-    params_init(m->params, 4);
+    params_init(m->params, 4, NULL);
     /* the decoder does not represent feature 3 */
     for (int i = 0; i < N; i++)
         for (int k = 0; k < D; k++)
@@ -210,7 +212,7 @@ static void statistics_equal_those_of_the_explicit_matrix(void **state)
     assert_true(fabs(s.lyapunov - lyapunov) < 1e-5 && fabs(s.lyapunov_code - code) < 1e-5);
     assert_true(s.dropped > 0.9 / N && s.saturation >= 1);
     assert_true(s.kolmogorov > 0 && s.kolmogorov < 1);
-    struct rug rug; /* of a rug, one row gives the statistics of all rows */
+    struct rug rug; /* the statistics of a rug are computed from one row, because all rows have the same */
     assert_ok(rug_create(64, 24, 1, 0, &rug, err));
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
@@ -258,7 +260,7 @@ static void lists_of_values_are_parsed(void **state)
 
 /* ---- queries ------------------------------------------------------------------------------------------ */
 
-struct heard {
+struct answer {
     double loss, output;
     int64_t n_s;
     int features;
@@ -271,7 +273,7 @@ static void open_it(void *context, const char *key)
 static void close_it(void *context) {}
 static void number(void *context, const char *key, double value)
 {
-    struct heard *h = context;
+    struct answer *h = context;
     if (key && strcmp(key, "loss") == 0)
         h->loss = value;
     if (key && strcmp(key, "output") == 0) {
@@ -281,7 +283,7 @@ static void number(void *context, const char *key, double value)
 }
 static void integer(void *context, const char *key, int64_t value)
 {
-    struct heard *h = context;
+    struct answer *h = context;
     if (strcmp(key, "n_s") == 0)
         h->n_s = value;
 }
@@ -297,36 +299,36 @@ static void a_checkpoint_answers_queries(void **state)
             {"model", models[kind]},    {"n_s", "64"},     {"ratio", "0.5"},         {"p", "0.05"},
             {"total_samples", "20000"}, {"stop", "never"}, {"test_samples", "1000"}, {NULL, NULL}};
         struct superposition_config config;
-        struct run_env host;
+        struct run_env environment;
         struct run_env_bytes bytes = {0};
         struct method_model *model;
-        enum method_request wish = METHOD_CONTINUE;
+        enum method_request request = METHOD_CONTINUE;
         configure(&config, settings);
-        assert_ok(run_env_open(&host, 1, NULL, err));
-        struct method_run *run = start(&host, &config);
-        while (wish != METHOD_DONE)
-            assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_open(&environment, 1, NULL, err));
+        struct method_run *run = start(&environment, &config);
+        while (request != METHOD_DONE)
+            assert_ok(run_env_step(&environment, method, run, &request, err));
         assert_ok(run_env_save(method, run, &bytes, err));
         struct snapshot_reader reader = run_env_reader(&bytes);
-        assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+        assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
         double sum = 0;
         for (int seed = 0; seed < 1000; seed++) {
-            struct heard heard = {0};
-            const struct sink sink = {&heard, open_it, close_it, open_it, close_it,
-                                      number, integer, boolean,  text,    null};
+            struct answer answer = {0};
+            const struct sink sink = {&answer, open_it, close_it, open_it, close_it,
+                                      number,  integer, boolean,  text,    null};
             struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
             assert_ok(method_ask(method, model, "predict", &input, &sink, err));
-            assert_int_equal(heard.n_s, 64);
-            sum += heard.loss;
+            assert_int_equal(answer.n_s, 64);
+            sum += answer.loss;
         }
-        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* these are the samples of the evaluation */
-        struct heard heard = {0};
-        const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the evaluation uses the same samples */
+        struct answer answer = {0};
+        const struct sink sink = {&answer, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
         float values[64] = {0}, odd[64] = {2};
         values[5] = 0.9f;
         struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {64}, .values = values};
         assert_ok(method_ask(method, model, "predict", &input, &sink, err));
-        assert_true(heard.features >= 1);
+        assert_true(answer.features >= 1);
         input.values = odd;
         assert_int_equal(method_ask(method, model, "predict", &input, &sink, NULL), STATUS_INVALID);
         input.dim[0] = 63;
@@ -337,12 +339,12 @@ static void a_checkpoint_answers_queries(void **state)
         double before = run->outcomes[0].loss;
         struct method_evaluation what = {.samples = 2000, .seed = 99};
         assert_ok(method->begin_evaluation(run, &what, err));
-        for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
-            assert_ok(run_env_step(&host, method, run, &wish, err));
+        for (request = METHOD_CONTINUE; request != METHOD_DONE;)
+            assert_ok(run_env_step(&environment, method, run, &request, err));
         assert_true(run->outcomes[0].loss != before && fabs(run->outcomes[0].loss / before - 1) < 0.15);
         run_env_bytes_close(&bytes);
         method->destroy(run);
-        run_env_close(&host);
+        run_env_close(&environment);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/philox.h"
-#include "core/methods/superposition/theory.h"
+#include "core/methods/superposition/model/theory.h"
 
 #define assert_within(value, wanted, tolerance)                                                                        \
     do {                                                                                                               \
@@ -76,7 +76,7 @@ static void the_optimum_equals_its_sixteen_check_rows(void **state)
     }
 }
 
-/* Any change of scale or offset leaves the loss equal or larger. */
+/* A small change of scale or offset does not lower the loss. */
 static void no_neighbour_of_the_optimum_is_better(void **state)
 {
     for (int i = 1; i <= 9; i++)
@@ -108,7 +108,7 @@ static void bounds_equal_their_check_values(void **state)
     assert_within(theory_variance(.05), 0.016042, 5e-7);
     assert_within(theory_optimum(.05, theory_sigma(.05, 1e-6)).loss, 0.016050, 2e-6);
     assert_within(theory_linear_printed(.3, 512, 128), .1 * 383 / 512, 1e-15);
-    /* Appendix D: C = .1987 and P = .459, .783, .892 at sigma = .25, .1, .05. */
+    /* Appendix D of the paper states C = .1987, and P = .459, .783 and .892 at sigma = .25, .1 and .05. */
     assert_within(theory_oracle_printed(1, .25) / (.25 * .25), .1987 * .459, 1e-4);
     assert_within(theory_oracle_printed(1, .1) / (.1 * .1), .1987 * .783, 2e-4);
     assert_within(theory_oracle_printed(1, .05) / (.05 * .05), .1987 * .892, 1e-4);

@@ -23,7 +23,7 @@ static void channels_that_find_the_same_motifs_agree(void **state)
     assert_int_equal(agreement_match(&a, other_of, share, &err), STATUS_OK);
     assert_int_equal(other_of[0], 2);
     assert_int_equal(other_of[1], 0);
-    /* the match covers one of two motifs of the first model and one of three of the second */
+    /* the match covers one of two motifs of the first model and one of three of the second, so two of five */
     assert_true(share[0] == 2.0 / 5);
     assert_true(share[1] == 2.0 / 4);
     assert_true(share[2] == 0);

@@ -61,7 +61,7 @@ static void a_stump_is_the_best_split(void **state)
                 }
             }
         struct boosting how = {1, 1, 1};
-        assert_int_equal(boosting_importance(&how, N, COLUMNS, x, y, importance, &error, &err), STATUS_OK);
+        assert_int_equal(boosting_importance(&how, N, COLUMNS, x, y, NULL, importance, &error, &err), STATUS_OK);
         assert_near(error, best, 1e-9);
         assert_near(importance[column], 1, 1e-12);
     }
@@ -83,14 +83,16 @@ static void trees_find_the_columns_that_matter(void **state)
     }
     for (int i = 0; i < N; i++)
         variance += (y[i] - mean) * (y[i] - mean) / N;
-    assert_int_equal(boosting_importance(&BOOSTING_DEFAULT, N, COLUMNS, x, y, importance, &error, &err), STATUS_OK);
+    assert_int_equal(boosting_importance(&BOOSTING_DEFAULT, N, COLUMNS, x, y, NULL, importance, &error, &err),
+                     STATUS_OK);
     assert_true(importance[0] > 0.8 && importance[2] > importance[1] && importance[2] > importance[3]);
     assert_true(error < 0.02 * variance);
     for (int i = 0; i < N; i++)
         y[i] = 4;
-    assert_int_equal(boosting_importance(&BOOSTING_DEFAULT, N, COLUMNS, x, y, importance, &error, &err), STATUS_OK);
+    assert_int_equal(boosting_importance(&BOOSTING_DEFAULT, N, COLUMNS, x, y, NULL, importance, &error, &err),
+                     STATUS_OK);
     assert_near(importance[0] + importance[1] + importance[2] + importance[3] + error, 0, 1e-15);
-    assert_int_equal(boosting_importance(&(struct boosting){1, 99, 1}, N, COLUMNS, x, y, importance, NULL, &err),
+    assert_int_equal(boosting_importance(&(struct boosting){1, 99, 1}, N, COLUMNS, x, y, NULL, importance, NULL, &err),
                      STATUS_INVALID);
 }
 
@@ -113,13 +115,13 @@ static void codes_that_are_factors_score_highest(void **state)
         codes[i * 3 + 1] = (float)philox_normal(&from, (uint64_t)(4000 + i));
         codes[i * 3 + 2] = 0.3f * truth[i * 2];
     }
-    assert_int_equal(dci_score(codes, truth, N, 3, 2, table, &dci, &err), STATUS_OK);
+    assert_int_equal(dci_score(codes, truth, N, 3, 2, NULL, table, &dci, &err), STATUS_OK);
     assert_true(dci > 0.95 && table[2 * 2] > 0.98 && table[1] > 0.98);
-    assert_int_equal(support_compare(mask, support, 4, 3, 2, codes, truth, N, &score, &err), STATUS_OK);
+    assert_int_equal(support_compare(mask, support, 4, 3, 2, codes, truth, N, NULL, &score, &err), STATUS_OK);
     assert_near(score.f1, 1, 1e-12);
     assert_near(score.hamming, 0, 1e-12);
     assert_int_equal(score.used, 2);
-    assert_int_equal(support_compare(wrong, support, 4, 3, 2, codes, truth, N, &score, &err), STATUS_OK);
+    assert_int_equal(support_compare(wrong, support, 4, 3, 2, codes, truth, N, NULL, &score, &err), STATUS_OK);
     assert_near(score.f1, 2 * 4 / (2 * 4 + 2.0), 1e-12);
     assert_near(score.hamming, 2 / 12.0, 1e-12);
     assert_int_equal(score.used, 3);
@@ -161,7 +163,7 @@ static void regressions_reach_their_minimum(void **state)
         for (int j = 0; j < COLUMNS; j++)
             x[i * COLUMNS + j] = (float)(philox_normal(&from, (uint64_t)(i * COLUMNS + j)) + 3 * (label[i] == j));
     }
-    assert_int_equal(logistic_fit(x, label, NULL, N, COLUMNS, CLASSES, 1, &fit, &err), STATUS_OK);
+    assert_int_equal(logistic_fit(x, label, NULL, N, COLUMNS, CLASSES, 1, NULL, &fit, &err), STATUS_OK);
     for (int i = 0; i < N; i++) {
         double p[CLASSES], sum = 0;
         for (int k = 0; k < CLASSES; k++) {
@@ -181,11 +183,11 @@ static void regressions_reach_their_minimum(void **state)
             assert_near(slopes[k * (COLUMNS + 1) + j] + (j < COLUMNS ? fit.weights[k * (COLUMNS + 1) + j] : 0), 0,
                         0.01);
     logistic_close(&fit);
-    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, &accuracy, &err), STATUS_OK);
+    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, NULL, &accuracy, &err), STATUS_OK);
     assert_true(accuracy > 0.9 && accuracy < 1);
     for (int i = 0; i < N; i++)
         label[i] = (int)(philox_u32(&from, (uint64_t)(100000 + i)) % CLASSES);
-    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, &accuracy, &err), STATUS_OK);
+    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, NULL, &accuracy, &err), STATUS_OK);
     assert_true(accuracy < 0.5);
 }
 
@@ -205,11 +207,11 @@ static void failed_allocations_are_reported(void **state)
     for (int n = 0;; n++) {
         struct error err = {0};
         fault_after(n);
-        enum status status = dci_score(codes, truth, 50, 2, 2, NULL, &dci, &err);
+        enum status status = dci_score(codes, truth, 50, 2, 2, NULL, NULL, &dci, &err);
         if (!status)
-            status = support_compare(mask, support, 2, 2, 2, codes, truth, 50, &score, &err);
+            status = support_compare(mask, support, 2, 2, 2, codes, truth, 50, NULL, &score, &err);
         if (!status)
-            status = logistic_accuracy(codes, label, 50, 2, 2, 2, &dci, &err);
+            status = logistic_accuracy(codes, label, 50, 2, 2, 2, NULL, &dci, &err);
         if (!fault_happened()) {
             assert_int_equal(status, STATUS_OK);
             break;

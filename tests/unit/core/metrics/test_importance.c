@@ -52,7 +52,8 @@ static void the_authors_line_gives_their_constants(void **state)
  * - Deletion of symbol a, independent symbols: aa leaves a at 0 or at 2, which get 1/16 each. ab and ba leave b, which
  *   gets 1/8 and has 1/12 each. Alpha is 1/8 + 1/6.
  * - Exchange of a for b, distinct symbols: a alone changes, which is 1/4.
- * - Exchange of a for b, independent symbols: a alone is 1/4. bb gets 1/4 and has 1/8. ab and ba get 1/16 each. */
+ * - Exchange of a for b, independent symbols: a alone is 1/4. bb gets 1/4 and has 1/8. ab and ba get 1/16 each.
+ *   Alpha is 1/4 + 1/8 + 1/8. */
 static void three_places_equal_the_values_computed_by_hand(void **state)
 {
     const double share[] = {0, 0.5, 0.5};

@@ -75,8 +75,8 @@ static void counts_equal_those_made_by_hand(void **state)
     motif_errors_close(&errors);
 }
 
-/* Two symbols share one window. The only motif belongs to the nearer one; the other is neither hit nor missed, because
- * a motif is in its cell. */
+/* The windows of two symbols overlap. All motifs are at one place and belong to the symbol that is nearer. The other
+ * symbol is neither hit nor missed, because motifs are in its cell. */
 static void overlapping_windows_share_motifs_by_distance(void **state)
 {
     const struct box boxes[] = {box_of(0, 10, 10), box_of(1, 10, 14)};
@@ -102,8 +102,9 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
     motif_errors_close(&errors);
 }
 
-/* Channel 0 marks symbols 0 and 1 equally often, and channel 3 is never active. One-to-one matching must give one of
- * these symbols another channel. Assignment by majority may give both symbols channel 0. */
+/* Channel 0 marks symbols 0 and 1 equally often. Channel 3 is not active at first. One-to-one matching gives each
+ * symbol at most one channel. Assignment by majority gives each channel the symbol that it marks most often, so several
+ * channels can have the same symbol. */
 static void confusion_by_matching_and_by_majority(void **state)
 {
     /* symbol, channel, number of times */
@@ -128,7 +129,8 @@ static void confusion_by_matching_and_by_majority(void **state)
     motif_errors_majority(&errors, MOTIF_BOXES, symbol_of);
     assert_memory_equal(symbol_of, ((int[]){0, 1, 2, -1}), sizeof symbol_of);
 
-    /* channel 3 now marks symbol 0 too, which majority counts as right and matching does not */
+    /* Channel 3 now marks symbol 0 too. Majority counts channels 0 and 3 as right for symbol 0, matching only one of
+     * them. */
     for (int i = 0; i < 4; i++) {
         const struct box box = box_of(0, 8, 8);
         const struct motif motif = {8, 8, 3, 1.0F};
@@ -308,8 +310,8 @@ static void faulty_calls_are_refused(void **state)
     }
 }
 
-/* Three kinds of boxes and a motif outside of all boxes: boxes with one motif of the right or of a wrong channel, a box
- * with two motifs, and a box with none. */
+/* Five boxes, and a motif outside of all boxes. Three boxes contain one motif of the right channel, one box contains
+ * one motif of a wrong channel, and one box contains two motifs. */
 static void the_error_of_the_proof_equals_its_value_by_hand(void **state)
 {
     static const struct box boxes[] = {{0, 0, 4, 0, 4, 2, 2},

@@ -66,12 +66,12 @@ static void coherence_equals_its_definition(void **state)
         double largest;
         fill(w, taps(b), (uint32_t)i);
         largest = plain_coherence(b, w);
-        assert_true(fabs(filter_coherence(b, w) - fmin(1, largest)) < 1e-12);
+        assert_true(fabs(filter_coherence(b, w, NULL) - fmin(1, largest)) < 1e-12);
     }
     const struct filter_bank one = {2, 1, 1, 2};
     const real same[] = {1, 2, -2, -4}, zero[] = {0, 0, 1, 0};
-    assert_true(fabs(filter_coherence(&one, same) - 1) < 1e-12);
-    assert_true(filter_coherence(&one, zero) == 0);
+    assert_true(fabs(filter_coherence(&one, same, NULL) - 1) < 1e-12);
+    assert_true(filter_coherence(&one, zero, NULL) == 0);
 }
 
 int main(void)

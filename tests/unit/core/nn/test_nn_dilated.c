@@ -35,7 +35,8 @@ static void size_of_the_network_equals_the_published_one(void **state)
         assert_int_equal(dilated_units(contexts[i]), units[i]);
 }
 
-/* Sets weights that use only the outermost taps and that lose no signal. */
+/* Sets the weights of each kernel to 0.25 at its two ends and to 0 elsewhere, so that each output depends on the
+ * farthest inputs it can reach. */
 static void open_wide(struct params *params)
 {
     for (size_t i = 0; i < params_arrays(params); i++) {
@@ -57,7 +58,7 @@ static void output_depends_on_half_a_context_to_either_side(void **state)
     static real planes[2 * LENGTH], middle[3 * LENGTH], kept[3];
     dilated_build(&h, params, "h", &config);
     assert_int_equal(params_seal(params, false, NULL), STATUS_OK);
-    params_init(params, 1);
+    params_init(params, 1, NULL);
     open_wide(params);
     probe_open(&p, 2, "ref");
     for (int distance = 0; distance <= 201; distance += distance < 200 ? 200 : 1) {
@@ -99,7 +100,7 @@ static void gradients_of_the_network_match_differences(void **state)
     struct map_shape shape = {2, 3, 1, 30, 0, 1};
     dilated_build(&h, params, "h", &config);
     assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
-    params_init(params, 3);
+    params_init(params, 3, NULL);
     probe_open(&p, 2, "ref");
     probe_map(&p, &shape, 1.0);
     for (size_t i = 0; i < params_arrays(params); i++)

@@ -39,7 +39,7 @@ static void layer_open(struct layer *l, const struct sparse_config *config, stru
     assert_int_equal(params_create(&l->params, NULL), STATUS_OK);
     assert_int_equal(sparse_create(&l->sparse, l->params, "sparse", config, NULL), STATUS_OK);
     assert_int_equal(params_seal(l->params, true, NULL), STATUS_OK);
-    params_init(l->params, 1);
+    params_init(l->params, 1, NULL);
 }
 
 static void layer_close(struct layer *l)
@@ -123,6 +123,43 @@ static void quantile_from_few_large_values_is_exact(void **state)
                     wanted = (real)((double)values[at] +
                                     share * ((double)values[at + 1 < n ? at + 1 : at] - (double)values[at]));
                 }
+                if (sparse_thresholds(l.sparse)[c] != wanted)
+                    fail_msg("kind %d, step %d, channel %d: %.9g, not %.9g", kind, step, c,
+                             (double)sparse_thresholds(l.sparse)[c], (double)wanted);
+            }
+        }
+        free(values);
+        layer_close(&l);
+    }
+}
+
+/* Each channel has its own density: the threshold of each is the exact quantile for its share of the density, whether
+ * it is found among few large values or in the whole batch. */
+static void channels_with_shares_have_quantiles_of_their_own(void **state)
+{
+    static const double densities[] = {0.05, 2e-3, 2e-3, 2e-3, 1e-4, 1e-4};
+    double shares[18];
+    for (int kind = 0; kind < 2; kind++) {
+        struct layer l;
+        struct sparse_config config = {
+            .mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0, .interpolate = kind == 1};
+        layer_open(&l, &config, (struct map_shape){3, 18, 60, 70, 1, 1});
+        for (int c = 0; c < 18; c++)
+            shares[c] = c % 4 == 0 ? 1.0 : 0.02 * (double)(1 + c * c);
+        sparse_set_shares(l.sparse, shares);
+        real *values = calloc(l.count, sizeof *values);
+        for (int step = 0; step < 6; step++) {
+            draw(&l, 0.3);
+            pass(&l, true, densities[step], false);
+            for (int c = 0; c < 18; c++) {
+                size_t n = sorted(&l, l.planes, 1, c, values);
+                double density = fmin(1.0, densities[step] * shares[c]), place = (1.0 - density) * (double)(n - 1);
+                size_t at = (size_t)place, k = (size_t)((double)n * (1.0 - density));
+                real wanted = values[(k < 1 ? 1 : k) - 1];
+                if (kind == 1)
+                    wanted =
+                        (real)((double)values[at] +
+                               (place - (double)at) * ((double)values[at + 1 < n ? at + 1 : at] - (double)values[at]));
                 if (sparse_thresholds(l.sparse)[c] != wanted)
                     fail_msg("kind %d, step %d, channel %d: %.9g, not %.9g", kind, step, c,
                              (double)sparse_thresholds(l.sparse)[c], (double)wanted);
@@ -317,7 +354,8 @@ static void check_collected(enum sparse_mode mode, bool interpolate)
         .mode = mode, .channels = CHANNELS, .momentum = 0.9, .accumulate = 10.0, .interpolate = interpolate};
     layer_open(&l, &config, (struct map_shape){1, CHANNELS, 20, 25, 1, 1});
     size_t n = mode == SPARSE_SINGLE ? 1500 : 500;
-    double density = 10.0 / (3.5 * (double)n); /* count * density reaches `accumulate` with the fourth batch */
+    /* the product of collected values and density first exceeds `accumulate` (10) in the fourth batch */
+    double density = 10.0 / (3.5 * (double)n);
     real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
     for (int b = 0; b < BATCHES; b++) {
         assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
@@ -355,7 +393,8 @@ static void rising_density_drops_collected_values(void **state)
     draw(&l, 0.0);
     pass(&l, true, 0.01, false);
     assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
-    pass(&l, true, 0.06, false); /* 100 values are left, and 100 * 0.06 < 10 */
+    /* the layer has dropped the first 100 values; for the other 100, 100 * 0.06 < 10, so no threshold moves */
+    pass(&l, true, 0.06, false);
     assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
     pass(&l, true, 0.06, false);
     assert_true(sparse_thresholds(l.sparse)[0] != R(0.0));
@@ -393,8 +432,8 @@ static void thresholds_move_after_the_given_number_of_values(void **state)
     }
 }
 
-/* Three layers on one map equal three layers on the channels of each: a layer with thresholds per channel, one with a
- * single threshold, and one without thresholds. */
+/* A parallel layer applies three sparse layers to different channels of one map: one with a threshold for each channel,
+ * one with a single threshold, and one without thresholds. The results equal those of three separate layers. */
 static void parallel_layers_equal_single_layers_on_their_channels(void **state)
 {
     enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
@@ -409,7 +448,7 @@ static void parallel_layers_equal_single_layers_on_their_channels(void **state)
     assert_int_equal(params_create(&params, NULL), STATUS_OK);
     assert_int_equal(sparse_parallel_create(&parallel, params, "sparse", layers, 3, NULL), STATUS_OK);
     assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
-    params_init(params, 1);
+    params_init(params, 1, NULL);
     assert_non_null(params_find(params, "sparse.0.threshold"));
     assert_non_null(params_find(params, "sparse.1.threshold"));
     for (int i = 0; i < 3; i++)
@@ -638,6 +677,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(select_kth_equals_sorted_value),
+        cmocka_unit_test(channels_with_shares_have_quantiles_of_their_own),
         cmocka_unit_test(quantile_from_few_large_values_is_exact),
         cmocka_unit_test(rank_without_memory_makes_all_ranks_take_the_slower_way),
         cmocka_unit_test(threshold_follows_the_kth_value_with_momentum),

@@ -155,7 +155,7 @@ static void network_open(struct network *n, bool pre)
     linear_build(&n->out, n->params, "out", NULL, CHANNELS, TOKENS);
     if (params_seal(n->params, true, &err) != STATUS_OK)
         fail_msg("%s", err.message);
-    params_init(n->params, 1);
+    params_init(n->params, 1, NULL);
     assert_int_equal(adam_create(n->params, &ADAM_DEFAULT, &n->adam, &err), STATUS_OK);
     positions_sine(n->table, GRID, CHANNELS);
     n->positions = weight_constant(n->table, GRID, CHANNELS);

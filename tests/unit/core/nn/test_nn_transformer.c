@@ -29,7 +29,7 @@ static void stacks_open(struct stacks *s, struct probe *p, enum transformer_norm
     encoder_build(&s->encoder, s->params, "encoder", &config);
     decoder_build(&s->decoder, s->params, "decoder", &config);
     assert_int_equal(params_seal(s->params, true, NULL), STATUS_OK);
-    params_init(s->params, 3);
+    params_init(s->params, 3, NULL);
     for (size_t i = 0; i < params_arrays(s->params); i++) { /* moves biases and norms away from 0 and 1 */
         struct weight *w = params_array(s->params, i);
         real noise[WIDTH * 3];
@@ -147,7 +147,7 @@ static void mlp_gradients_match_differences(void **state)
     assert_int_equal(params_create(&params, NULL), STATUS_OK);
     mlp_build(&mlp, params, "mlp", 3, (int[]){7, 11, 8, 2}, 0.2);
     assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
-    params_init(params, 3);
+    params_init(params, 3, NULL);
     for (size_t i = 0; i < params_arrays(params); i++)
         probe_check_also(&p, params_array(params, i));
     probe_check(&p, build_mlp, &mlp, 1e-6);
@@ -160,7 +160,8 @@ static struct tensor *build_scale(struct probe *p, const void *context)
     return rms_scale_forward(&p->exec, (struct rms_scale *)context, probe_input(p, 0));
 }
 
-/* Training first moves the mean square of the positive elements and then uses it; evaluation only uses it. */
+/* A forward pass in training first moves the running mean square towards that of the positive elements, and then
+ * divides by its root. A pass in evaluation only divides. */
 static void rms_scale_follows_the_mean_square_in_training(void **state)
 {
     struct probe p;
@@ -171,7 +172,7 @@ static void rms_scale_follows_the_mean_square_in_training(void **state)
     assert_int_equal(params_create(&params, NULL), STATUS_OK);
     rms_scale_build(&scale, params, "scale");
     assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
-    params_init(params, 3);
+    params_init(params, 3, NULL);
     real x[4] = {R(3.0), R(-5.0), R(0.0), R(4.0)};
     exec_begin(&p.exec, true, 0);
     struct tensor *y = rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, x, 2, 2, false));

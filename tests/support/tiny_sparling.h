@@ -1,0 +1,23 @@
+/* A SPARLING run that is small enough for tests. Needs cmocka: a function fails the test when a call fails. */
+#ifndef MOTIF_TESTS_SUPPORT_TINY_SPARLING_H
+#define MOTIF_TESTS_SUPPORT_TINY_SPARLING_H
+
+#include "core/base/config.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/run_env.h"
+
+/* Fills `config` with the tiny run's settings and then with `more`, a list that ends with {NULL, NULL}; NULL: none. */
+void tiny_configure(struct sparling_config *config, const struct config_setting *more);
+
+/* Creates a run whose steps make one update, or one piece of a validation. The caller destroys it. */
+struct method_run *tiny_start(struct run_env *environment, const struct sparling_config *config);
+
+/* tiny_configure(), run_env_open() and tiny_start(). */
+struct method_run *tiny_open(struct run_env *environment, int threads, struct sparling_config *config,
+                             const struct config_setting *more);
+
+/* Trains four steps of a new run and saves it into `bytes`. `environment` stays open. */
+void tiny_checkpoint(struct sparling_config *config, struct run_env *environment, struct run_env_bytes *bytes);
+
+#endif

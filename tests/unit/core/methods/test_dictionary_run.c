@@ -1,0 +1,209 @@
+/* Tests runs of dictionary: exact resume for every learner, threads, what trained dictionaries find, results,
+ * artifacts, refused configurations. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/kernels/blas.h"
+#include "core/methods/dictionary/dictionary.h"
+#include "core/methods/dictionary/run.h"
+#include "core/methods/dictionary/run_int.h"
+#include "tests/support/run_test.h"
+
+static const struct method *const method = &dictionary_method;
+
+/* Every learner, on both sources. Each run trains, evaluates and changes its case within a few dozen steps. */
+static const struct config_setting iid[] = {
+    {"source", "iid"},
+    {"features", "12"},
+    {"inputs", "8"},
+    {"active", "2"},
+    {"width", "33"},
+    {"l0", "3"},
+    {"seeds", "2"},
+    {"learners", "l1,topk,batchtopk,jumprelu,matryoshka,matching-pursuit,fista"},
+    {"batch", "40"},
+    {"distinct", "100"},
+    {"dead_after", "2"},
+    {"iterations", "10"},
+    {"alternations", "2"},
+    {"total_samples", "310"},
+    {"test_samples", "90"},
+    {"pursuit_samples", "70"},
+    {"checkpoint_every", "120"},
+    {NULL, NULL}};
+static const struct config_setting trees[] = {{"features", "40"},
+                                              {"inputs", "9"},
+                                              {"roots", "2"},
+                                              {"width", "20"},
+                                              {"l0s", "2,3"},
+                                              {"seeds", "3"},
+                                              {"unit_rows", "true"},
+                                              {"batch", "40"},
+                                              {"total_samples", "300"},
+                                              {"test_samples", "90"},
+                                              {"pursuit_samples", "50"},
+                                              {"checkpoint_every", "100"},
+                                              {NULL, NULL}};
+static const struct config_setting one[] = {
+    {"features", "40"}, {"inputs", "9"},           {"width", "20"},           {"l0", "2"},
+    {"seeds", "2"},     {"learner", "matryoshka"}, {"learning_rate", "1e-2"}, {"total_samples", "4000"},
+    {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
+    {NULL, NULL}};
+
+struct witness {
+    struct run_env_witness same;
+    struct outcome outcomes[32];
+    int count;
+};
+
+static void take_outcomes(void *context, struct method_run *run)
+{
+    struct witness *w = context;
+    w->count = run->sweep.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+}
+
+static const struct run_test test = {&dictionary_method, NULL, take_outcomes};
+
+static void weights_do_not_depend_on_threads_or_pauses(void **state)
+{
+    const struct config_setting *const all[] = {iid, trees, one};
+    (void)state;
+    run_test_bits(&test, all, sizeof all / sizeof all[0], 3);
+}
+
+/* As many latents as features, few of which are active: every learner with an encoder or a pursuit recovers most. */
+static void dictionaries_recover_the_features_of_easy_data(void **state)
+{
+    static const struct config_setting easy[] = {{"source", "iid"},
+                                                 {"features", "16"},
+                                                 {"inputs", "16"},
+                                                 {"active", "2"},
+                                                 {"width", "16"},
+                                                 {"l0", "2"},
+                                                 {"seeds", "2"},
+                                                 {"learners", "topk,batchtopk,matching-pursuit,fista"},
+                                                 {"learning_rate", "3e-3"},
+                                                 {"batch", "256"},
+                                                 {"total_samples", "400000"},
+                                                 {"test_samples", "4000"},
+                                                 {"pursuit_samples", "500"},
+                                                 {NULL, NULL}};
+    struct witness w = {0};
+    (void)state;
+    run_test_through(&test, easy, 2, 0, &w, &w.same);
+    assert_int_equal(w.count, 4);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        print_message("case %d: MCC %.3f, pair MCC %.3f, F1 %.3f, explained %.3f, L0 %.2f\n", i, o->mcc,
+                      o->pair_absolute, o->f1, o->explained, o->l0);
+        assert_true(o->mcc > 0.8);
+        assert_true(o->explained > 0.75);
+        assert_true(o->code_true > 0.9);
+        assert_true(o->right_omp > (i == 3 ? 0.3 : 0.5)); /* FISTA uses more latents than there are features */
+        assert_true(isnan(o->absorption_full));           /* independent features have no children */
+    }
+}
+
+static void figures_are_shares_where_they_say_so(void **state)
+{
+    struct witness w = {0};
+    (void)state;
+    run_test_through(&test, trees, 1, 0, &w, &w.same);
+    assert_int_equal(w.count, 2);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        const double shares[] = {o->mcc,
+                                 o->uniqueness,
+                                 o->precision,
+                                 o->recall,
+                                 o->f1,
+                                 o->accuracy,
+                                 o->dead,
+                                 o->pair_absolute,
+                                 o->pair_codes,
+                                 o->overlap_omp,
+                                 o->overlap_iht,
+                                 o->right_omp,
+                                 o->guaranteed,
+                                 o->coherence,
+                                 o->absorption_full,
+                                 o->absorption_fraction,
+                                 o->overlap_fista};
+        for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++)
+            assert_true(shares[k] >= 0 && shares[k] <= 1 + 1e-6);
+        assert_true(o->pair_signed <= o->pair_absolute + 1e-9);
+        assert_true(o->worth <= o->recurring && o->recurring <= 20);
+        assert_true(fabs(o->l0 - (i == 0 ? 2 : 3)) < 0.5);
+    }
+}
+
+static void wrong_values_are_refused(void **state)
+{
+    static const struct run_test_wrong wrong[] = {
+        {{{"learners", "topk,lasso"}}, "learners"},
+        {{{"l0s", "20,"}}, "l0s"},
+        {{{"sizes", "1"}}, "sizes"},
+        {{{"dimensions", "0"}}, "dimensions"},
+        {{{"exponents", "a"}}, "exponents"},
+        {{{"l0", "300"}}, "l0"},
+        {{{"inputs", "0"}}, "inputs"},
+        {{{"source", "iid"}, {"features", "8"}, {"active", "8"}}, "active"},
+        {{{"roots", "2000"}}, "roots"},
+        {{{"batch", "65536"}, {"width", "65536"}}, "batch"},
+        {{{"distinct", "100"}}, "distinct"},
+        {{{"width", "512"}, {"l0", "300"}}, "pursuit_samples"},
+    };
+    (void)state;
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+}
+
+static void presets_are_valid(void **state)
+{
+    (void)state;
+    run_test_presets(method);
+}
+
+static void the_verdict_names_latents_that_do_not_recur(void **state)
+{
+    struct run_env environment;
+    struct dictionary_config config;
+    struct findings *findings = calloc(1, sizeof *findings);
+    enum method_request request = METHOD_CONTINUE;
+    (void)state;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    run_test_configure(method, &config, trees); /* hardly trained */
+    struct method_run *run = run_test_start(method, &environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(method->step(run, &request, err));
+    assert_ok(method->judge(run, findings, err));
+    assert_true(findings_verdict(findings) != VERDICT_LEARNED);
+    bool found = false;
+    for (int i = 0; i < findings->count; i++)
+        found = found || strcmp(findings->list[i].code->code, "latents-do-not-recur") == 0;
+    assert_true(found);
+    method->destroy(run);
+    run_env_close(&environment);
+    free(findings);
+}
+
+int main(void)
+{
+    blas_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_do_not_depend_on_threads_or_pauses),
+        cmocka_unit_test(dictionaries_recover_the_features_of_easy_data),
+        cmocka_unit_test(figures_are_shares_where_they_say_so),
+        cmocka_unit_test(wrong_values_are_refused),
+        cmocka_unit_test(presets_are_valid),
+        cmocka_unit_test(the_verdict_names_latents_that_do_not_recur),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* Tests that the predicted time of a sweep is right within a factor of three. On an idle machine it is right within a
+ * factor of two; the test allows more, because other programs share the memory and the clock rate of the processor.
+ * The test counts processor time. Builds without optimisation or with a sanitizer are slower than any prediction and
+ * are skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "core/kernels/kernels.h"
+#include "core/kernels/pace.h"
+#include "tests/support/run_test.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLOW 1
+#endif
+
+enum { FACTOR = 3 };
+static const double SLACK = 0.25; /* seconds: in shorter runs, start-up and the noise of the clock dominate */
+
+struct sweep {
+    const char *kind;
+    struct config_setting settings[14];
+};
+
+static const struct sweep sweeps[] = {
+    {"superposition",
+     {{"experiment", "scaling"},
+      {"models", "rug"},
+      {"sizes", "65536"},
+      {"ps", "1e-4,1e-2,0.2"},
+      {"ratios", "0.001,0.1"},
+      {"test_samples", "20"}}},
+    {"superposition",
+     {{"experiment", "loss-p"},
+      {"models", "rug"},
+      {"sizes", "512,8192"},
+      {"ps", "0.002001,0.1,0.8"},
+      {"ratios", "0.1,0.8"},
+      {"test_samples", "400"}}},
+    {"superposition",
+     {{"experiment", "maps"},
+      {"models", "trained"},
+      {"sizes", "64,256"},
+      {"ps", "0.02:0.5:3"},
+      {"ratios", "0.1:0.8:3"},
+      {"stop", "never"},
+      {"total_samples", "4000"},
+      {"test_samples", "1000"}}},
+    {"superposition",
+     {{"experiment", "loss-ratio"},
+      {"models", "rug,trained"},
+      {"sizes", "128,1024"},
+      {"ratios", "0.1,0.5"},
+      {"stop", "never"},
+      {"batch", "256"},
+      {"total_samples", "4000"},
+      {"test_samples", "1000"},
+      {"draws", "2"}}},
+    {"superposition", {{"n_s", "512"}, {"n_d", "130"}, {"stop", "never"}, {"total_samples", "60000"}}},
+    {"superposition", {{"n_s", "16"}, {"n_d", "8"}, {"stop", "never"}, {"total_samples", "400000"}}},
+    {"pathways", {{"trials", "20"}, {"draws", "5"}}},
+    {"environments", {{"updates", "200"}, {"samples", "50"}, {"test_samples", "50"}, {"baselines", "all"}}},
+    {"factors", {{"rows", "200"}, {"epochs", "20"}, {"datasets", "2"}, {"restarts", "1"}}},
+};
+
+static double process_seconds(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double run_seconds(const struct method *method, const void *config)
+{
+    struct run_env_plan plan = {.method = method, .config = config, .threads = 1};
+    struct run_env_witness witness;
+    int steps;
+    double begun = process_seconds();
+    assert_ok(run_env_run(&plan, &witness, &steps, err));
+    return process_seconds() - begun;
+}
+
+static void predictions_of_sweeps_hold_within_a_factor_of_three(void **state)
+{
+    double pace = kernels_pace(kernels_best());
+    bool held = true;
+    (void)state;
+    assert_true(pace > 0);
+    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++) {
+        const struct method *method = method_find(sweeps[i].kind);
+        struct method_estimate estimate = {0};
+        void *config = calloc(1, method->config.struct_bytes);
+        assert_non_null(config);
+        run_test_configure(method, config, sweeps[i].settings);
+        assert_ok(method_estimate(method, config, &estimate, err));
+        assert_true(estimate.gflops > 0);
+        double predicted = estimate.flops_per_sample * (double)estimate.samples / (estimate.gflops * 1e9 * pace);
+        double took = run_seconds(method, config);
+        printf("%s %s=%s: %.3f s, predicted %.3f s\n", sweeps[i].kind, sweeps[i].settings[0].field,
+               sweeps[i].settings[0].value, took, predicted);
+        held = held && took < FACTOR * predicted + SLACK && predicted < FACTOR * took + SLACK;
+        free(config);
+    }
+    printf("pace %.2f\n", pace);
+    assert_true(held);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(predictions_of_sweeps_hold_within_a_factor_of_three)};
+#ifdef SLOW
+    (void)tests;
+    return 77;
+#else
+    return cmocka_run_group_tests_name("predictions", tests, NULL, NULL);
+#endif
+}

@@ -1,0 +1,412 @@
+/* Tests the extents of channels: the interval along an axis, the measurement with planted weights whose extent is
+ * known, and the comparison with true boxes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/assert_ok.h"
+#include "tests/support/run_env.h"
+#include "tests/support/text_sink.h"
+#include "tests/support/tiny_sparling.h"
+#include "tests/support/method_ask.h"
+
+static const struct method *const method = &sparling_method;
+
+/* ---- the interval along an axis ---------------------------------------------------------------------- */
+
+enum { HALF = 8, SIDE = 2 * HALF + 1, CUTS = SIDE + 1 };
+
+struct curves {
+    double low[CUTS], high[CUTS];
+    int at[CUTS];
+};
+
+/* The falls of a score that is the sum of `weight`, [SIDE], over the offsets from -HALF on. */
+static struct curves curves_of(const double *weight)
+{
+    struct curves c;
+    double all = 0, before = 0;
+    for (int i = 0; i < SIDE; i++)
+        all += weight[i];
+    for (int j = 0; j < CUTS; j++) {
+        c.at[j] = j - HALF;
+        c.low[j] = before;
+        c.high[j] = all - before;
+        before += j < SIDE ? weight[j] : 0;
+    }
+    return c;
+}
+
+static void an_interval_of_even_evidence_is_found_exactly(void **state)
+{
+    (void)state;
+    for (int first = -HALF; first <= HALF; first++)
+        for (int last = first + 1; last <= HALF + 1; last++) {
+            double weight[SIDE] = {0}, a, b;
+            for (int i = first; i < last; i++)
+                weight[i + HALF] = 0.7;
+            struct curves c = curves_of(weight);
+            assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+            assert_float_equal(a, first, 0);
+            assert_float_equal(b, last, 0);
+        }
+}
+
+static void weak_noise_outside_does_not_widen_an_interval(void **state)
+{
+    double weight[SIDE] = {0}, a, b;
+    (void)state;
+    for (int i = 0; i < SIDE; i++)
+        weight[i] = i >= 5 && i < 12 ? 1 : i % 2 ? 0.2 : -0.2;
+    struct curves c = curves_of(weight);
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_float_equal(a, 5 - HALF, 0);
+    assert_float_equal(b, 12 - HALF, 0);
+}
+
+/* A score that needs both ends of a motif: each end alone costs everything. */
+static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
+{
+    struct curves c;
+    double a, b;
+    (void)state;
+    for (int j = 0; j < CUTS; j++) {
+        c.at[j] = j - HALF;
+        c.low[j] = c.at[j] > -4;
+        c.high[j] = c.at[j] < 6;
+    }
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_true(a >= -5 && a <= -4);
+    assert_true(b >= 6 && b <= 7);
+}
+
+/* Two parts of which either is enough: the score falls only when the second one goes, too. */
+static void an_interval_covers_parts_that_replace_each_other(void **state)
+{
+    struct curves c;
+    double a, b;
+    (void)state;
+    for (int j = 0; j < CUTS; j++) {
+        c.at[j] = j - HALF;
+        c.low[j] = c.at[j] > 3;
+        c.high[j] = c.at[j] < -2;
+    }
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_true(a <= -2 && a >= -4);
+    assert_true(b >= 3 && b <= 5);
+}
+
+static void without_evidence_there_is_no_interval(void **state)
+{
+    double weight[SIDE] = {0}, a, b;
+    (void)state;
+    struct curves c = curves_of(weight);
+    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    weight[3] = -1;
+    c = curves_of(weight);
+    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+}
+
+static void a_box_ends_at_the_edges_of_the_map(void **state)
+{
+    const struct channel_extent extent = {.motifs = 3, .row0 = -2, .row1 = 3, .col0 = 1, .col1 = 4}, none = {0};
+    struct box box;
+    (void)state;
+    assert_true(channel_extent_box(&extent, 5, 5, 20, 30, &box));
+    assert_int_equal(box.row0, 3), assert_int_equal(box.row1, 8);
+    assert_int_equal(box.col0, 6), assert_int_equal(box.col1, 9);
+    assert_true(channel_extent_box(&extent, 1, 27, 20, 30, &box));
+    assert_int_equal(box.row0, 0), assert_int_equal(box.row1, 4);
+    assert_int_equal(box.col0, 28), assert_int_equal(box.col1, 30);
+    assert_true(channel_extent_box(&extent, 19, 29, 20, 30, &box)); /* at least one position */
+    assert_int_equal(box.row1, 20);
+    assert_int_equal(box.col0, 29), assert_int_equal(box.col1, 30);
+    assert_false(channel_extent_box(&none, 5, 5, 20, 30, &box));
+    assert_false(channel_extent_box(NULL, 5, 5, 20, 30, &box));
+}
+
+/* ---- growth -------------------------------------------------------------------------------------------- */
+
+enum { REACH = 12, WINDOW = 2 * REACH + 1 };
+
+/* A frame whose interior is alike, too, of which the channel needs the left side only. */
+static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
+{
+    double alike[WINDOW * WINDOW];
+    struct channel_extent extent = {9, -4, 4, -1, 1};
+    (void)state;
+    for (int r = 0; r < WINDOW; r++)
+        for (int c = 0; c < WINDOW; c++) {
+            bool frame = r >= REACH - 4 && r < REACH + 5 && c >= REACH - 1 && c < REACH + 8;
+            alike[r * WINDOW + c] = frame ? 1 : (r + c) % 2 ? 0.15 : -0.15;
+        }
+    channel_extent_grow(&extent, alike, REACH, REACH);
+    assert_float_equal(extent.row0, -4, 0);
+    assert_float_equal(extent.row1, 5, 0);
+    assert_float_equal(extent.col0, -1, 0);
+    assert_float_equal(extent.col1, 8, 0);
+}
+
+static void an_extent_does_not_grow_over_chance_or_beyond_the_map(void **state)
+{
+    double noise[WINDOW * WINDOW], all[WINDOW];
+    struct channel_extent small = {9, -2, 3, -2, 3}, line = {9, 0, 1, -3, 4};
+    (void)state;
+    for (int i = 0; i < WINDOW * WINDOW; i++)
+        noise[i] = i % 2 ? 0.1 : -0.1;
+    channel_extent_grow(&small, noise, REACH, REACH);
+    assert_float_equal(small.row0, -2, 0);
+    assert_float_equal(small.col1, 3, 0);
+    for (int i = 0; i < WINDOW; i++)
+        all[i] = 1;
+    channel_extent_grow(&line, all, 0, REACH);
+    assert_float_equal(line.row0, 0, 0);
+    assert_float_equal(line.row1, 1, 0);
+    assert_float_equal(line.col0, -REACH, 0);
+    assert_float_equal(line.col1, REACH + 1, 0);
+}
+
+/* ---- the measurement --------------------------------------------------------------------------------- */
+
+/* Planted detectors: channel c scores the ink at `taps` offsets. */
+static const struct detector {
+    int count;
+    int tap[4][2];
+    struct channel_extent extent; /* rows and columns of the taps */
+} detectors[4] = {
+    {4, {{-1, 0}, {-1, 1}, {0, 0}, {0, 1}}, {1, -1, 1, 0, 2}},
+    {3, {{0, -1}, {0, 0}, {0, 1}}, {1, 0, 1, -1, 2}},
+    {4, {{0, -1}, {0, 0}, {1, -1}, {1, 0}}, {1, 0, 2, -1, 1}},
+    {3, {{-1, -1}, {0, 0}, {1, 1}}, {1, -1, 2, -1, 2}},
+};
+
+static real *at(struct weight *w, int out, int in, int row, int col)
+{
+    return &w->value[((out * w->dim[1] + in) * w->dim[2] + row) * w->dim[3] + col];
+}
+
+static void zero(struct weight *w)
+{
+    memset(w->value, 0, w->count * sizeof *w->value);
+}
+
+/* g becomes: input -> feature 0; features 1 to 4: ink at the taps of detectors 0 to 3; channel c: feature c + 1 minus
+ * almost the number of taps, so that only complete motifs are active. */
+static void plant(struct network *n)
+{
+    struct residual_unit *unit = &n->unit[0];
+    struct weight *all[] = {n->first.w,    n->first.b,    unit->conv1.w, unit->conv1.b,
+                            unit->conv2.w, unit->conv2.b, n->last.w,     n->last.b};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        zero(all[i]);
+    *at(n->first.w, 0, 0, 0, 0) = 1;
+    for (int c = 0; c < 4; c++) {
+        for (int i = 0; i < detectors[c].count; i++)
+            *at(unit->conv1.w, c + 1, 0, detectors[c].tap[i][0] + 1, detectors[c].tap[i][1] + 1) = 1;
+        *at(unit->conv2.w, c + 1, c + 1, 1, 1) = 1;
+        *at(n->last.w, c, c + 1, 0, 0) = 1;
+        n->last.b->value[c] = (real)-detectors[c].count + (real)0.3;
+    }
+}
+
+struct setup {
+    struct run_env environment;
+    struct sparling_config config;
+    struct method_run *run;
+};
+
+static void open_planted(struct setup *s, int threads, int units)
+{
+    struct config_setting more[] = {
+        {"units", units == 1 ? "1" : "2"}, {"motif_samples", "30"}, {"test_samples", "12"}, {NULL, NULL}};
+    s->run = tiny_open(&s->environment, threads, &s->config, more);
+    plant(s->run->network);
+    if (units > 1) { /* the second unit changes nothing, and the window is larger */
+        zero(s->run->network->unit[1].conv2.w);
+        zero(s->run->network->unit[1].conv2.b);
+    }
+    const struct method_evaluation what = {.seed = TEST_SEED, .samples = 100};
+    assert_ok(method->begin_evaluation(s->run, &what, err));
+}
+
+static void close_planted(struct setup *s)
+{
+    method->destroy(s->run);
+    run_env_close(&s->environment);
+}
+
+/* Evaluates to the end. With `every`, the run is saved, destroyed, created and loaded after every `every` steps. */
+static void evaluate(struct setup *s, int every)
+{
+    enum method_request request = METHOD_CONTINUE;
+    for (int step = 1; request != METHOD_DONE; step++) {
+        assert_true(step < 2000);
+        assert_ok(run_env_step(&s->environment, method, s->run, &request, err));
+        if (every == 0 || step % every || request == METHOD_DONE)
+            continue;
+        struct run_env_bytes bytes = {0};
+        assert_ok(run_env_save(method, s->run, &bytes, err));
+        method->destroy(s->run);
+        s->run = tiny_start(&s->environment, &s->config);
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        assert_ok(method->load(s->run, &reader, err));
+        run_env_bytes_close(&bytes);
+    }
+}
+
+static void assert_planted(const struct method_run *run)
+{
+    for (int c = 0; c < 4; c++) {
+        const struct channel_extent *found = &run->evaluation.extents.channel[c], *wanted = &detectors[c].extent;
+        assert_true(found->motifs >= 4);
+        assert_float_equal(found->row0, wanted->row0, 0);
+        assert_float_equal(found->row1, wanted->row1, 0);
+        assert_float_equal(found->col0, wanted->col0, 0);
+        assert_float_equal(found->col1, wanted->col1, 0);
+    }
+}
+
+static void the_extents_of_planted_detectors_are_found(void **state)
+{
+    (void)state;
+    for (int units = 1; units <= 2; units++) {
+        struct setup s;
+        open_planted(&s, 1, units);
+        evaluate(&s, 0);
+        assert_planted(s.run);
+        close_planted(&s);
+    }
+}
+
+static void threads_and_resume_do_not_change_any_bit_of_the_extents(void **state)
+{
+    struct setup one, other;
+    (void)state;
+    open_planted(&one, 1, 2);
+    evaluate(&one, 0);
+    const struct extents *a = &one.run->evaluation.extents;
+    for (int i = 0; i < 3; i++) {
+        const int threads[] = {3, 1, 2}, every[] = {0, 1, 7};
+        open_planted(&other, threads[i], 2);
+        evaluate(&other, every[i]);
+        const struct extents *b = &other.run->evaluation.extents;
+        assert_memory_equal(a->channel, b->channel, 4 * sizeof *a->channel);
+        assert_memory_equal(&a->truth, &b->truth, sizeof a->truth);
+        close_planted(&other);
+    }
+    close_planted(&one);
+}
+
+static void a_damaged_table_of_extents_is_refused(void **state)
+{
+    struct setup s;
+    struct run_env_bytes bytes = {0};
+    (void)state;
+    open_planted(&s, 1, 1);
+    evaluate(&s, 0);
+    s.run->evaluation.extents.channel[1].row1 = 1e9;
+    assert_ok(run_env_save(method, s.run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    struct error err = {0};
+    assert_int_equal(method->load(s.run, &reader, &err), STATUS_CORRUPT);
+    assert_non_null(strstr(err.message, "extents"));
+    run_env_bytes_close(&bytes);
+    close_planted(&s);
+}
+
+/* Asks the model of a run about the motifs of one sample. */
+static void ask_motifs(struct setup *s, struct buf *out)
+{
+    struct run_env_bytes bytes = {0};
+    struct method_model *model = NULL;
+    const struct sink sink = text_sink(out);
+    const struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 3};
+    buf_init(out, 1 << 24);
+    assert_ok(run_env_save(method, s->run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->open(&s->config, s->environment.env.kernels, NULL, &reader, &model, err));
+    assert_ok(method_ask(method, model, "motifs", &input, &sink, err));
+    method->close(model);
+    run_env_bytes_close(&bytes);
+}
+
+static void queries_show_extents_as_soon_as_they_are_measured(void **state)
+{
+    struct setup s;
+    struct buf before, after;
+    (void)state;
+    open_planted(&s, 1, 1);
+    ask_motifs(&s, &before);
+    evaluate(&s, 0);
+    ask_motifs(&s, &after);
+    assert_non_null(strstr(before.data, "extent=null"));
+    assert_null(strstr(before.data, "extent=["));
+    assert_non_null(strstr(after.data, "extent=["));
+    assert_null(strstr(after.data, "extent=null"));
+    buf_close(&before);
+    buf_close(&after);
+    close_planted(&s);
+}
+
+/* ---- true boxes -------------------------------------------------------------------------------------- */
+
+/* Channel 0 marks symbol 0 two columns right of its box, which the extent corrects; another motif of channel 0 lies far
+ * from every box, and one of channel 1, which marks symbol 1, has an extent that is too large. */
+static void motifs_and_true_boxes_are_paired_and_compared(void **state)
+{
+    static float planes[4 * 48 * 48];
+    struct setup s;
+    (void)state;
+    open_planted(&s, 1, 1);
+    struct method_run *run = s.run;
+    struct extents *e = &run->evaluation.extents;
+    int64_t *boxes = run->evaluation.errors.boxes; /* [symbols + 1][channels + 1] */
+    boxes[0 * 5 + 0] = boxes[1 * 5 + 1] = 9;       /* channel 0 marks symbol 0; channel 1 marks symbol 1 */
+    e->channel[0] = (struct channel_extent){1, -4, 5, -5, 0};
+    e->channel[1] = (struct channel_extent){1, -8, 9, -8, 9};
+    struct box box[] = {{.symbol = 0, .row0 = 8, .row1 = 16, .col0 = 5, .col1 = 10},
+                        {.symbol = 1, .row0 = 30, .row1 = 36, .col0 = 30, .col1 = 36}};
+    planes[0 * 48 * 48 + 12 * 48 + 11] = 2; /* extent rows 8..17, columns 6..11 */
+    planes[0 * 48 * 48 + 40 * 48 + 5] = 2;
+    planes[1 * 48 * 48 + 33 * 48 + 32] = 1;
+    struct domain_truth truth = {.box = box, .boxes = 2};
+    struct batch batch = {.request = {.count = 1}, .truths = &truth};
+    exec_begin(&run->exec, false, 0);
+    const struct map_shape shape = network_motifs(&run->exec, run->network, planes, 1, 1)->map;
+    struct tensor *map = tensor_from_planes(&run->exec, planes, &shape, false);
+    assert_ok(extents_truth_add(run, map, &batch, err));
+    double overlap = 8.0 * 4 / (45 + 40 - 32) + 36.0 / 289;
+    assert_float_equal(e->truth.pairs, 2, 0);
+    assert_float_equal(e->truth.position, 1, 0);
+    assert_float_equal(e->truth.centre, 2, 0);
+    assert_float_equal(e->truth.half, 1, 0);
+    assert_float_equal(e->truth.overlap, overlap, 1e-12);
+    close_planted(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interval_of_even_evidence_is_found_exactly),
+        cmocka_unit_test(weak_noise_outside_does_not_widen_an_interval),
+        cmocka_unit_test(an_interval_reaches_from_one_needed_end_to_the_other),
+        cmocka_unit_test(an_interval_covers_parts_that_replace_each_other),
+        cmocka_unit_test(without_evidence_there_is_no_interval),
+        cmocka_unit_test(a_box_ends_at_the_edges_of_the_map),
+        cmocka_unit_test(an_extent_grows_over_what_is_alike_around_the_motifs),
+        cmocka_unit_test(an_extent_does_not_grow_over_chance_or_beyond_the_map),
+        cmocka_unit_test(the_extents_of_planted_detectors_are_found),
+        cmocka_unit_test(threads_and_resume_do_not_change_any_bit_of_the_extents),
+        cmocka_unit_test(a_damaged_table_of_extents_is_refused),
+        cmocka_unit_test(queries_show_extents_as_soon_as_they_are_measured),
+        cmocka_unit_test(motifs_and_true_boxes_are_paired_and_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,491 @@
+/* Tests the verdict of a SPARLING run. Each finding is tested with a case in which it occurs and with a similar case in
+ * which it does not. A run that was loaded after its end must give the same verdict.
+ *
+ * Most tests take a run that is not trained and fill in the evidence of a good training. Each test then changes the
+ * figures that its finding depends on. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/run.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/assert_ok.h"
+#include "tests/support/run_env.h"
+
+static const struct method *const method = &sparling_method;
+enum { NAMES = 4 };
+
+static const struct config_setting tiny[] = {{"image_size", "48"},
+                                             {"classes", "4"},
+                                             {"min_symbols", "1"},
+                                             {"max_symbols", "2"},
+                                             {"shift", "1"},
+                                             {"min_radius", "6"},
+                                             {"width", "8"},
+                                             {"units", "1"},
+                                             {"motifs", "4"},
+                                             {"channels", "16"},
+                                             {"layers", "1"},
+                                             {"heads", "2"},
+                                             {"feed_forward", "32"},
+                                             {"batch", "4"},
+                                             {"validation_every", "16"},
+                                             {"validation_samples", "500"},
+                                             {"test_samples", "2000"},
+                                             {"motif_samples", "2000"},
+                                             {"stage_samples", "500"},
+                                             {"checkpoint_every", "40"},
+                                             {"total_samples", "160"},
+                                             {"density_start", "0.01"},
+                                             {"density_final", "0.004"},
+                                             {"curriculum", "0"},
+                                             {NULL, NULL}};
+
+struct fixture {
+    struct run_env environment;
+    struct sparling_config config;
+    struct method_run *run;
+    struct findings findings;
+};
+
+/* Fills in the evidence of a good training: every name is in half of the labels, the answers contain it for 98 % of
+ * these, and it has a channel. */
+static void be_good(struct method_run *run)
+{
+    struct evaluation *e = &run->evaluation;
+    struct evidence_sums *s = &e->evidence.sums;
+    run->phase = PHASE_DONE;
+    run->samples = run->config.total_samples;
+    run->accuracy = 0.97;
+    run->annealer.target = 0.96;
+    run->annealer.density = sparling_last_density(&run->config);
+    e->rows = 1;
+    e->row[0] = (struct evaluation_row){
+        .density = run->annealer.density, .e2ee = 0.02, .exact = 0.96, .checkpoint = 9, .test_samples = 2000};
+    *s = (struct evidence_sums){.read = 2000,
+                                .exact = 1920,
+                                .unordered = 1940,
+                                .low = 0,
+                                .high = 1,
+                                .trained = 2000,
+                                .trained_exact = 1940,
+                                .trained_low = 0,
+                                .trained_high = 1,
+                                .constant_exact = 0.1,
+                                .constant_edit = 0.8,
+                                .chance_exact = 0.08,
+                                .chance_edit = 0.85,
+                                .longest = 2,
+                                .shortest = 1};
+    for (int t = 0; t < NAMES; t++)
+        e->evidence.tokens[t] = (struct evidence_token){.present = 1000,
+                                                        .read = 1000,
+                                                        .both = 980,
+                                                        .trained = 1000,
+                                                        .channel = t,
+                                                        .strength = 0.96,
+                                                        .explained = 0.97};
+    for (int c = 0; c < NAMES; c++)
+        e->evidence.channels[c] = (struct channel_name){
+            .active = 1000, .whole = 0.96, .names = 1, .token = {c}, .strength = {0.96}, .same = -1};
+    e->motif_counts = (struct motif_counts){.samples = 2000, .motifs = 3000, .tokens = 3000};
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = test_calloc(1, sizeof *f);
+    assert_ok(config_defaults(&sparling_config_table, &f->config, err));
+    assert_ok(config_apply(&sparling_config_table, &f->config, tiny, err));
+    assert_ok(run_env_open(&f->environment, 1, NULL, err));
+    assert_ok(method->create(&f->config, &f->environment.env, &f->run, err));
+    be_good(f->run);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    method->destroy(f->run);
+    run_env_close(&f->environment);
+    test_free(f);
+    return 0;
+}
+
+static const struct finding *found(struct fixture *f, const char *code)
+{
+    f->findings.count = 0;
+    assert_ok(method->judge(f->run, &f->findings, err));
+    for (int i = 0; i < f->findings.count; i++)
+        if (strcmp(f->findings.list[i].code->code, code) == 0)
+            return &f->findings.list[i];
+    return NULL;
+}
+
+/* Asserts that `code` is the only finding, and returns the verdict. */
+static enum verdict verdict_by(struct fixture *f, const char *code)
+{
+    assert_non_null(found(f, code));
+    assert_int_equal(f->findings.count, 1);
+    return findings_verdict(&f->findings);
+}
+
+static struct evidence *evidence_of(struct fixture *f)
+{
+    return &f->run->evaluation.evidence;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------- */
+
+static void good_run_is_learned_without_findings(void **state)
+{
+    struct fixture *f = *state;
+    assert_null(found(f, "none"));
+    assert_int_equal(f->findings.count, 0);
+    assert_int_equal(findings_verdict(&f->findings), VERDICT_LEARNED);
+}
+
+static void run_in_progress_has_no_verdict(void **state)
+{
+    struct fixture *f = *state;
+    struct error err = {0};
+    f->run->phase = PHASE_TRAIN;
+    assert_int_equal(method->judge(f->run, &f->findings, &err), STATUS_CONFLICT);
+}
+
+static void error_of_a_constant_answer_is_not_learned(void **state)
+{
+    struct fixture *f = *state;
+    struct evaluation_row *row = &f->run->evaluation.row[0];
+    row->e2ee = 0.7; /* a constant answer has the error .8, and .7 is less than a fifth below it */
+    assert_int_equal(verdict_by(f, "no-better-than-constant"), VERDICT_NOT_LEARNED);
+    row->e2ee = 0.6;
+    assert_int_equal(verdict_by(f, "low-accuracy"), VERDICT_PARTLY);
+    row->e2ee = 0.39;
+    assert_null(found(f, "low-accuracy"));
+    /* now a label drawn at random has the error .5 and is a better answer than the constant */
+    evidence_of(f)->sums.chance_edit = 0.5;
+    assert_int_equal(verdict_by(f, "low-accuracy"), VERDICT_PARTLY);
+}
+
+static void unread_name_makes_it_partly_and_half_of_them_not_learned(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence_token *tokens = evidence_of(f)->tokens;
+    tokens[2].read = tokens[2].both = 0;
+    assert_int_equal(verdict_by(f, "symbol-not-read"), VERDICT_PARTLY);
+    assert_non_null(strstr(found(f, "symbol-not-read")->text, "1 of 4 names"));
+    /* the answers contain this name nearly independently of the label */
+    tokens[0] = (struct evidence_token){.present = 1000, .read = 1100, .both = 560, .trained = 1000, .explained = 0.9};
+    assert_int_equal(verdict_by(f, "most-symbols-not-read"), VERDICT_NOT_LEARNED);
+    tokens[0].both = 900; /* now answers and labels have a correlation of about .7, far from 0 */
+    assert_int_equal(verdict_by(f, "symbol-not-read"), VERDICT_PARTLY);
+}
+
+static void poorly_read_name_is_partly(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence_token *token = &evidence_of(f)->tokens[1];
+    token->both = 760; /* correlation .52 over 2,000 samples: surely below .6 */
+    assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
+    token->both = 795; /* correlation .59: it may be .6 */
+    assert_null(found(f, "symbol-read-poorly"));
+    *token = (struct evidence_token){.present = 8, .read = 8, .both = 4, .trained = 8, .explained = 0.9};
+    assert_null(found(f, "symbol-read-poorly")); /* too few samples have the name */
+}
+
+static void rare_name_is_not_read_only_when_that_is_certain(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence_token *rare = &evidence_of(f)->tokens[1];
+    /* the name was read in 0 of 3 samples, which is too few to exclude a true share of one half */
+    *rare = (struct evidence_token){.present = 3, .explained = 0.9, .trained = 3};
+    assert_null(found(f, "symbol-not-read"));
+    rare->present = rare->trained = 8;
+    assert_int_equal(verdict_by(f, "symbol-not-read"), VERDICT_PARTLY);
+    rare->both = rare->read = 5;
+    assert_null(found(f, "symbol-not-read"));
+}
+
+static void right_names_in_the_wrong_order_are_partly(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->sums.exact = 700;
+    f->run->evaluation.row[0].exact = 0.35;
+    evidence_of(f)->sums.trained_exact = 720;
+    f->run->accuracy = 0.97;
+    assert_int_equal(verdict_by(f, "order-not-read"), VERDICT_PARTLY);
+    evidence_of(f)->sums.exact = evidence_of(f)->sums.trained_exact = 1100;
+    assert_null(found(f, "order-not-read"));
+}
+
+static void name_that_no_channel_predicts_is_partly(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->tokens[3].explained = 0.1;
+    assert_int_equal(verdict_by(f, "symbol-without-channel"), VERDICT_PARTLY);
+    evidence_of(f)->tokens[3].explained = NAN; /* every channel is always or never active */
+    assert_int_equal(verdict_by(f, "symbol-without-channel"), VERDICT_PARTLY);
+    evidence_of(f)->tokens[3].explained = 0.4;
+    assert_null(found(f, "symbol-without-channel"));
+    evidence_of(f)->tokens[3].explained = 0.1;
+    /* if labels have one symbol, the absence of all motifs may stand for it */
+    evidence_of(f)->sums.longest = 1;
+    assert_null(found(f, "symbol-without-channel"));
+}
+
+static void merged_channel_is_partly_unless_its_names_have_channels(void **state)
+{
+    struct fixture *f = *state;
+    struct channel_name *c = evidence_of(f)->channels;
+    c[0] = (struct channel_name){
+        .active = 1500, .whole = 0.97, .names = 2, .token = {0, 1}, .strength = {0.57, 0.55}, .same = -1};
+    c[1] = (struct channel_name){.active = 10, .whole = NAN, .same = -1};
+    assert_int_equal(verdict_by(f, "merged-channel"), VERDICT_PARTLY);
+    assert_non_null(strstr(found(f, "merged-channel")->text, " or "));
+    char seed[40];
+    snprintf(seed, sizeof seed, "--set seed=%lld", (long long)f->run->config.seed + 1);
+    assert_non_null(strstr(found(f, "merged-channel")->next, seed));
+    c[1] = (struct channel_name){.active = 990, .whole = 0.9, .names = 1, .token = {1}, .strength = {0.9}, .same = -1};
+    assert_null(found(f, "merged-channel"));
+}
+
+static void more_than_two_motifs_for_each_token_are_partly(void **state)
+{
+    struct fixture *f = *state;
+    f->run->evaluation.motif_counts.motifs = 6100;
+    assert_int_equal(verdict_by(f, "too-many-motifs"), VERDICT_PARTLY);
+    f->run->evaluation.motif_counts.motifs = 5900;
+    assert_null(found(f, "too-many-motifs"));
+    f->run->evaluation.motif_counts.dense = 1500;
+    assert_int_equal(verdict_by(f, "too-many-motifs"), VERDICT_PARTLY);
+}
+
+static void much_better_earlier_stage_is_partly_and_names_its_checkpoint(void **state)
+{
+    struct fixture *f = *state;
+    struct evaluation *e = &f->run->evaluation;
+    e->rows = 2;
+    e->row[1] = e->row[0];
+    e->row[0] =
+        (struct evaluation_row){.density = 0.02, .e2ee = 0.05, .exact = 0.95, .checkpoint = 4, .test_samples = 500};
+    e->row[1].e2ee = 0.3;
+    e->row[1].exact = 0.6;
+    assert_int_equal(verdict_by(f, "better-earlier-stage"), VERDICT_PARTLY);
+    assert_string_equal(found(f, "better-earlier-stage")->next, "motifctl export JOB --checkpoint 4");
+    e->row[1].e2ee = 0.1;
+    assert_null(found(f, "better-earlier-stage"));
+}
+
+static void channels_at_the_same_positions_are_reported_once(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->channels[1].same = 3;
+    evidence_of(f)->channels[3].same = 1;
+    assert_int_equal(verdict_by(f, "duplicate-channel"), VERDICT_LEARNED);
+    assert_non_null(strstr(found(f, "duplicate-channel")->text, "Two channels mark the same positions: 1 and 3."));
+}
+
+static void unused_channel_is_a_note(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->channels[2].active = 0;
+    assert_int_equal(verdict_by(f, "unused-channel"), VERDICT_LEARNED);
+    evidence_of(f)->channels[2].active = 1;
+    assert_null(found(f, "unused-channel"));
+}
+
+static void better_answers_on_training_samples_ask_for_more_samples(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->sums.exact = 1600;
+    assert_int_equal(verdict_by(f, "more-samples"), VERDICT_LEARNED);
+    evidence_of(f)->sums.trained_exact = 1700;
+    assert_null(found(f, "more-samples"));
+}
+
+static void values_outside_the_trained_range_are_reported(void **state)
+{
+    struct fixture *f = *state;
+    evidence_of(f)->sums.high = 255;
+    assert_int_equal(verdict_by(f, "values-outside-range"), VERDICT_LEARNED);
+    evidence_of(f)->sums.high = 1.2;
+    assert_null(found(f, "values-outside-range"));
+    evidence_of(f)->sums.low = -0.6;
+    assert_int_equal(verdict_by(f, "values-outside-range"), VERDICT_LEARNED);
+}
+
+static void accuracy_below_its_target_is_a_note(void **state)
+{
+    struct fixture *f = *state;
+    f->run->accuracy = 0.9;
+    assert_int_equal(verdict_by(f, "below-target"), VERDICT_LEARNED);
+    /* 475 of 500 are correct, and the confidence interval of this share contains the target .96 */
+    f->run->accuracy = 0.95;
+    assert_null(found(f, "below-target"));
+}
+
+static void end_before_the_last_density_is_a_note_with_more_samples_to_try(void **state)
+{
+    struct fixture *f = *state;
+    f->run->annealer.density = f->config.density_start;
+    const struct finding *finding = found(f, "stopped-early");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->next, "--set total_samples=320"));
+    assert_int_equal(findings_verdict(&f->findings), VERDICT_LEARNED);
+    f->run->samples = 100;
+    assert_null(found(f, "stopped-early"));
+}
+
+static void rising_accuracy_at_the_last_density_is_a_note(void **state)
+{
+    struct fixture *f = *state;
+    f->run->evaluation.evidence.sums.validations = 0;
+    /* more validations than the curve keeps; the first twelve have a higher density */
+    for (int i = 0; i < 20; i++) {
+        f->run->annealer.density = i < 12 ? 0.5 : 0.004;
+        f->run->accuracy = i < 12 ? 0.1 : 0.6 + 0.02 * i;
+        evidence_validated(f->run, 1);
+    }
+    f->run->annealer.density = sparling_last_density(&f->config);
+    f->run->annealer.target = 0.9;
+    assert_int_equal(verdict_by(f, "still-improving"), VERDICT_LEARNED);
+    for (int i = 0; i < 8; i++) {
+        f->run->annealer.density = 0.004;
+        evidence_validated(f->run, 1);
+    }
+    f->run->annealer.density = sparling_last_density(&f->config);
+    for (int i = 0; i < EVIDENCE_CURVE; i++)
+        f->run->evaluation.evidence.curve[i].accuracy = 0.98;
+    assert_null(found(f, "still-improving"));
+}
+
+/* Trains for the 160 samples of `tiny`, far too few to learn anything. */
+static void train(struct fixture *f, const char *motif_samples, struct run_env_bytes *bytes)
+{
+    struct config_setting few[] = {{"test_samples", "60"}, {"motif_samples", motif_samples}, {NULL, NULL}};
+    enum method_request request = METHOD_CONTINUE;
+    method->destroy(f->run);
+    assert_ok(config_apply(&sparling_config_table, &f->config, few, err));
+    assert_ok(method->create(&f->config, &f->environment.env, &f->run, err));
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&f->environment, method, f->run, &request, err));
+    assert_ok(run_env_save(method, f->run, bytes, err));
+}
+
+static void training_of_a_moment_is_not_learned(void **state)
+{
+    struct fixture *f = *state;
+    struct run_env_bytes bytes = {0};
+    train(f, "60", &bytes);
+    assert_ok(method->judge(f->run, &f->findings, err));
+    assert_int_equal(findings_verdict(&f->findings), VERDICT_NOT_LEARNED);
+    assert_true(evidence_of(f)->sums.trained == 120);
+    run_env_bytes_close(&bytes);
+}
+
+static void run_that_is_loaded_after_its_end_has_the_same_findings_and_names(void **state)
+{
+    struct fixture *f = *state;
+    struct run_env_bytes bytes = {0};
+    struct findings *before = test_calloc(1, sizeof *before);
+    struct channel_name *names = NULL;
+    enum method_request request = METHOD_CONTINUE;
+    train(f, "30", &bytes);
+    assert_ok(method->judge(f->run, before, err));
+    assert_true(before->count > 0);
+    method->destroy(f->run);
+    assert_ok(method->create(&f->config, &f->environment.env, &f->run, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->load(f->run, &reader, err));
+    assert_ok(method->step(f->run, &request, err));
+    assert_int_equal(request, METHOD_DONE);
+    f->findings.count = 0;
+    assert_ok(method->judge(f->run, &f->findings, err));
+    assert_int_equal(f->findings.count, before->count);
+    for (int i = 0; i < before->count; i++)
+        assert_string_equal(f->findings.list[i].text, before->list[i].text);
+    /* the table is read, although such a short training hardly gives names */
+    assert_ok(channel_names_read(&reader, NAMES, 4, &names, err));
+    free(names);
+    test_free(before);
+    run_env_bytes_close(&bytes);
+}
+
+static void damaged_names_in_a_checkpoint_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct run_env_bytes bytes = {0};
+    struct channel_name *names = NULL;
+    struct error fault = {0};
+    evidence_of(f)->channels[0].token[0] = NAMES; /* this token is beyond the vocabulary */
+    assert_ok(run_env_save(method, f->run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(channel_names_read(&reader, NAMES, 4, &names, &fault), STATUS_CORRUPT);
+    assert_null(names);
+    assert_int_equal(method->load(f->run, &reader, &fault), STATUS_CORRUPT);
+    run_env_bytes_close(&bytes);
+}
+
+static void names_are_read_back_from_a_checkpoint(void **state)
+{
+    struct fixture *f = *state;
+    struct run_env_bytes bytes = {0};
+    struct channel_name *names = NULL;
+    char text[CHANNEL_NAME_TEXT];
+    evidence_of(f)->channels[2].names = 2;
+    evidence_of(f)->channels[2].token[1] = 0;
+    assert_ok(run_env_save(method, f->run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(channel_names_read(&reader, NAMES, 4, &names, err));
+    channel_name_text(&names[2], &f->run->domain, text, sizeof text);
+    assert_string_equal(text, "2 or 0");
+    /* a text that is too long is cut */
+    channel_name_text(&names[2], &f->run->domain, text, 4);
+    assert_string_equal(text, "2 o");
+    channel_name_text(NULL, &f->run->domain, text, sizeof text);
+    assert_string_equal(text, "");
+    free(names);
+    /* the table has four channels, not five, so it is not read */
+    assert_ok(channel_names_read(&reader, NAMES, 5, &names, err));
+    assert_null(names);
+    run_env_bytes_close(&bytes);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(good_run_is_learned_without_findings),
+        TEST(run_in_progress_has_no_verdict),
+        TEST(error_of_a_constant_answer_is_not_learned),
+        TEST(unread_name_makes_it_partly_and_half_of_them_not_learned),
+        TEST(poorly_read_name_is_partly),
+        TEST(rare_name_is_not_read_only_when_that_is_certain),
+        TEST(right_names_in_the_wrong_order_are_partly),
+        TEST(name_that_no_channel_predicts_is_partly),
+        TEST(merged_channel_is_partly_unless_its_names_have_channels),
+        TEST(more_than_two_motifs_for_each_token_are_partly),
+        TEST(much_better_earlier_stage_is_partly_and_names_its_checkpoint),
+        TEST(channels_at_the_same_positions_are_reported_once),
+        TEST(unused_channel_is_a_note),
+        TEST(better_answers_on_training_samples_ask_for_more_samples),
+        TEST(values_outside_the_trained_range_are_reported),
+        TEST(accuracy_below_its_target_is_a_note),
+        TEST(end_before_the_last_density_is_a_note_with_more_samples_to_try),
+        TEST(rising_accuracy_at_the_last_density_is_a_note),
+        TEST(training_of_a_moment_is_not_learned),
+        TEST(run_that_is_loaded_after_its_end_has_the_same_findings_and_names),
+        TEST(damaged_names_in_a_checkpoint_are_refused),
+        TEST(names_are_read_back_from_a_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

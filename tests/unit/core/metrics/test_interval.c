@@ -1,0 +1,55 @@
+/* Tests the confidence intervals of shares and correlations against values from textbooks and their limits. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/metrics/interval.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+static void wilson_interval_has_the_published_ends(void **state)
+{
+    struct interval half = interval_share(0.5, 10, 1.96), none = interval_share(0, 5, 1.96),
+                    all = interval_share(1, 5, 1.96);
+    assert_near(half.low, 0.2366, 1e-4);
+    assert_near(half.high, 0.7634, 1e-4);
+    assert_near(none.low, 0, 1e-12);
+    assert_near(none.high, 0.4345, 1e-4);
+    assert_near(all.low, 0.5655, 1e-4);
+    assert_near(all.high, 1, 1e-12);
+}
+
+static void share_of_no_samples_can_be_anything(void **state)
+{
+    struct interval any = interval_share(0, 0, 1.96);
+    assert_true(any.low == 0 && any.high == 1);
+}
+
+static void fisher_interval_has_the_published_ends(void **state)
+{
+    struct interval r = interval_correlation(0.5, 103, 1.96); /* atanh(.5) = .5493, standard error .1 */
+    assert_near(r.low, tanh(0.5493 - 0.196), 1e-4);
+    assert_near(r.high, tanh(0.5493 + 0.196), 1e-4);
+    assert_true(interval_correlation(1, 100, 1.96).low > 0.99);
+}
+
+static void correlation_of_few_samples_can_be_anything(void **state)
+{
+    struct interval few = interval_correlation(0.9, 3, 1.96), unknown = interval_correlation(NAN, 100, 1.96);
+    assert_true(few.low == -1 && few.high == 1);
+    assert_true(unknown.low == -1 && unknown.high == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wilson_interval_has_the_published_ends),
+        cmocka_unit_test(share_of_no_samples_can_be_anything),
+        cmocka_unit_test(fisher_interval_has_the_published_ends),
+        cmocka_unit_test(correlation_of_few_samples_can_be_anything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+/* Bodies of requests: the server keeps small ones in memory and large ones in an unnamed file. Both have limits. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "server/http/body.h"
+
+enum { PIECE = 100000 };
+
+static char folder[] = "/tmp/motifd-body-XXXXXX", beside[64];
+static unsigned char bytes[PIECE];
+
+static int setup(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PIECE; i++)
+        bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(beside, sizeof beside, "%s/x.db", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return rmdir(folder); /* fails when a file is left */
+}
+
+static void append_pieces(struct body *body, int count)
+{
+    for (int i = 0; i < count; i++)
+        body_append(body, bytes, PIECE);
+}
+
+static void check(struct body *body, int count)
+{
+    const unsigned char *at = body_complete(body);
+    assert_non_null(at);
+    assert_int_equal(body->size, (size_t)count * PIECE);
+    for (int i = 0; i < count; i++)
+        assert_memory_equal(at + (size_t)i * PIECE, bytes, PIECE);
+    assert_ptr_equal(body_complete(body), at);
+}
+
+static void a_body_comes_back_whole_from_memory_or_a_file(void **state)
+{
+    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    (void)state;
+    for (int count = 1; count <= 40; count += 13) {
+        struct body body;
+        body_init(&body, &store, 40 * PIECE);
+        append_pieces(&body, count);
+        bool large = (size_t)count * PIECE > BODY_MEMORY;
+        assert_int_equal(body.file >= 0, large);
+        assert_int_equal(atomic_load(&store.bytes), large ? count * PIECE : 0);
+        check(&body, count);
+        body_close(&body);
+        assert_int_equal(atomic_load(&store.bytes), 0);
+    }
+}
+
+static void an_empty_body_is_none(void **state)
+{
+    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    struct body body, never = {0};
+    (void)state;
+    body_init(&body, &store, 10);
+    body_append(&body, bytes, 0);
+    assert_null(body_complete(&body));
+    assert_int_equal(body.fault, BODY_SOUND);
+    body_close(&body);
+    body_close(&never);
+}
+
+static void a_body_beyond_its_limit_is_dropped(void **state)
+{
+    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    (void)state;
+    for (int limit = 3; limit <= 30; limit += 27) {
+        struct body body;
+        body_init(&body, &store, (size_t)limit * PIECE);
+        append_pieces(&body, limit);
+        assert_int_equal(body.fault, BODY_SOUND);
+        append_pieces(&body, 1);
+        assert_int_equal(body.fault, BODY_TOO_LARGE);
+        assert_null(body_complete(&body));
+        assert_int_equal(atomic_load(&store.bytes), 0);
+        body_close(&body);
+    }
+}
+
+/* The files of all bodies share one limit. */
+static void bodies_together_stay_within_the_limit_of_the_store(void **state)
+{
+    struct body_store store = {.beside = beside, .most = 40 * PIECE};
+    struct body first, second;
+    (void)state;
+    body_init(&first, &store, 100 * PIECE);
+    body_init(&second, &store, 100 * PIECE);
+    append_pieces(&first, 25);
+    append_pieces(&second, 25);
+    assert_int_equal(first.fault, BODY_SOUND);
+    assert_int_equal(second.fault, BODY_NO_ROOM);
+    assert_int_equal(atomic_load(&store.bytes), 25 * PIECE);
+    append_pieces(&first, 15);
+    check(&first, 40);
+    body_close(&second);
+    body_close(&first);
+    assert_int_equal(atomic_load(&store.bytes), 0);
+}
+
+static void a_body_without_space_on_the_disk_is_dropped(void **state)
+{
+    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    struct body_store nowhere = {.beside = "/nowhere/at/all", .most = (int64_t)1 << 30};
+    struct rlimit before, small = {.rlim_cur = 20 * PIECE};
+    struct body body;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    body_init(&body, &store, 100 * PIECE);
+    append_pieces(&body, 25);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(body.fault, BODY_NO_ROOM);
+    assert_null(body_complete(&body));
+    assert_int_equal(atomic_load(&store.bytes), 0);
+    body_close(&body);
+    body_init(&body, &nowhere, 100 * PIECE);
+    append_pieces(&body, 25);
+    assert_int_equal(body.fault, BODY_NO_ROOM);
+    body_close(&body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_comes_back_whole_from_memory_or_a_file),
+        cmocka_unit_test(an_empty_body_is_none),
+        cmocka_unit_test(a_body_beyond_its_limit_is_dropped),
+        cmocka_unit_test(bodies_together_stay_within_the_limit_of_the_store),
+        cmocka_unit_test(a_body_without_space_on_the_disk_is_dropped),
+    };
+    return cmocka_run_group_tests_name("body", tests, setup, teardown);
+}

@@ -1,0 +1,585 @@
+/* Tries every order of the events of two small protocols. Uses the tables and rules that the daemon uses, and checks
+ * invariants in every state.
+ *
+ * - Jobs: two clients use the same idempotency key. The scheduler has one worker. A trainer runs in another process,
+ *   which the cluster may start a second time. Answers get lost, and the daemon crashes. The rules are in
+ *   job_state.c, lease_state.c and submit_state.c.
+ * - Uploads: two uploads share one limit, connections break, and the daemon crashes. The rule is in
+ *   reservation_room.c.
+ *
+ * A small struct describes the state of everything, the world. A breadth-first search applies every possible event
+ * to every world that it has found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "api/datasets/reservation_room.h"
+#include "storage/jobs/job_state.h"
+#include "storage/jobs/lease_state.h"
+#include "storage/jobs/submit_state.h"
+
+/* ---- the search -------------------------------------------------------------------------------------- */
+
+enum { WORLD = 64, MOST = 1 << 22, SLOTS = 1 << 23 };
+
+struct search {
+    unsigned char (*worlds)[WORLD]; /* [MOST] the states in the order in which they were found */
+    uint32_t *slots;                /* [SLOTS] hash table of the states: number of the state + 1; 0: free */
+    uint32_t *from;                 /* [MOST] the state from which each was reached */
+    const char **by;                /* [MOST] the event that led to each */
+    size_t count, at, steps;
+    size_t bytes;
+    const char *broken; /* the invariant that does not hold; NULL: all hold */
+};
+
+static void search_begin(struct search *s, const void *world, size_t bytes)
+{
+    *s = (struct search){.worlds = malloc((size_t)MOST * WORLD),
+                         .slots = calloc(SLOTS, sizeof *s->slots),
+                         .from = malloc(MOST * sizeof *s->from),
+                         .by = malloc(MOST * sizeof *s->by),
+                         .count = 1,
+                         .bytes = bytes};
+    assert_true(bytes <= WORLD && s->worlds != NULL && s->slots != NULL && s->from != NULL && s->by != NULL);
+    memset(s->worlds[0], 0, WORLD);
+    memcpy(s->worlds[0], world, bytes);
+    s->by[0] = "start";
+    s->from[0] = 0;
+}
+
+static void search_end(struct search *s)
+{
+    free(s->worlds);
+    free(s->slots);
+    free(s->from);
+    free((void *)s->by);
+}
+
+/* Adds a state that an event leads to. */
+static void reach(struct search *s, const void *world, const char *event)
+{
+    unsigned char padded[WORLD] = {0};
+    uint64_t hash = 0xcbf29ce484222325u;
+    memcpy(padded, world, s->bytes);
+    s->steps++;
+    for (size_t i = 0; i < s->bytes; i++)
+        hash = (hash ^ padded[i]) * 0x100000001b3u;
+    size_t slot = (size_t)(hash ^ hash >> 29) % SLOTS;
+    for (; s->slots[slot] != 0; slot = (slot + 1) % SLOTS)
+        if (memcmp(s->worlds[s->slots[slot] - 1], padded, WORLD) == 0)
+            return;
+    assert_true(s->count < MOST);
+    memcpy(s->worlds[s->count], padded, WORLD);
+    s->from[s->count] = (uint32_t)s->at;
+    s->by[s->count] = event;
+    s->slots[slot] = (uint32_t)++s->count;
+}
+
+/* Prints the events that lead to the state in which an invariant does not hold, the last one first. */
+static void explain(const struct search *s)
+{
+    printf("broken: %s\n", s->broken);
+    for (size_t i = s->at; i != 0; i = s->from[i])
+        printf("  after: %s\n", s->by[i]);
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------- */
+
+enum { CLIENTS = 2, JOBS = 2, PROCESSES = 2, REQUESTS = 1 };
+enum { NOTHING, SENT, KNOWN };            /* what a client knows about its submission */
+enum { ABSENT, STARTED, TRAINING, GONE }; /* a trainer process */
+enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
+
+struct process {
+    uint8_t phase, token, epoch;
+};
+struct world { /* has only bytes and no padding, so that equal worlds have equal bytes */
+    uint8_t up, crashes, lost, requests, again; /* after `up`: how often the event may still happen */
+    uint8_t
+        separate; /* 1: a trainer in another process runs the job of the first client; 0: the daemon runs all jobs */
+    uint8_t client[CLIENTS], client_job[CLIENTS]; /* numbers of jobs + 1; 0: none */
+    uint8_t key_job[CLIENTS];                     /* the key of each client in the database: job + 1 */
+    uint8_t jobs, owner[JOBS], state[JOBS], requested[JOBS];
+    uint8_t lease[JOBS], epoch[JOBS], token[JOBS], ending[JOBS]; /* token: which token the lease accepts; 0: none */
+    uint8_t run, run_job, run_token, tries, tokens;
+    uint8_t process_job; /* the job of the two processes */
+    struct process process[PROCESSES];
+    uint8_t entered_final; /* set of jobs that have ended */
+};
+
+/* Adds a world to the search. First clears the members that no later event reads, so that worlds that differ only in
+ * them are one state. */
+static void found(struct search *s, const struct world *now, const char *event)
+{
+    struct world w = *now;
+    for (int job = 0; job < w.jobs; job++) {
+        if (w.lease[job] != LEASE_ENDED)
+            w.ending[job] = 0;
+        if (job_state_final((enum job_state)w.state[job]) && w.lease[job] == LEASE_NONE)
+            w.epoch[job] = 0;
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        if (w.process[i].phase == GONE && (w.process[i].token != w.run_token || w.run == NO_RUN))
+            w.process[i] = (struct process){GONE, 0, 0};
+        else if (w.process[i].phase != TRAINING)
+            w.process[i].epoch = 0;
+    reach(s, &w, event);
+}
+
+static bool job_event(struct world *w, int job, enum job_event event)
+{
+    enum job_state next;
+    enum requested_state requested;
+    if (!job_state_next((enum job_state)w->state[job], (enum requested_state)w->requested[job], event, &next,
+                        &requested))
+        return false;
+    w->state[job] = (uint8_t)next;
+    w->requested[job] = (uint8_t)requested;
+    if (job_state_final(next))
+        w->entered_final |= (uint8_t)(1 << job);
+    return true;
+}
+
+static enum lease_verdict lease_event(struct world *w, int job, enum lease_event event, int64_t epoch)
+{
+    struct lease_place place = {(enum lease_state)w->lease[job], w->epoch[job]};
+    enum lease_verdict verdict = lease_apply(&place, event, epoch);
+    w->lease[job] = (uint8_t)place.state;
+    w->epoch[job] = (uint8_t)place.epoch;
+    if (verdict == LEASE_ALLOWED && event == LEASE_CLOSE)
+        w->token[job] = 0;
+    return verdict;
+}
+
+/* Submits a job unless the database has the key of this client. With a wrong rule, the key of the other client would
+ * count. */
+static void submit(struct search *s, struct world w, int client)
+{
+    static const char *const owners[CLIENTS] = {"anna", "bob"};
+    static const uint8_t request[SUBMIT_FINGERPRINT] = {1};
+    const struct submit_key asked = {owners[client], "key", request, 1000};
+    if (!w.up || w.client[client] != NOTHING || client > CLIENTS - 1 - w.separate)
+        return;
+    for (int i = 0; i < CLIENTS; i++) {
+        const struct submit_key kept = {owners[i], "key", request, 999};
+        if (w.key_job[i] != 0 && submit_key_outcome(&kept, &asked) == STORAGE_REPLAYED) {
+            w.client[client] = SENT;
+            w.client_job[client] = w.key_job[i];
+            found(s, &w, "a client repeats its submission");
+            return;
+        }
+    }
+    if (w.jobs == JOBS) {
+        s->broken = "a key creates one job";
+        return;
+    }
+    w.owner[w.jobs] = (uint8_t)client;
+    w.state[w.jobs] = JOB_QUEUED;
+    w.key_job[client] = w.client_job[client] = ++w.jobs;
+    w.client[client] = SENT;
+    found(s, &w, "a client submits");
+}
+
+static void answers(struct search *s, const struct world *now, int client)
+{
+    struct world w = *now;
+    if (!w.up || w.client[client] != SENT)
+        return;
+    w.client[client] = KNOWN;
+    found(s, &w, "the answer arrives");
+    if (now->lost > 0) {
+        w.lost--;
+        w.client[client] = NOTHING;
+        w.client_job[client] = 0;
+        found(s, &w, "the answer is lost");
+    }
+}
+
+static void requests(struct search *s, const struct world *now, int client)
+{
+    static const enum job_event events[] = {JOB_EVENT_PAUSE, JOB_EVENT_RESUME, JOB_EVENT_CANCEL};
+    for (size_t i = 0; now->up && now->requests > 0 && now->client[client] == KNOWN && i < 3; i++) {
+        struct world w = *now;
+        if (job_event(&w, w.client_job[client] - 1, events[i])) {
+            w.requests--;
+            found(s, &w, job_event_name(events[i]));
+        }
+    }
+}
+
+static void claim(struct search *s, const struct world *now)
+{
+    for (int job = 0; now->up && now->run == NO_RUN && job < now->jobs; job++) {
+        struct world w = *now;
+        if (w.state[job] == JOB_QUEUED && job_event(&w, job, JOB_EVENT_CLAIM)) {
+            w.run = CLAIMED;
+            w.run_job = (uint8_t)job;
+            w.tries = 0;
+            found(s, &w, "the scheduler claims a job");
+        }
+    }
+}
+
+/* The executor ends stray processes if it can, closes the old lease and grants a new one to a process that it starts.
+ */
+static void grant(struct search *s, const struct world *now, bool stray_ends)
+{
+    struct world w = *now;
+    int job = w.run_job, slot = 0;
+    if (!w.up || !w.separate || w.run != CLAIMED || w.tokens == 3)
+        return;
+    for (int i = 0; i < PROCESSES; i++)
+        if (stray_ends)
+            w.process[i] = (struct process){GONE, 0, 0};
+    while (slot < PROCESSES && (w.process[slot].phase == STARTED || w.process[slot].phase == TRAINING))
+        slot++;
+    if (slot == PROCESSES)
+        return;
+    (void)lease_event(&w, job, LEASE_CLOSE, 0);
+    if (lease_event(&w, job, LEASE_GRANT, 0) != LEASE_ALLOWED) {
+        s->broken = "a closed lease can be granted";
+        return;
+    }
+    w.token[job] = w.run_token = ++w.tokens;
+    w.run = OFFERED_RUN;
+    w.tries++;
+    w.process_job = (uint8_t)job;
+    w.process[slot] = (struct process){STARTED, w.tokens, 0};
+    found(s, &w, stray_ends ? "the executor starts a trainer" : "the executor starts a trainer beside a stray one");
+}
+
+/* The cluster starts the trainer again, while the first process may still run. */
+static void start_again(struct search *s, const struct world *now, int first)
+{
+    struct world w = *now;
+    int other = 1 - first;
+    if (w.again == 0 || w.process[first].token == 0 || w.process[first].phase == ABSENT ||
+        w.process[other].phase == STARTED || w.process[other].phase == TRAINING ||
+        w.process[other].token == w.process[first].token)
+        return;
+    w.again--;
+    w.process[other] = (struct process){STARTED, w.process[first].token, 0};
+    found(s, &w, "the cluster starts the trainer again");
+}
+
+static bool token_accepted(const struct world *w, const struct process *p)
+{
+    return p->token != 0 && w->token[w->process_job] == p->token;
+}
+
+static void train(struct search *s, const struct world *now, int number)
+{
+    static const enum job_event endings[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
+    const struct process *p = &now->process[number];
+    struct world w = *now;
+    int job = w.process_job;
+    if (p->phase != STARTED && p->phase != TRAINING)
+        return;
+    w.process[number].phase = GONE;
+    found(s, &w, "a trainer dies");
+    if (!now->up || !token_accepted(now, p))
+        return;
+    w = *now;
+    if (p->phase == STARTED && lease_event(&w, job, LEASE_REGISTER, 0) == LEASE_ALLOWED) {
+        w.process[number].phase = TRAINING;
+        w.process[number].epoch = w.epoch[job];
+        found(s, &w, "a trainer registers");
+    }
+    for (size_t i = 0; p->phase == TRAINING && i < 3; i++) {
+        w = *now;
+        bool repeated = w.lease[job] == LEASE_ENDED;
+        if (lease_event(&w, job, LEASE_END, p->epoch) == LEASE_ALLOWED) {
+            w.ending[job] = repeated ? w.ending[job] : (uint8_t)endings[i]; /* lease.c keeps the first ending */
+            found(s, &w, "a trainer reports the end");
+        }
+    }
+}
+
+/* A thread of the daemon runs the job. */
+static void run_inside(struct search *s, const struct world *now)
+{
+    static const enum job_event endings[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
+    for (size_t i = 0; now->up && !now->separate && now->run == CLAIMED && i < 3; i++) {
+        struct world w = *now;
+        if (!job_event(&w, w.run_job, endings[i]))
+            s->broken = "a run's end changes its job";
+        w.run = NO_RUN;
+        found(s, &w, job_event_name(endings[i]));
+    }
+}
+
+/* The executor sees that its processes have ended. */
+static void collect(struct search *s, const struct world *now)
+{
+    struct world w = *now;
+    int job = w.run_job;
+    if (!w.up || w.run != OFFERED_RUN)
+        return;
+    for (int i = 0; i < PROCESSES; i++)
+        if (w.process[i].token == w.run_token && w.process[i].phase != GONE)
+            return;
+    if (w.lease[job] == LEASE_ENDED) {
+        if (!job_event(&w, job, (enum job_event)w.ending[job]))
+            s->broken = "a run's end changes its job";
+        (void)lease_event(&w, job, LEASE_CLOSE, 0);
+        w.run = NO_RUN;
+    } else if (w.tries < 2) {
+        w.run = CLAIMED;
+    } else {
+        if (!job_event(&w, job, JOB_EVENT_FAIL))
+            s->broken = "a run's failure changes its job";
+        (void)lease_event(&w, job, LEASE_CLOSE, 0);
+        w.run = NO_RUN;
+    }
+    w.run_token = w.run == NO_RUN ? 0 : w.run_token;
+    found(s, &w, "the executor records how the run ended");
+}
+
+static void crash(struct search *s, const struct world *now)
+{
+    struct world w = *now;
+    if (w.up && w.crashes > 0) {
+        w.up = 0;
+        w.crashes--;
+        w.run = NO_RUN;
+        w.run_token = 0;
+        for (int i = 0; i < CLIENTS; i++)
+            if (w.client[i] == SENT) {
+                w.client[i] = NOTHING;
+                w.client_job[i] = 0;
+            }
+        found(s, &w, "the daemon crashes");
+    } else if (!w.up) {
+        w.up = 1;
+        for (int job = 0; job < w.jobs; job++)
+            if (w.state[job] == JOB_RUNNING && !job_event(&w, job, JOB_EVENT_YIELD))
+                s->broken = "a restart recovers running jobs";
+        found(s, &w, "the daemon starts again");
+    }
+}
+
+static const char *check_jobs(const struct world *w)
+{
+    int writers = 0;
+    for (int i = 0; i < PROCESSES; i++) {
+        struct world copy = *w;
+        writers += w->process[i].phase == TRAINING && token_accepted(w, &w->process[i]) &&
+                   lease_event(&copy, w->process_job, LEASE_MESSAGE, w->process[i].epoch) == LEASE_ALLOWED;
+    }
+    if (writers > 1)
+        return "a job never has two trainers";
+    for (int c = 0; c < CLIENTS; c++) {
+        if (w->client[c] != NOTHING && (w->client_job[c] == 0 || w->client_job[c] > w->jobs))
+            return "an acknowledged job exists";
+        if (w->client[c] != NOTHING && w->owner[w->client_job[c] - 1] != c)
+            return "a key belongs to one token";
+    }
+    for (int job = 0; job < w->jobs; job++) {
+        bool running = w->state[job] == JOB_RUNNING, executed = w->run != NO_RUN && w->run_job == job;
+        if (w->up && running != executed)
+            return "a job runs exactly while an executor has it";
+        if (!running && w->requested[job] != REQUESTED_NONE)
+            return "only a running job has a requested state";
+        if ((w->entered_final >> job & 1) != 0 && !job_state_final((enum job_state)w->state[job]))
+            return "a final state is never left";
+    }
+    return NULL;
+}
+
+/* From every state, the events alone must lead to a final state of each job: no job is lost. */
+static void check_no_job_is_lost(struct search *s)
+{
+    const struct world *w = (const struct world *)(const void *)s->worlds[s->at];
+    for (int job = 0; job < w->jobs; job++) {
+        enum job_state next;
+        enum requested_state requested;
+        enum job_event out = w->state[job] == JOB_RUNNING ? JOB_EVENT_YIELD : JOB_EVENT_CANCEL;
+        if (!job_state_final((enum job_state)w->state[job]) &&
+            !job_state_next((enum job_state)w->state[job], (enum requested_state)w->requested[job], out, &next,
+                            &requested))
+            s->broken = "every job can end";
+    }
+}
+
+static void explore_jobs(const char *what, bool separate)
+{
+    struct search s;
+    struct world first = {
+        .up = 1, .crashes = separate ? 1 : 2, .lost = 2, .requests = 2, .again = 2, .separate = separate};
+    search_begin(&s, &first, sizeof first);
+    for (s.at = 0; s.at < s.count; s.at++) {
+        struct world w;
+        memcpy(&w, s.worlds[s.at], sizeof w);
+        s.broken = check_jobs(&w);
+        if (s.broken == NULL)
+            check_no_job_is_lost(&s);
+        for (int c = 0; c < CLIENTS && s.broken == NULL; c++) {
+            submit(&s, w, c);
+            answers(&s, &w, c);
+            requests(&s, &w, c);
+            start_again(&s, &w, c);
+            train(&s, &w, c);
+        }
+        claim(&s, &w);
+        grant(&s, &w, true);
+        grant(&s, &w, false);
+        run_inside(&s, &w);
+        collect(&s, &w);
+        crash(&s, &w);
+        if (s.broken != NULL)
+            break;
+    }
+    printf("%s: %zu states, %zu steps\n", what, s.count, s.steps);
+    if (s.broken != NULL)
+        explain(&s);
+    const char *broken = s.broken;
+    size_t count = s.count;
+    search_end(&s);
+    assert_null(broken);
+    assert_true(count > 1000);
+}
+
+static void every_order_of_two_clients_and_a_crash_keeps_the_invariants(void **state)
+{
+    (void)state;
+    explore_jobs("two clients", false);
+}
+
+static void every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariants(void **state)
+{
+    (void)state;
+    explore_jobs("trainers", true);
+}
+
+/* ---- uploads ----------------------------------------------------------------------------------------- */
+
+enum { LIMIT = 5, UPLOADS = 2 };
+enum { IDLE, RESERVED, KEPT, BROKEN_OFF };
+
+struct disk {
+    uint8_t up, crashes, deletes;
+    uint8_t phase[UPLOADS], size[UPLOADS]; /* size: what the client announced */
+    uint8_t reserved[UPLOADS];             /* bytes of the reservation, including those that have arrived */
+    uint8_t part[UPLOADS], stored[UPLOADS], charged[UPLOADS];
+};
+
+static int64_t on_disk(const struct disk *d)
+{
+    return d->part[0] + d->part[1] + d->stored[0] + d->stored[1];
+}
+
+static void begin_upload(struct search *s, const struct disk *now, int i)
+{
+    for (uint8_t size = 1; size <= 4; size++) {
+        struct disk d = *now;
+        int other = 1 - i;
+        bool again = d.phase[i] == BROKEN_OFF;
+        if (!d.up || (d.phase[i] != IDLE && !again) || (again && size != d.size[i]))
+            continue;
+        /* A repeated upload continues its part. The bytes of the part are on the disk already and need no space. */
+        int64_t need = size - d.part[i], most = need;
+        int64_t waiting = d.phase[other] == RESERVED ? d.reserved[other] - d.part[other] : 0;
+        if (!reservation_room(LIMIT, on_disk(&d), waiting, need, &most))
+            continue;
+        d.phase[i] = RESERVED;
+        d.size[i] = size;
+        d.reserved[i] = (uint8_t)(most + d.part[i]);
+        reach(s, &d, "an upload begins");
+    }
+}
+
+static void step_upload(struct search *s, const struct disk *now, int i)
+{
+    struct disk d = *now;
+    if (now->up && now->phase[i] == RESERVED && now->part[i] < now->size[i]) {
+        d.part[i]++;
+        reach(s, &d, "bytes arrive");
+        d = *now;
+        d.phase[i] = BROKEN_OFF;
+        d.reserved[i] = 0;
+        reach(s, &d, "the connection breaks");
+    } else if (now->up && now->phase[i] == RESERVED) {
+        d.stored[i] = d.charged[i] = d.part[i];
+        d.part[i] = d.reserved[i] = 0;
+        d.phase[i] = KEPT;
+        reach(s, &d, "the data set is complete");
+    }
+    d = *now;
+    if (now->up && now->deletes > 0 && (now->phase[i] == KEPT || now->phase[i] == BROKEN_OFF)) {
+        d.deletes--;
+        d.phase[i] = IDLE;
+        d.size[i] = d.part[i] = d.stored[i] = d.charged[i] = 0;
+        reach(s, &d, "the data set is deleted, or its part is swept");
+    }
+}
+
+static void crash_disk(struct search *s, const struct disk *now)
+{
+    struct disk d = *now;
+    if (d.up && d.crashes > 0) {
+        d.up = 0;
+        d.crashes--;
+        for (int i = 0; i < UPLOADS; i++)
+            if (d.phase[i] == RESERVED) {
+                d.phase[i] = BROKEN_OFF;
+                d.reserved[i] = 0;
+            }
+        reach(s, &d, "the daemon crashes");
+    } else if (!d.up) {
+        d.up = 1;
+        reach(s, &d, "the daemon starts again");
+    }
+}
+
+static const char *check_disk(const struct disk *d)
+{
+    if (on_disk(d) > LIMIT)
+        return "uploads together stay within the limit";
+    for (int i = 0; i < UPLOADS; i++)
+        if (d->charged[i] != d->stored[i])
+            return "bytes charged are bytes stored";
+    return NULL;
+}
+
+static void every_order_of_two_uploads_keeps_the_limit(void **state)
+{
+    struct search s;
+    struct disk first = {.up = 1, .crashes = 2, .deletes = 2};
+    (void)state;
+    search_begin(&s, &first, sizeof first);
+    for (s.at = 0; s.at < s.count; s.at++) {
+        struct disk d;
+        memcpy(&d, s.worlds[s.at], sizeof d);
+        s.broken = check_disk(&d);
+        if (s.broken != NULL)
+            break;
+        for (int i = 0; i < UPLOADS; i++) {
+            begin_upload(&s, &d, i);
+            step_upload(&s, &d, i);
+        }
+        crash_disk(&s, &d);
+    }
+    printf("uploads: %zu states, %zu steps\n", s.count, s.steps);
+    if (s.broken != NULL)
+        explain(&s);
+    const char *broken = s.broken;
+    size_t count = s.count;
+    search_end(&s);
+    assert_null(broken);
+    assert_true(count > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_order_of_two_clients_and_a_crash_keeps_the_invariants),
+        cmocka_unit_test(every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariants),
+        cmocka_unit_test(every_order_of_two_uploads_keeps_the_limit),
+    };
+    return cmocka_run_group_tests_name("protocols", tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* Tests the method dictionary over HTTP: its page, dry runs of its presets, a run of several learners with its
+ * pictures, a single one with its latents, and a pause. */
+#include "tests/wire/kind.h"
+
+static void the_kind_page_lists_presets_that_dry_run(void **state)
+{
+    assert_kind("dictionary", 5);
+    assert_refused("{\"kind\":\"dictionary\",\"config\":{\"learners\":\"lasso\"}}", "/config/learners");
+    assert_refused("{\"kind\":\"dictionary\",\"config\":{\"l0\":0}}", "/config/l0");
+}
+
+static void a_comparison_of_learners_has_pictures_and_a_table(void **state)
+{
+    static const char *const names[] = {"mcc", "f1", "explained", "l0", "loss", "samples", "seconds", NULL};
+    char id[JOB_ID];
+    submit(served.url,
+           "{\"kind\":\"dictionary\",\"config\":{\"source\":\"iid\",\"features\":16,\"inputs\":8,\"active\":2,"
+           "\"width\":16,\"l0\":2,\"learners\":\"topk,fista\",\"alternations\":5,\"batch\":64,\"total_samples\":6400,"
+           "\"test_samples\":500,\"pursuit_samples\":50,\"seeds\":2}}",
+           id);
+    await_state(served.url, id, "succeeded");
+    assert_result(id, names, 2, -1);
+    assert_begins(id, "/artifacts/cases-chart.png", "\x89PNG");
+    assert_begins(id, "/artifacts/agreement.png", "\x89PNG");
+    assert_begins(id, "/artifacts/figures.csv", "learner,features,inputs,width");
+    assert_checkpoint_names(id, "1.decoder");
+}
+
+static void a_single_case_lists_its_latents(void **state)
+{
+    static const char *const names[] = {"recurring", "worth", "overlap_omp", NULL};
+    char id[JOB_ID];
+    submit(served.url,
+           "{\"kind\":\"dictionary\",\"config\":{\"features\":40,\"inputs\":8,\"roots\":2,\"width\":16,\"l0\":2,"
+           "\"batch\":64,\"total_samples\":6400,\"test_samples\":500,\"pursuit_samples\":50,\"seeds\":2}}",
+           id);
+    await_state(served.url, id, "succeeded");
+    assert_result(id, names, 1, -1);
+    assert_begins(id, "/artifacts/latents-chart.png", "\x89PNG");
+    assert_begins(id, "/artifacts/latents.csv", "latent,rate,feature");
+}
+
+static void a_pause_does_not_change_the_result(void **state)
+{
+    static const char *const names[] = {"mcc", "loss", NULL};
+    assert_pause_changes_nothing("{\"kind\":\"dictionary\",\"config\":{\"width\":64,\"total_samples\":300000,"
+                                 "\"test_samples\":2000,\"pursuit_samples\":50,\"checkpoint_every\":50000}}",
+                                 names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kind_page_lists_presets_that_dry_run),
+        cmocka_unit_test(a_comparison_of_learners_has_pictures_and_a_table),
+        cmocka_unit_test(a_single_case_lists_its_latents),
+        cmocka_unit_test(a_pause_does_not_change_the_result),
+    };
+    return cmocka_run_group_tests(tests, serve, stop_serving);
+}

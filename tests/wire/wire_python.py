@@ -1,0 +1,412 @@
+#!/usr/bin/env python3
+"""Tests the Python client (clients/python/motifd.py) against a real daemon and against servers with prepared answers.
+
+usage: wire_python.py MOTIFD        exit code 77: NumPy is missing"""
+import http.server
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: NumPy is missing")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(HERE, "..", "..", "clients", "python")
+sys.path[:0] = [PYTHON, os.path.join(HERE, "..", "harness")]
+import motifd  # noqa: E402
+from daemon import TINY as TINY_NET, Daemon  # noqa: E402
+from played import Answer, Server  # noqa: E402
+
+MOTIFD = os.path.abspath(sys.argv.pop(1))
+TINY = {"width": 8, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "units": 1, "validation_every": 40, "validation_samples": 8,
+        "checkpoint_every": 100, "test_samples": 20, "motif_samples": 20, "curriculum": 0}
+LONG = {**TINY_NET, "plateau_validations": 0, "total_samples": 100000000}
+RNG = np.random.default_rng(1)
+FOLDER = tempfile.TemporaryDirectory()
+DAEMON = Daemon(MOTIFD, os.path.join(FOLDER.name, "db"), "--data", os.path.join(FOLDER.name, "sets"), "--workers", "1", "--threads-per-job", "1")
+os.environ["MOTIFD_SERVER"] = DAEMON.url
+
+
+def pictures(count=120):
+    X, y = np.zeros((count, 16, 16), np.float32), RNG.integers(2, size=count)
+    for at in range(count):
+        row, col = RNG.integers(2, 11, 2)
+        X[at, row:row + 4, col:col + 4] = 1
+        if y[at]:
+            X[at, row + 1:row + 4, col + 1:col + 4] = 0
+    return X, y
+
+
+def table(rows=200):
+    z = RNG.normal(size=(rows, 2))
+    return np.column_stack([z[:, 0], 2 * z[:, 0], z[:, 1], -z[:, 1]]) + 0.1 * RNG.normal(size=(rows, 4))
+
+
+class Estimators(unittest.TestCase):
+    def test_motifs_of_pictures_come_back_as_arrays_labels_and_boxes(self):
+        X, y = pictures()
+        model = motifd.Motifs(total_samples=2000, config=TINY).fit(X, y, names=["block", "corner"])
+        dense, again = model.transform(X), motifd.Motifs(config=TINY, sparse=True)
+        self.assertEqual(dense.shape[:3], X.shape)
+        again.job_, again.labels_ = model.job_, model.labels_
+        sparse = again.transform(X)
+        np.testing.assert_array_equal(sparse.todense(), dense)
+        self.assertEqual(len(sparse.values), np.count_nonzero(dense))
+        answers = list(model.job.ask_each("motifs", X[:70]))  # more than one batch of JSON answers
+        self.assertEqual([answer["motif_count"] for answer in answers], [int(np.count_nonzero(one)) for one in dense[:70]])
+        for boxes, answer in zip(model.boxes(X[:70]), answers):
+            self.assertEqual(len(boxes), sum(motif["maximal"] for motif in answer["motifs"]))
+            for box in boxes:
+                r0, r1, c0, c1 = box["box"]
+                self.assertTrue(0 <= r0 < r1 <= 16 and 0 <= c0 < c1 <= 16, box)
+        predicted = model.predict(X)
+        self.assertGreater(len(set(predicted.tolist())), 1)
+        self.assertAlmostEqual(model.score(X, y), np.mean(predicted == y))
+        self.assertGreater(model.score(X, y), 0.6)
+        names = {entry["name"] for entry in DAEMON.ask("GET", f"/v1/datasets/{model.data_['name']}")[2]["vocabulary"]}
+        self.assertEqual(names, {"block", "corner"})
+        page = model.channels_[0]._repr_html_()
+        self.assertIn("data:image/png;base64,iVBOR", page)
+        metrics = model.job.metrics()
+        self.assertTrue(all(len(column) == len(metrics["step"]) for column in metrics.values()) and len(metrics["loss"]) > 2, metrics)
+        self.assertEqual(list(model.job.metrics("loss")), ["step", "loss"])
+
+    def test_the_same_data_are_uploaded_once(self):
+        X, y = pictures(60)
+        names = [motifd.Motifs(total_samples=40, config=TINY).fit(X, y).data_["name"] for _ in range(2)]
+        self.assertEqual(names[0], names[1])
+        other = motifd.Motifs(total_samples=40, config=TINY).fit(X, 1 - y).data_["name"]
+        self.assertNotEqual(other, names[0])
+
+    def test_two_clients_can_upload_the_same_data_at_once(self):
+        names, data = [], b"a,b,label\n" + b"1,2,x\n2,1,y\n" * 100000
+        threads = [threading.Thread(target=lambda: names.append(motifd.Client().upload(data, "csv")["name"])) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((len(names), len(set(names))), (3, 1))
+
+    def test_signals_sequences_and_recordings_are_inputs_too(self):
+        X, y = pictures(60)
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(X.reshape(60, 256), y)
+        self.assertEqual(model.transform(X.reshape(60, 256)[:3]).shape[:3], (3, 1, 256))
+        dna = ["".join(RNG.choice(list("ACGT"), 40)) for _ in range(60)]
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(dna, ["yes" if "TA" in text else "no" for text in dna])
+        self.assertEqual(model.transform(dna[:3]).shape[:3], (3, 1, 40))
+        self.assertTrue(set(model.predict(dna[:9]).tolist()) <= {"yes", "no", None})
+        sounds = [0.3 * np.sin(np.arange(4000) * (0.1 + 0.2 * (at % 2))) for at in range(40)]
+        model = motifd.Motifs(total_samples=100, sample_rate=8000, config=TINY).fit(sounds, [{"low"} if at % 2 else {"low", "high"} for at in range(40)])
+        self.assertEqual(len(model.transform(sounds[:2])), 2)
+        self.assertIsInstance(model.predict(sounds[:1])[0], set)
+
+    def test_arrays_of_a_table_equal_the_documents_and_have_any_length(self):
+        X = table()
+        for model, query in ((motifd.SparseVAE(n_components=3, epochs=5), "factors"), (motifd.NMF(n_components=3), "factors")):
+            X = abs(X)
+            model.fit(X)
+            answers = list(model.job.ask_each("predict", X[:70].astype(np.float32)))
+            np.testing.assert_allclose(model.transform(X[:70]), [[factor["mean"] for factor in answer[query]] for answer in answers], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(model.reconstruct(X[:70]), [[one["output"] for one in answer["features"]] for answer in answers], rtol=1e-5, atol=1e-6)
+            encoded = model.job.ask("encode", X[:1])["answers"][0]
+            self.assertEqual(encoded["factors"], answers[0]["factors"])
+            self.assertNotIn("features", encoded)
+        many = np.tile(X, (25, 1))  # more rows than one query takes
+        np.testing.assert_array_equal(model.transform(many), np.tile(model.transform(X), (25, 1)))
+
+    def test_trees_predict_the_outcome_of_each_environment(self):
+        X, groups = table(400), RNG.choice(["a/b", "a/c", "d/e", "d/f"], 400)
+        y = X[:, 0] + (groups == "a/b") * X[:, 2]
+        model = motifd.Trees(n_components=2, updates=600).fit(X, y, groups)
+        self.assertGreater(model.score(X, y, groups), 0.9)
+        self.assertLess(model.score(X, y), model.score(X, y, groups))
+        answers = list(model.job.ask_each("predict", X[:10].astype(np.float32)))
+        wanted = [{row["name"]: row["outcome"] for row in answer["environments"]}[group] for answer, group in zip(answers, groups)]
+        np.testing.assert_allclose(model.predict(X[:10], groups[:10]), wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(model.transform(X[:10]), [answer["latent"] for answer in answers], rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(ValueError, "unknown environments"):
+            model.predict(X[:1], ["z"])
+
+    def test_other_kinds_answer_with_arrays(self):
+        job = motifd.Client().submit("superposition", {"n_s": 32, "n_d": 8, "test_samples": 200}, "rug").wait(120)
+        X = RNG.uniform(size=(3, 32)).astype(np.float32)
+        rows = [{one["feature"]: one["output"] for one in answer["features"]} for answer in job.ask_each("predict", X)]
+        for got, row in zip(job.ask("predict", X, "application/x-npy"), rows):
+            np.testing.assert_allclose([got[feature] for feature in row], list(row.values()), rtol=1e-5, atol=1e-6)
+
+    def test_a_fitted_estimator_can_be_pickled(self):
+        X = table(60)
+        model = motifd.SparseVAE(n_components=2, epochs=2).fit(X)
+        text = pickle.dumps(model)
+        np.testing.assert_array_equal(pickle.loads(text).transform(X), model.transform(X))
+
+    def test_a_verdict_warns_or_raises_and_its_absence_does_neither(self):
+        class Verdict(motifd.SparseVAE):
+            def _client(self):
+                client = super()._client()
+                get = client.get
+
+                def with_verdict(path, **query):
+                    document = get(path, **query)
+                    if isinstance(document.get("result"), dict):
+                        document["result"].update(verdict="not-learned", findings=[{"code": "flat", "severity": "error", "text": "The loss is flat.", "try": "More rows."}])
+                    return document
+                client.get = with_verdict
+                return client
+        X = table(40)
+        with self.assertWarnsRegex(RuntimeWarning, "The loss is flat. Try: More rows."):
+            Verdict(n_components=2, epochs=1).fit(X)
+        with self.assertRaisesRegex(motifd.NotLearned, "The loss is flat"):
+            Verdict(n_components=2, epochs=1, raise_not_learned=True).fit(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = motifd.SparseVAE(n_components=2, epochs=1, raise_not_learned=True).fit(X)
+        self.assertEqual(str(model.findings_), "no findings")
+
+
+class Examples(unittest.TestCase):
+    """Each example program must have fewer than ten lines and must learn what its data contain."""
+
+    def run_example(self, name):
+        path = os.path.join(PYTHON, "examples", name)
+        with open(path) as file:
+            self.assertLess(sum(1 for line in file if line.strip()), 10)
+        got = subprocess.run([sys.executable, path], env={**os.environ, "PYTHONPATH": PYTHON}, capture_output=True, text=True, timeout=900)
+        self.assertEqual((got.returncode, got.stderr), (0, ""))
+        words = got.stdout.split()
+        return {word: float(after) for word, after in zip(words, words[1:]) if word in ("score", "error", "variance")}
+
+    def test_pictures(self):
+        self.assertGreater(self.run_example("images.py")["score"], 0.9)
+
+    def test_dna(self):
+        self.assertGreater(self.run_example("dna.py")["score"], 0.9)
+
+    def test_table(self):
+        figures = self.run_example("table.py")
+        self.assertLess(figures["error"], 0.1 * figures["variance"])
+
+    def test_trees(self):
+        self.assertGreater(self.run_example("trees.py")["score"], 0.9)
+
+
+class Labels(unittest.TestCase):
+    def test_every_form_of_labels_comes_back_as_it_went(self):
+        for Y, tokens, back in ((np.array([3, 5, 3]), ["5"], 5), (["a", "b"], ["b"], "b"), (["a b", "b"], ["b", "a"], "b a"), ([[1, 2], [2]], ["2", "1"], [2, 1]),
+                                ([{"x", "y"}, {"y"}], ["1"], {"y"}), (np.array([[True, False], [True, True]]), ["1"], [False, True])):
+            labels = motifd._Labels(Y, None)
+            self.assertEqual(labels.decode(tokens), back, Y)
+        self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).array.tolist(), ["cat", "dog"])
+        self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).decode(["dog"]), 1)
+        for wrong in (np.array([0.5, 1]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
+            with self.assertRaises(ValueError):
+                motifd._Labels(wrong, None)
+
+
+class Jobs(unittest.TestCase):
+    def test_a_job_is_paused_resumed_and_cancelled(self):
+        job = motifd.Client().submit("sparling", LONG, "digitcircle-quick", name="long")
+        job.wait(60, until=["running"])
+        job.pause()
+        self.assertEqual(job.wait(60, until=["paused"]).state, "paused")
+        job.resume()
+        job.wait(60, until=["running"])
+        with self.assertRaises(TimeoutError):
+            job.wait(0.2)
+        job.cancel()
+        with self.assertRaises(motifd.JobFailed) as caught:
+            job.wait(60)
+        self.assertEqual(caught.exception.job.state, "cancelled")
+        states = [data["state"] for event, data in job.events() if event == "state"]
+        self.assertEqual([states[0], states[-1]], ["queued", "cancelled"])
+        self.assertIn(job.id, [one.id for one in motifd.Client().jobs(state="cancelled", limit=1)])
+        job.delete()
+
+    def test_a_fault_names_each_field(self):
+        with self.assertRaises(motifd.InvalidRequest) as caught:
+            motifd.Client().submit("sparling", {"width": 0, "layers": -1}, "digitcircle-quick")
+        self.assertEqual({fault["pointer"] for fault in caught.exception.errors}, {"/config/width", "/config/layers"})
+        self.assertIn("/config/width: must be an integer in [1, 1024]; got 0", str(caught.exception))
+        with self.assertRaises(motifd.MotifdError) as caught:
+            motifd.Client().job("01JD8AAAAAAAAAAAAAAAAAAAAA")
+        self.assertEqual(caught.exception.status, 404)
+
+    def test_the_daemon_serves_the_module(self):
+        with open(os.path.join(PYTHON, "motifd.py"), "rb") as file:
+            source = file.read()
+        status, headers, body = DAEMON.ask("GET", "/motifd.py")
+        self.assertEqual((status, body, headers.get_content_type()), (200, source, "text/x-python"))
+        self.assertEqual(DAEMON.ask("GET", "/motifd.py", headers={"If-None-Match": headers["ETag"]})[0], 304)
+
+    def test_a_token_and_a_private_authority_are_needed_where_the_daemon_needs_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                            "/CN=motifd", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True)
+            base = os.path.join(folder, "db")
+            made = subprocess.run([MOTIFD, "token", "create", "--name", "py", "--db", base], check=True, capture_output=True, text=True).stdout
+            token = next(word for word in made.split() if word.startswith("motif_"))
+            with Daemon(MOTIFD, base, "--data", os.path.join(folder, "sets"), "--tls-cert", cert, "--tls-key", key) as served:
+                self.assertEqual(motifd.Client(served.url, token, cert).get("/v1/jobs")["jobs"], [])
+                with self.assertRaisesRegex(motifd.Unreachable, "certificate is not trusted"):
+                    motifd.Client(served.url, token).get("/v1/jobs")
+                with self.assertRaises(motifd.MotifdError) as caught:
+                    motifd.Client(served.url, None, cert).get("/v1/jobs")
+                self.assertEqual(caught.exception.status, 401)
+
+
+class Script:
+    """A server that sends prepared answers in order and keeps the requests."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def answer(self, method, path, headers, body):
+        self.asked.append((method, path, dict(headers), body))
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def said(status, document, **headers):
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    cut = headers.pop("cut", None)
+    return Answer("", "", status, {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}, body, cut)
+
+
+class Broken(unittest.TestCase):
+    server = Server()
+
+    def test_a_submission_is_repeated_with_the_same_key(self):
+        script = Script(said(503, {"detail": "full"}, Retry_After="0"), said(201, {"id": "x"}, cut=3), said(201, {"id": "x", "kind": "k", "state": "queued"}))
+        job = motifd.Client(self.server.play(script)).submit("k")
+        self.assertEqual(job.id, "x")
+        keys = {headers["Idempotency-Key"] for _, _, headers, _ in script.asked}
+        self.assertEqual((len(script.asked), len(keys)), (3, 1))
+        other = Script(said(201, {"id": "y", "kind": "k", "state": "queued"}))
+        motifd.Client(self.server.play(other)).submit("k")
+        self.assertNotIn(other.asked[0][2]["Idempotency-Key"], keys)
+
+    def test_an_action_is_not_repeated_after_a_broken_connection(self):
+        script = Script(said(202, {"id": "x"}, cut=3))
+        with self.assertRaises(motifd.Unreachable):
+            motifd.Job(motifd.Client(self.server.play(script)), {"id": "x"}).pause()
+        self.assertEqual(len(script.asked), 1)
+
+    def test_an_upload_continues_where_it_stopped(self):
+        script = Script(said(404, {}), said(200, {}, cut=1), said(200, {"received": 4}), said(201, {"name": "n"}))
+        motifd.Client(self.server.play(script)).upload(b"0123456789", "csv")
+        first, second = (asked for asked in script.asked if asked[0] == "PUT")
+        self.assertEqual((first[3], second[3]), (b"0123456789", b"456789"))
+        self.assertIn("offset=4", second[1])
+
+    def test_an_event_stream_continues_after_its_last_event(self):
+        one = b"retry: 1\nid: 0\n\nid: 7\nevent: state\ndata: {\"state\":\ndata: \"queued\"}\n\n: comment\nid: 8\nevent: sta"
+        script = Script(said(200, one + b"x" * 20, cut=len(one)), said(200, b"id: 8\nevent: state\ndata: {\"state\":\"running\"}\n\n"), said(204, b""))
+        events = [data["state"] for _, data in motifd.Client(self.server.play(script)).events("x")]
+        self.assertEqual(events, ["queued", "running"])
+        self.assertEqual([asked[2].get("Last-Event-ID") for asked in script.asked], [None, "7", "8"])
+
+    def test_nobody_listening_is_said_so(self):
+        with self.assertRaisesRegex(motifd.Unreachable, "does not answer"):
+            motifd.Client("http://127.0.0.1:9", retries=1).get("/v1/jobs")
+
+
+class Export(unittest.TestCase):
+    document = {"id": "01X", "kind": "k", "state": "succeeded", "name": "run", "started_at": "2026-01-01T00:00:00.000Z", "finished_at": "2026-01-01T00:01:40.000Z",
+                "config": {"width": 3}, "result": {"mse": 0.25, "topics": [], "seed": 1}}
+    series = {"loss": [[10, 2.0], [300, 1.5]], "accuracy": [[300, 0.5]]}
+
+    def job(self):
+        return motifd.Job(motifd.Client(Broken.server.play(Script(said(200, {"series": self.series})))), self.document)
+
+    def test_checksums_are_those_of_the_standard(self):
+        # RFC 3720, B.4: 32 zeros, 32 ones, ascending and descending bytes; and the usual check value.
+        for data, sum in ((bytes(32), 0x8A9136AA), (b"\xff" * 32, 0x62A8AB43), (bytes(range(32)), 0x46DD794E), (bytes(range(31, -1, -1)), 0x113FDB5C), (b"123456789", 0xE3069283)):
+            self.assertEqual(motifd._crc32c(data), sum)
+        # Every event file of TensorBoard begins with these bytes: the length 24 of the first record and the masked checksum of this length.
+        self.assertEqual(motifd._record(bytes(24))[:12].hex(), "1800000000000000a37f4b22")
+
+    def test_an_event_file_contains_every_point(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(motifd.export.tensorboard(self.job(), folder), "rb") as file:
+                data = file.read()
+        events, at = [], 0
+        while at < len(data):
+            size = struct.unpack_from("<Q", data, at)[0]
+            events.append(data[at + 12:at + 12 + size])
+            self.assertEqual(motifd._record(events[-1]), data[at:at + 16 + size])
+            at += 16 + size
+        begin = 1767225600.0
+        self.assertEqual(events[0], b"\x09" + struct.pack("<d", begin) + b"\x1a\x0dbrain.Event:2")
+        self.assertEqual(events[1], b"\x09" + struct.pack("<d", begin + 100 * 10 / 300) + b"\x10\x0a" + b"\x2a\x0d\x0a\x0b\x0a\x04loss\x15" + struct.pack("<f", 2))
+        self.assertEqual(events[2][9:12], b"\x10\xac\x02")  # step 300 as a varint
+        self.assertIn(b"\x0a\x08accuracy\x15" + struct.pack("<f", 0.5), events[2])
+        self.assertEqual(len(events), 3)
+
+    def test_a_run_is_sent_to_mlflow(self):
+        script = Script(said(404, {"error_code": "RESOURCE_DOES_NOT_EXIST"}), said(200, {"experiment_id": "4"}), said(200, {"run": {"info": {"run_id": "r"}}}), said(200, {}))
+        self.assertEqual(motifd.export.mlflow(self.job(), Broken.server.play(script), "digits", token="secret"), "r")
+        asked = [(path, json.loads(body) if body else None) for _, path, _, body in script.asked]
+        self.assertEqual([path.rpartition("/2.0/mlflow/")[2] for path, _ in asked],
+                         ["experiments/get-by-name?experiment_name=digits", "experiments/create", "runs/create", "runs/log-batch", "runs/log-batch", "runs/update"])
+        self.assertEqual(asked[2][1]["start_time"], 1767225600000)
+        self.assertEqual(asked[3][1]["params"], [{"key": "width", "value": "3"}])
+        sent = {(metric["key"], metric["step"]): metric["value"] for metric in asked[4][1]["metrics"]}
+        self.assertEqual(sent, {("loss", 10): 2.0, ("loss", 300): 1.5, ("accuracy", 300): 0.5, ("result.mse", 300): 0.25, ("result.seed", 300): 1.0})
+        self.assertEqual(asked[5][1], {"run_id": "r", "status": "FINISHED", "end_time": 1767225700000})
+        self.assertTrue(all(headers["Authorization"] == "Bearer secret" for _, _, headers, _ in script.asked))
+
+
+class Conventions(unittest.TestCase):
+    def test_without_scikit_learn_parameters_work_alike(self):
+        program = ("import sys; sys.modules['sklearn'] = None; sys.path.insert(0, sys.argv[1])\n"
+                   "import motifd, numpy as np\n"
+                   "m = motifd.NMF(n_components=2).set_params(penalty=0.5)\n"
+                   "assert m.get_params()['penalty'] == 0.5 and 'NMF(' in repr(m)\n"
+                   "X = np.abs(np.random.default_rng(0).normal(size=(60, 4)))\n"
+                   "assert m.fit_transform(X).shape == (60, 2)\n"
+                   "for wrong in (lambda: m.set_params(none=1), lambda: m.transform(X[:, :3]), lambda: motifd.NMF().fit(X * np.nan)):\n"
+                   "    try: wrong()\n"
+                   "    except ValueError: continue\n"
+                   "    raise SystemExit('no ValueError')\n"
+                   "try: motifd.NMF().transform(X)\n"
+                   "except ValueError as error: assert 'not fitted' in str(error)\n")
+        got = subprocess.run([sys.executable, "-c", program, PYTHON], capture_output=True, text=True, timeout=600)
+        self.assertEqual((got.returncode, got.stderr), (0, ""))
+
+    def test_scikit_learns_own_checks_pass(self):
+        try:
+            from sklearn.base import clone
+            from sklearn.utils.estimator_checks import check_estimator
+        except ImportError:
+            self.skipTest("scikit-learn is missing")
+        self.assertEqual(clone(motifd.Motifs("http://h:1", effort="quick")).get_params()["effort"], "quick")
+        estimators = [motifd.NMF(n_components=2, iterations=50), motifd.SparseVAE(n_components=2, epochs=3, hidden=8), motifd.Trees(n_components=2, updates=300)]
+        for estimator in estimators:
+            passed = 0
+            for instance, check in check_estimator(estimator, generate_only=True):
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        check(instance)
+                    passed += 1
+                except unittest.SkipTest as skip:
+                    print(f"# {type(estimator).__name__}: {getattr(check, 'func', check).__name__} is skipped: {skip}")
+            print(f"# {type(estimator).__name__}: {passed} checks of check_estimator pass")
+            self.assertGreater(passed, 30)
+
+
+if __name__ == "__main__":
+    with DAEMON:
+        result = unittest.main(exit=False, verbosity=2).result
+    FOLDER.cleanup()
+    sys.exit(0 if result.wasSuccessful() else 1)
