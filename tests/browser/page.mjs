@@ -26,8 +26,13 @@ async function submitByForm(page) {
   await show(page, "#/new");
   await page.getByLabel("Preset").selectOption("digitcircle-quick");
   const closed = page.locator("details.rest:not([open]) > summary");
-  while (await closed.count()) await closed.first().click();
-  for (const [field, value] of Object.entries(ENDLESS)) await page.locator(`#f-${field}`).fill(String(value));
+  for (const [field, value] of Object.entries(ENDLESS)) {
+    await until(`the field ${field}`, async () => { // a group shows its own folded groups some time after it has opened
+      if (await closed.count()) await closed.first().click();
+      return page.locator(`#f-${field}`).count();
+    });
+    await page.locator(`#f-${field}`).fill(String(value));
+  }
   await page.getByLabel("Name", { exact: true }).fill("from the form");
   const width = page.locator("#f-width");
   await width.fill("0");
