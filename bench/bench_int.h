@@ -6,7 +6,7 @@
 #define MOTIF_BENCH_BENCH_INT_H
 
 #include "bench/bench.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 /* Selects the clock of bench_now(): processor time of all threads together, or wall time. */

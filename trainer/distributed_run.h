@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-#include "core/base/comm.h"
+#include "core/base/parallel/comm.h"
 #include "trainer/coordinator.h"
 
 struct distributed_run {

@@ -3,7 +3,7 @@
 #ifndef MOTIF_TRAINER_RANKS_H
 #define MOTIF_TRAINER_RANKS_H
 
-#include "core/base/comm.h"
+#include "core/base/parallel/comm.h"
 
 extern const char ranks_program[]; /* the program's name */
 

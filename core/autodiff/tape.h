@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #include "core/base/arena.h"
-#include "core/base/comm.h"
+#include "core/base/parallel/comm.h"
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/base/real.h"
 #include "core/kernels/kernels.h"
 #include "core/kernels/map.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 static void swap_at(float *values, size_t i, size_t j)
 {

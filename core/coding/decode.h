@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/coding/dictionary.h"
 
 enum decoder { DECODER_TOP_K, DECODER_HARD, DECODER_SOFT, DECODER_RELU, DECODER_PURSUIT };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/coding/transform.h"
 #include "core/nn/coherence.h"
 

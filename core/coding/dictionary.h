@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 struct dictionary_shape {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 /* out: [count][inputs] = code: [count][atoms] rows */
 static void synthesise(const struct plain *p, const float *code, int count, float *out)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 struct delimited {
     FILE *file;

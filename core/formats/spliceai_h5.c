@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 enum { CHUNKS = 65536, BASES = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #ifndef MOTIF_CORE_KERNELS_HADAMARD_H
 #define MOTIF_CORE_KERNELS_HADAMARD_H
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 enum { HADAMARD_ROW = 8192 }; /* the longest vector that one chunk transforms alone */

@@ -223,7 +223,7 @@ struct layer_norm_call {
 };
 
 /* The position of a random number: element `index` of stream `stream` in step `step` of seed `seed`
- * (core/base/philox.h). */
+ * (core/base/random/philox.h). */
 struct random_at {
     uint64_t seed, step;
     uint32_t stream;

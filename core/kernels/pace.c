@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/kernels.h"
 
 enum { REALS = 4096, ROUNDS = 64, TRIES = 3 };

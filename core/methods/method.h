@@ -23,13 +23,13 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/base/comm.h"
+#include "core/base/parallel/comm.h"
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/base/graph.h"
 #include "core/base/log.h"
 #include "core/base/snapshot.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/base/sink.h"
 
 struct kernels;      /* core/kernels/kernels.h */
@@ -212,9 +212,9 @@ struct method_checkpoints {
 /* What a run may use. The executor owns all of it and keeps it valid for the life of the run. */
 struct method_env {
     struct thread_pool *pool;
-    struct comm *comm; /* Ranks that work on the same run (core/base/comm.h); NULL: there is one rank. Each rank has an
-                        * environment with all of these fields. All ranks call the same functions in the same order;
-                        * save() is one of them and writes the same bytes on each rank. */
+    struct comm *comm; /* Ranks that work on the same run (core/base/parallel/comm.h); NULL: there is one rank. Each
+                        * rank has an environment with all of these fields. All ranks call the same functions in the
+                        * same order; save() is one of them and writes the same bytes on each rank. */
     const struct kernels *kernels;
     const char *data;    /* folder of data sets (core/data/dataset.h), NULL: none */
     double step_seconds; /* after so many seconds a step ends with its current piece; 0: the method chooses */

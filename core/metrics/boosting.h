@@ -9,7 +9,7 @@
 #define MOTIF_CORE_METRICS_BOOSTING_H
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 struct boosting {
     int trees, depth;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 static int ascending(const void *a, const void *b)
 {

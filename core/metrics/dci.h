@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METRICS_DCI_H
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 /* The disentanglement of importance: [codes][factors] >= 0. For each code it is 1 - the entropy (base `factors`) of the
  * code's importances over the factors. The result is the mean over codes, weighted by each code's share of all

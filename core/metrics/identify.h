@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METRICS_IDENTIFY_H
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 /* `pool` only tells when to stop (thread_pool_stopped; NULL: never). The functions compute on the calling thread. When
  * the pool was stopped, they return STATUS_CANCELLED. */

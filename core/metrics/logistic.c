@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 enum { HISTORY = 10, ITERATIONS = 300, HALVINGS = 30 };
 static const double SMALL = 1e-4; /* the fit ends when every gradient entry is below this times sqrt(rows) */

@@ -5,7 +5,7 @@
 #define MOTIF_CORE_METRICS_LOGISTIC_H
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 struct logistic {
     int columns, classes;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 struct shuffling {
     const struct shuffled_sequence *sequences;

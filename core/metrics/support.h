@@ -3,7 +3,7 @@
 #define MOTIF_CORE_METRICS_SUPPORT_H
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 struct support_score {
     double f1;      /* 2 TP / (2 TP + FP + FN), counted over all entries */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/base/zeroed.h"
 
 enum { PARAM_ALIGN = 16 }; /* alignment of the arrays, as a number of reals: one cache line */

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 enum { PLANTED_CHILDREN = 4, PLANTED_DEPTH = 3, PLANTED_RANK = 25, PLANTED_MOST_ACTIVE = 1024, PLANTED_ROUNDS = 100 };

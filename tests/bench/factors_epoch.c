@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
 #include "core/methods/factors/config.h"
 

@@ -3,7 +3,7 @@
 #ifndef MOTIF_TRAINER_MPI_COMM_MPI_H
 #define MOTIF_TRAINER_MPI_COMM_MPI_H
 
-#include "core/base/comm.h"
+#include "core/base/parallel/comm.h"
 
 /* Connects all processes of the job. Only this thread may call MPI afterwards. Errors are STATUS_UNAVAILABLE; the
  * caller must then call comm_mpi_abort(), because the other ranks wait. */

@@ -1,7 +1,7 @@
 /* Gaussian latent variables: the reparametrised sample, and the KL divergence from the prior. */
 #include "core/autodiff/tape_int.h"
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 struct latent_node {
     struct node node;

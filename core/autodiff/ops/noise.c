@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 struct noise_node {
     struct node node;

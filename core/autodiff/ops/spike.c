@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 static const double CLAMP = 1e-6; /* probabilities are limited to [CLAMP, 1 - CLAMP] before a logarithm */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 #define MAX_SAMPLES ((int64_t)1 << 29) /* maximum size of all recordings together: 2 GiB */
 #define MAX_CLIPS (1 << 20)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/data/audio/audio_corpus.h"
 #include "core/data/box.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 #define MAX_COLS 9
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/base/hash.h"
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 static const double BORDER = 3; /* width of the border around the formula's box, in points */
 static const float WHITE = 255;

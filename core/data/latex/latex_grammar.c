@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 static const char names[LATEX_VOCABULARY][LATEX_NAME] = {
     "START", "END",     "+",      "0",      "1",    "2",    "3",    "4",    "5", "6", "7", "8", "9", "FRAC(",

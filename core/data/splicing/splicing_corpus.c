@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/data/dataset.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/formats/spliceai_h5.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 enum { TRIES = 16, SCAN = 256, SMALL = 8 };
 

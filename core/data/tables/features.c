@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 /* Returns false if memory is lacking; features_destroy() frees what was allocated. */
 static bool allocate(struct features *f)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 
 struct features {
     int rows, columns;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 enum { LDA_PARTS = 16, STREAM_TOPICS = 0x6c6461, STREAM_SHIFT = 0x736874 };
 static const double TINY = 2.220446049250313e-16;

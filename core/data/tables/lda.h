@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/data/tables/features.h"
 
 struct lda_setup {

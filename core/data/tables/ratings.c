@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/formats/delimited.h"
 
 enum { IDS_MOST = 1 << 24 };

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 enum { STREAM_SYNTHETIC = 0x73796e74, DRAWS = SYNTHETIC_FACTORS + SYNTHETIC_FEATURES };
 

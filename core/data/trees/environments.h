@@ -5,7 +5,7 @@
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/data/trees/tree.h"
 
 struct environments {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/formats/delimited.h"
 
 enum { STREAM_TREE = 0x74726565, NAME_BYTES = 256 };

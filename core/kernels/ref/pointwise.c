@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/ref/ref.h"
 
 static real sigmoid(real x)

@@ -8,7 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/data/trees/environments.h"
-#include "core/methods/environments/fit.h"
+#include "core/methods/environments/model/fit.h"
 #include "core/methods/method.h"
 
 /* Indices into the choices of the table; the order must match config.c. */

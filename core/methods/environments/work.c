@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/methods/environments/run_int.h"
 #include "core/methods/shared/table_source.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/methods/factors/run_int.h"
 #include "core/metrics/dci.h"
 #include "core/metrics/logistic.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/arena.h"
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/coding/bounds.h"
 #include "core/coding/norms.h"
 #include "core/methods/shared/fields.h"

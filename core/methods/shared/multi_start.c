@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/base/comm.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/comm.h"
+#include "core/base/parallel/thread_pool.h"
 
 enum { PREFIX = 24 };
 

@@ -1,8 +1,8 @@
 /* Distribution of independent work items over ranks: seeds of a study, or cases of a list.
  *
- * Each rank (core/base/comm.h) works on a whole item without the others, so an item gives the same bits for any number
- * of ranks, and a single rank works on one item after another. After each step the ranks exchange the state of their
- * items. All ranks then hold the same table of items and decide from it, so no rank has to coordinate.
+ * Each rank (core/base/parallel/comm.h) works on a whole item without the others, so an item gives the same bits for
+ * any number of ranks, and a single rank works on one item after another. After each step the ranks exchange the state
+ * of their items. All ranks then hold the same table of items and decide from it, so no rank has to coordinate.
  *
  *   an item: pending --(assigned to a rank)--> running --> done
  *

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "core/autodiff/tape_int.h"
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/map.h"
 
 enum { SAMPLED = 60 };

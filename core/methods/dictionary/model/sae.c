@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 enum { STREAM_ROWS = 0x5200 };
 static const double FIRST_THRESHOLD = 0.1; /* of JUMPRELU */

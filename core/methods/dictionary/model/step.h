@@ -9,7 +9,7 @@
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_STEP_H
 #define MOTIF_CORE_METHODS_DICTIONARY_MODEL_STEP_H
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 #include "core/methods/dictionary/model/sae.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
 enum {

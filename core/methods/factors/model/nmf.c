@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 enum {
     NMF_ROWS = 64,

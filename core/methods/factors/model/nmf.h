@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "core/base/snapshot.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/data/tables/features.h"
 #include "core/kernels/kernels.h"
 

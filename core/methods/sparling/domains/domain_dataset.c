@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"

@@ -13,7 +13,7 @@
  * thousand samples to show. */
 #include <math.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/methods/sparling/run_int.h"
 
 enum { PROBES = 16, STREAM = 0x7265 }; /* number of batches of a check; stream of the random numbers */

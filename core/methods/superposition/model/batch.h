@@ -7,7 +7,7 @@
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
 
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/methods/superposition/model/model.h"
 
 #define BATCH_SPARSE 0.2 /* measured: above about this share, a dense product is faster */

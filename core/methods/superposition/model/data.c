@@ -1,7 +1,7 @@
 /* Draws samples of the toy model (data.h). */
 #include "core/methods/superposition/model/data.h"
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 void sample_draw(uint64_t seed, uint32_t stream, int64_t index, double p, int n, float *x)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/hadamard.h"
 
 enum { STREAM_ROWS = 0x52550000 }; /* base of the random streams; the number of the draw is added */

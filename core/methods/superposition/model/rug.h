@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 enum { RUG_FEATURES_MAX = 1 << 24 };

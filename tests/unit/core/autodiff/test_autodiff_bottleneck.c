@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 
 #define TOLERANCE 1e-6
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/autodiff/ops.h"
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "tests/support/fault.h"
 
 enum { WEIGHTS = 40 };

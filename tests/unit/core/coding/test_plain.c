@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/coding/decode.h"
 #include "core/coding/plain.h"
 #include "tests/support/assert_ok.h"

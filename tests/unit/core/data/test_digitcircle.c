@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/base/hash.h"
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/data/digitcircle/digitcircle.h"
 
 #define MAX_PIXELS (128 * 128)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "core/data/trees/environments.h"
-#include "core/methods/environments/least.h"
+#include "core/methods/environments/model/least.h"
 #include "core/metrics/identify.h"
 #include "tests/support/assert_ok.h"
 

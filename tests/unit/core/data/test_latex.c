@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "core/data/latex/latex.h"
 #include "core/data/latex/latex_single.h"
 

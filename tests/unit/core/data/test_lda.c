@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/data/tables/lda.h"
 
 enum { DOCUMENTS = 120, WORDS = 12, TOPICS = 4 };

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 static void encode(const char *text, uint8_t *bases)
 {

@@ -17,7 +17,7 @@
 
 #include <hdf5.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 
 enum { LENGTH = 6, FLANK = 5, WHOLE = LENGTH + 2 * FLANK };
 

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/kernels/kernels.h"
 
 static inline float random_at_index(uint32_t stream, uint64_t index)

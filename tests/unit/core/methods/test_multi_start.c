@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/comm.h"
-#include "core/base/thread_pool.h"
+#include "core/base/parallel/comm.h"
+#include "core/base/parallel/thread_pool.h"
 #include "core/methods/shared/multi_start.h"
 
 enum { FITS = 5 };

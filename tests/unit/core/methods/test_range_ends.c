@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/methods/method.h"
 #include "tests/support/run_env.h"
 #include "tests/support/sanitized.h"

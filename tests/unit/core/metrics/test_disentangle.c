@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/metrics/boosting.h"
 #include "core/metrics/dci.h"
 #include "core/metrics/logistic.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/mt19937.h"
+#include "core/base/random/mt19937.h"
 #include "tests/support/fault.h"
 
 static void topk_equals_the_value_by_hand(void **state)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/nn/coherence.h"
 
 static const struct filter_bank banks[] = {{3, 1, 1, 5}, {4, 2, 3, 3}, {2, 3, 1, 1}, {1, 2, 2, 3}, {5, 1, 1, 1}};

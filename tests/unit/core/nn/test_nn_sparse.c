@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/nn/parallel.h"
 #include "core/nn/select_kth.h"
 #include "core/nn/sparse.h"

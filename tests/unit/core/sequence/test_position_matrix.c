@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/sequence/motif_file.h"
 #include "core/sequence/position_matrix.h"
 #include "tests/support/fault.h"
