@@ -123,9 +123,20 @@ static int units_of_line(int cols)
     return units < 7 ? 7 : units > 15 ? 15 : units;
 }
 
-/* Sets channels and schedule: the density falls to one motif for each token. Without a first phase of the presence
- * objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase the
- * channels mark the right motifs already, so the density starts at three times the last one and a few stages are
+/* Pooling window between the motif map and the head. The head's memory and time grow with the square of the number of
+ * pooled positions, so a larger map gets a larger window, up to the field's limit. `usual` is the preset's window. */
+static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
+{
+    const int64_t most_positions = 1024, most_pool = 64;
+    int64_t pool = usual;
+    while (pool < most_pool && (rows == 1 ? 1 : rows / pool) * (cols / pool) > most_positions)
+        pool++;
+    return pool;
+}
+
+/* Sets channels, pooling and schedule: the density falls to one motif for each token. Without a first phase of the
+ * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
+ * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
  * enough. Fields that the client has given keep their values. */
 static void fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
 {
@@ -134,6 +145,8 @@ static void fit(struct sparling_config *config, const struct method_given *given
     int first = c->positions ? 1 : 0; /* class 0 is not a motif */
     if (!has(given, "motifs"))
         config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+    if (!has(given, "pool"))
+        config->pool = pool_of_map(config->pool, c->rows, c->cols);
     bool presence = sparling_presence_alone(config);
     double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (!has(given, "units") && presence && c->rows == 1)

@@ -20,7 +20,7 @@
 #include "tests/support/stored_set.h"
 
 static char root[] = "/tmp/motifd-own-XXXXXX";
-enum { RECORDS = 60, BASES = 24 };
+enum { RECORDS = 60, BASES = 24, LENGTHY = 6000 };
 
 static void store(const char *name, const char *format, const char *text, const char *hash)
 {
@@ -66,6 +66,11 @@ static int setup(void **state)
         strcpy(to, "\n");
     }
     store("binding", "fasta", text, "77");
+    static char lengthy[2 * LENGTHY + 64];
+    sprintf(lengthy, ">a left\n%0*d\n>b right\n%0*d\n", LENGTHY, 0, LENGTHY, 0);
+    for (char *base = lengthy; *base; base++)
+        *base = *base == '0' ? 'A' : *base;
+    store("lengthy", "fasta", lengthy, "88");
     store("numbers", "csv", "a,b,label\n1,2,x\n3,4,y\n", "ff");
     store("nothing", "fasta", ">a\nACGT\n>b\nACGT\n", "ff");
     return 0;
@@ -326,6 +331,22 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_int_equal(faults, 0);
 }
 
+static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
+{
+    static const struct config_setting lengthy[] = {{"dataset_name", "lengthy"}, {NULL, NULL}};
+    static const char *const pool[] = {"pool", NULL};
+    struct method_given given = {in_list, pool};
+    struct error err = {0};
+    struct sparling_config c = configured(lengthy), small = configured(NULL);
+    resolve(&c);
+    resolve(&small);
+    assert_int_equal(c.pool, 6);
+    assert_int_equal(small.pool, 4);
+    c = configured(lengthy);
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_int_equal(c.pool, 4);
+}
+
 /* The channels' shares of the density and the weights of the names are computed from the labels of the training part
  * only. */
 static void channels_follow_the_frequencies_of_their_names(void **state)
@@ -416,6 +437,7 @@ int main(void)
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
+                                       cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(channels_follow_the_frequencies_of_their_names),
                                        cmocka_unit_test(labels_of_one_name_are_accepted),
                                        cmocka_unit_test(run_gives_same_bits_with_threads_and_pauses)};
