@@ -13,6 +13,7 @@
 #include "api/models/model_cache.h"
 #include "api/queries/query_request.h"
 #include "core/base/hash.h"
+#include "core/data/dataset.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
 #include "storage/storage.h"
@@ -36,6 +37,11 @@ static void respond_method_error(struct exchange *x, const struct query_request 
 {
     if (err->code == STATUS_CANCELLED) {
         queries_respond_stopped(a->run);
+        return;
+    }
+    if (a->query->verb == METHOD_GET && err->code == STATUS_INVALID && err->pointer[0] == '/') {
+        api_faults_add(a->faults, err->pointer + 1, "%s", err->message);
+        respond_faults(x, PROBLEM_BAD_QUERY, "parameter", a->faults);
         return;
     }
     if (a->inputs == NULL) {
@@ -195,6 +201,20 @@ static void answer_text(struct exchange *x, const struct query_request *a, const
     respond_body(x, 200, a->text->type);
 }
 
+/* Adds the hashes of the data sets that the parameters name. The method reports those that do not exist. */
+static void add_datasets(const struct exchange *x, const struct query_request *a, struct hash *hash)
+{
+    char folder[DATASET_PATH], digest[DATASET_HASH_KEPT + 1];
+    struct error err;
+    error_clear(&err);
+    for (const char *const *name = a->query->dataset_parameters; name != NULL && *name != NULL; name++) {
+        const char *set = config_text(config_find(a->query->parameters, *name), a->parameters);
+        if (set[0] != '\0' && dataset_folder(x->api->options.data, set, folder, &err) == STATUS_OK &&
+            dataset_hash(folder, digest, &err) == STATUS_OK)
+            hash_add(hash, digest, strlen(digest) + 1);
+    }
+}
+
 /* Makes a strong ETag from the weights and the request. The same weights and request give the same bytes, so the tag is
  * available before the query is computed. */
 static void tag_of(const struct exchange *x, const struct query_request *a, char etag[40])
@@ -218,6 +238,7 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     hash_add(&hash, &form, 1);
     if (a->text != NULL)
         hash_add(&hash, a->text->type, strlen(a->text->type));
+    add_datasets(x, a, &hash);
     hash_finish(&hash, digest);
     hash_hex(digest, hex);
     (void)snprintf(etag, 40, "\"%.32s\"", hex);

@@ -138,6 +138,9 @@ struct method_query {
     /* Parameters: of the query string for GET, members of the JSON body for POST. NULL: none. A body that is a file
      * leaves them at their defaults. */
     const struct config_table *parameters;
+    /* Names of the text parameters that name data sets ("": none); ends with NULL. The ETag of an answer covers the
+     * content of these data sets. NULL: there are none. */
+    const char *const *dataset_parameters;
     /* Name of one of the method's schemas. It describes the answer for one input if the query is asked for each input,
      * otherwise the whole answer. NULL: any object. */
     const char *schema;
@@ -145,7 +148,8 @@ struct method_query {
     /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
      * and they compute on the thread that calls. Errors: STATUS_INVALID when the question does not fit the model, with
      * a pointer that is relative to the input ("/array") if the query is asked for each input, and otherwise to the
-     * body ("/with"); STATUS_NOT_FOUND where there is no such item; STATUS_CONFLICT where this model cannot answer. */
+     * body ("/with") or, with GET, to the parameters ("/set"); STATUS_NOT_FOUND where there is no such item;
+     * STATUS_CONFLICT where this model cannot answer. */
     /* JSON: writes the members of an object that the caller has opened. */
     enum status (*answer)(const struct method_question *question, const struct sink *out, struct error *err);
     /* A picture, sent as PNG; the caller destroys it. */

@@ -538,6 +538,30 @@ def simple_meme(text):
     return found
 
 
+def channels_are_compared_with_a_database(daemon, path, own, meme):
+    """The channels' own matrices, uploaded as a data set of motifs: each channel is most similar to itself."""
+    for name, kind, text in (("own-motifs", "meme", meme), ("reads", "fasta", ">a x\nACGT\n>b\nGGCC\n")):
+        status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name}?format={kind}", text.encode(), "application/octet-stream")
+        assert status == 201, answer
+    shown = daemon.ask("GET", "/v1/datasets/own-motifs")[2]
+    assert shown["kind"] == "motifs" and shown["samples"] == len(own), shown
+    status, headers, answer = daemon.ask("GET", f"{path}&against=own-motifs")
+    assert status == 200 and headers["ETag"] != daemon.ask("GET", path)[1]["ETag"]
+    for use in answer["channels"]:
+        matches = use["matrix"]["matches"] if use["matrix"] else []
+        assert all(matches[i]["p"] <= matches[i + 1]["p"] for i in range(len(matches) - 1)), matches
+        if matches:
+            best = [m for m in matches if m["p"] == matches[0]["p"]]
+            mine = next((m for m in best if m["id"] == f"channel-{use['channel']}"), None)
+            assert mine and (mine["offset"], mine["strand"]) == (0, "+") and abs(mine["evalue"] - mine["p"] * len(own)) < 1e-9, matches
+    assert daemon.ask("GET", path)[2]["channels"][int(next(iter(own)).split("-")[1])]["matrix"]["matches"] is None
+    for wrong, says in (("nothing-here", "there is no data set"), ("reads", "contains sequences"), ("../x", "data set")):
+        status, _, problem = daemon.ask("GET", f"{path}&against={wrong}")
+        assert status == 400 and says in str(problem) and "against" in str(problem), (wrong, problem)
+    status, _, problem = daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "own-motifs"}})
+    assert status == 422 and "contains motifs" in str(problem), problem
+
+
 def matrices_open_elsewhere(daemon, other, folder, job):
     """Channels of a model of RNA are matrices in JSON, MEME and JASPAR form. All three have the same numbers."""
     made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
@@ -567,6 +591,7 @@ def matrices_open_elsewhere(daemon, other, folder, job):
     one = daemon.ask("GET", f"/v1/jobs/{made}/channels/{next(iter(own)).split('-')[1]}?samples=60", headers={"Accept": "text/x-meme"})[2].decode()
     assert list(strict_meme(one)) == [next(iter(own))] and strict_meme(one)[next(iter(own))] == strict[next(iter(own))]
     assert daemon.ask("GET", f"/v1/jobs/{job}/channels", headers={"Accept": "text/x-meme"})[0] == 409, "pictures have no bases"
+    channels_are_compared_with_a_database(daemon, path, own, meme)
     refused = daemon.ask("GET", path, headers={"Accept": "text/html"})
     assert refused[0] == 406 and "text/x-meme" in str(refused[2])
 

@@ -16,6 +16,8 @@ static const struct option_spec options[] = {
     {"png", "FILE", "write a picture with crops of these inputs"},
     {"meme", "FILE", "for DNA and RNA: write the channels as position matrices in MEME's format"},
     {"jaspar", "FILE", "the same in JASPAR's format"},
+    {"against", "NAME",
+     "compare the matrices with this data set of motifs, for example JASPAR, and print the best names"},
     {NULL, NULL, NULL},
 };
 
@@ -48,6 +50,46 @@ static bool has_matrices(const cJSON *document)
     return false;
 }
 
+/* Adds the columns of the best match of a channel: name, q-value and strand. */
+static void add_match(struct table *table, const cJSON *use)
+{
+    const cJSON *best = cJSON_GetArrayItem(json_member(json_member(use, "matrix"), "matches"), 0);
+    const char *id = json_string(best, "id"), *name = json_string(best, "name");
+    char text[160], value[32];
+    snprintf(text, sizeof(text), "%s%s%s", id ? id : "", name ? " " : "", name ? name : "");
+    table_add(table, id ? text : NULL);
+    snprintf(value, sizeof(value), "%.2g", json_number(best, "qvalue"));
+    table_add(table, id ? value : NULL);
+    table_add(table, json_string(best, "strand"));
+}
+
+static bool has_matches(const cJSON *document)
+{
+    const cJSON *use = NULL;
+    cJSON_ArrayForEach (use, json_member(document, "channels"))
+        if (cJSON_IsArray(json_member(json_member(use, "matrix"), "matches")))
+            return true;
+    return false;
+}
+
+/* With names from a database: one line for each channel, without its statistics. */
+static void view_matches(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *use = NULL;
+    struct table table;
+    table_init(&table, ">CHANNEL|NAME|>MOTIFS|BASES|>E|MOST SIMILAR|>Q|STRAND");
+    cJSON_ArrayForEach (use, json_member(document, "channels")) {
+        const cJSON *matrix = json_member(use, "matrix");
+        add_scalar(&table, use, "channel");
+        add_scalar(&table, use, "name");
+        add_scalar(&table, use, "motifs");
+        table_add(&table, json_string(matrix, "consensus"));
+        add_scalar(&table, matrix, "evalue");
+        add_match(&table, use);
+    }
+    term_table(&ctl->out, &table);
+}
+
 static void view_all(struct ctl *ctl, const cJSON *document)
 {
     static const char *const columns[] = {"channel", "name", "strength", "motifs", "inputs",
@@ -55,6 +97,10 @@ static void view_all(struct ctl *ctl, const cJSON *document)
     const cJSON *use = NULL;
     struct table table;
     bool matrices = has_matrices(document);
+    if (has_matches(document)) {
+        view_matches(ctl, document);
+        return;
+    }
     table_init(&table, matrices ? ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE|BASES"
                                 : ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE");
     cJSON_ArrayForEach (use, json_member(document, "channels")) {
@@ -92,6 +138,22 @@ static void add_pair(struct table *table, const cJSON *list, int first, int seco
     table_add(table, text);
 }
 
+/* Prints the motifs of the database that are most similar to one channel. */
+static void view_alternatives(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *match = NULL, *matches = json_member(json_member(document, "matrix"), "matches");
+    struct table table;
+    if (!cJSON_IsArray(matches))
+        return;
+    table_init(&table, "ID|NAME|>P|>E|>Q|>OFFSET|>OVERLAP|STRAND");
+    cJSON_ArrayForEach (match, matches) {
+        static const char *const columns[] = {"id", "name", "p", "evalue", "qvalue", "offset", "overlap", "strand"};
+        for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+            add_scalar(&table, match, columns[i]);
+    }
+    term_table(&ctl->out, &table);
+}
+
 static void view_one(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *top = NULL, *row = NULL;
@@ -117,11 +179,12 @@ static void view_one(struct ctl *ctl, const cJSON *document)
         add_pair(&table, json_member(top, "window"), 2, 3);
     }
     term_table(&ctl->out, &table);
+    view_alternatives(ctl, document);
 }
 
 static void add_query(struct buf *path, const struct options *args)
 {
-    static const char *const passed[] = {"set", "samples", "first", "top", "checkpoint"};
+    static const char *const passed[] = {"set", "samples", "first", "top", "checkpoint", "against"};
     char mark = '?';
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
         const char *value = options_value(args, passed[i]);
@@ -185,7 +248,8 @@ const struct command command_channels = {
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
                "  motifctl channels 01JD8 3 --set test --samples 500\n"
-               "  motifctl channels latest --set test --samples 1000 --meme channels.meme",
+               "  motifctl channels latest --set test --samples 1000 --meme channels.meme\n"
+               "  motifctl datasets put jaspar JASPAR.meme && motifctl channels latest --against jaspar",
     .options = options,
     .least = 1,
     .most = 2,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", NULL};
+const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", NULL};
 
 static void names_close(struct collection_names *names, bool own)

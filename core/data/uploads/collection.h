@@ -20,7 +20,13 @@
 #include "core/data/box.h"
 #include "core/formats/byte_source.h"
 
-enum collection_kind { COLLECTION_TABLE, COLLECTION_IMAGES, COLLECTION_SEQUENCES, COLLECTION_RECORDINGS };
+enum collection_kind {
+    COLLECTION_TABLE,
+    COLLECTION_IMAGES,
+    COLLECTION_SEQUENCES,
+    COLLECTION_RECORDINGS,
+    COLLECTION_MOTIFS /* position matrices; queries compare channels with them, and jobs do not train on them */
+};
 enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABELS, TARGET_POSITIONS, TARGET_COUNT };
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
 extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", ... */

@@ -143,7 +143,7 @@ enum status builder_sample(struct builder *b, int64_t columns, float **values, s
 {
     struct collection *c = b->c;
     enum status status = begin(b, err);
-    b->store.floats = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS;
+    b->store.floats = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_MOTIFS;
     if (!status)
         status = value_store_next(&b->store, columns * c->channels * c->rows, values, err);
     if (!status)

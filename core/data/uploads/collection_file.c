@@ -157,7 +157,7 @@ static bool within(const int32_t *number, int64_t count, int stride, int low, in
 static bool read_head(struct collection *c, const struct mapped *m)
 {
     const int64_t *head = entry(m, "head", SNAPSHOT_I64, HEAD, 1);
-    if (!head || head[0] < 0 || head[0] > COLLECTION_RECORDINGS || head[1] < 0 || head[1] > TARGET_COUNT)
+    if (!head || head[0] < 0 || head[0] > COLLECTION_MOTIFS || head[1] < 0 || head[1] > TARGET_COUNT)
         return false;
     for (int i = 2; i < HEAD; i++)
         if (head[i] < (i < 6 ? 1 : 0) || head[i] > 1 << 30)

@@ -318,6 +318,7 @@ static enum status preview(const struct collection *c, struct picture **picture,
         return preview_images(c, picture, err);
     case COLLECTION_SEQUENCES:
     case COLLECTION_RECORDINGS:
+    case COLLECTION_MOTIFS:
         break;
     }
     return preview_lines(c, picture, err);

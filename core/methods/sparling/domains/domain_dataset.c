@@ -216,6 +216,11 @@ static enum status fits(const struct collection *c, struct error *err)
         return error_set(
             err, STATUS_INVALID, at,
             "is a table, but SPARLING learns from images, sequences and recordings; use the kind factors for tables");
+    if (c->kind == COLLECTION_MOTIFS)
+        return error_set(
+            err, STATUS_INVALID, at,
+            "contains motifs, but SPARLING learns from sequences; the query channels compares a model with "
+            "motifs");
     if (c->target == TARGET_NONE)
         return error_set(err, STATUS_INVALID, at, "has no labels; SPARLING needs one for each sample");
     /* Labels at positions need two classes. Otherwise one name is enough: a label has it or does not have it. */

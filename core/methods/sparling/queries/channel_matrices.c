@@ -14,7 +14,8 @@ enum {
     FLANK = 4,      /* positions beside the footprint that the matrix covers on each side before it is trimmed */
     SHIFT_MOST = 30 /* most positions by which a window is shifted */
 };
-static const double TRIMMED = 0.2; /* bits; positions with less are removed from both ends */
+static const double TRIMMED = 0.2;      /* bits; positions with less are removed from both ends */
+static const double SIGNIFICANT = 0.05; /* q-value up to which an answer lists matches */
 
 /* What is known about one channel while the samples are drawn. */
 struct channel_windows {
@@ -167,6 +168,45 @@ static enum status make_motif(struct making *m, int channel, struct named_motif 
     return status;
 }
 
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+/* Compares one channel with the library. all: scratch [motifs of the library] */
+static enum status compare_channel(struct channel_matrices *out, int channel, struct motif_hit *all, struct error *err)
+{
+    const struct position_matrix *m = &out->motif[channel].matrix;
+    double column[MATRIX_WIDTH][BASES];
+    if (m->width == 0)
+        return STATUS_OK;
+    for (int i = 0; i < m->width; i++)
+        position_matrix_column(m, i, out->background, 0, column[i]);
+    enum status status = motif_match(&out->library.database, (const double(*)[BASES])column, m->width, all, err);
+    if (!status)
+        memcpy(out->hit + (size_t)channel * (size_t)out->best, all, (size_t)out->best * sizeof *all);
+    return status;
+}
+
+static enum status compare_all(const struct method_question *question, struct channel_matrices *out, struct error *err)
+{
+    const struct channels_parameters *asked = question->parameters;
+    enum status status =
+        motif_library_open(question->model->data, asked->against, out->strands == 2, &out->library, err);
+    if (status)
+        return status;
+    int motifs = out->library.database.count;
+    struct motif_hit *all = malloc((size_t)motifs * sizeof *all);
+    out->best = motifs < MATRIX_MATCHES_MOST ? motifs : MATRIX_MATCHES_MOST;
+    out->hit = calloc((size_t)out->count * (size_t)out->best + 1, sizeof *out->hit);
+    if (!all || !out->hit)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare channels with motifs");
+    for (int c = 0; !status && c < out->count; c++) {
+        status = method_question_stopped(question, err);
+        if (!status)
+            status = compare_channel(out, c, all, err);
+    }
+    free(all);
+    return status;
+}
+
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err)
 {
@@ -192,11 +232,15 @@ enum status channel_matrices_make(const struct method_question *question, const 
         out->background[b] = m.composition[b] / total;
     out->count = status ? 0 : statistics->channels;
     close_making(&m);
-    return status;
+    const struct channels_parameters *asked = question->parameters;
+    return status || asked->against[0] == '\0' ? status : compare_all(question, out, err);
 }
 
 void channel_matrices_close(struct channel_matrices *matrices)
 {
+    motif_library_close(&matrices->library);
+    free(matrices->hit);
+    matrices->hit = NULL;
     free(matrices->motif);
     matrices->motif = NULL;
 }
@@ -220,6 +264,35 @@ static char letter(const struct position_matrix *m, int position)
     if (count[best] >= total / 2)
         return capital[best];
     return count[best] + second >= 0.75 * total ? small[best] : '.';
+}
+
+static void write_matches(const struct channel_matrices *matrices, int channel, const struct sink *out)
+{
+    if (!matrices->hit) {
+        sink_null(out, "matches");
+        return;
+    }
+    sink_begin_list(out, "matches");
+    for (int i = 0; i < matrices->best; i++) {
+        const struct motif_hit *hit = &matrices->hit[channel * matrices->best + i];
+        if (i >= MATRIX_MATCHES && hit->qvalue > SIGNIFICANT)
+            break;
+        const char *name = motif_library_name(&matrices->library, hit->target);
+        sink_begin_object(out, NULL);
+        sink_text(out, "id", motif_library_id(&matrices->library, hit->target));
+        if (name)
+            sink_text(out, "name", name);
+        else
+            sink_null(out, "name");
+        sink_number(out, "p", hit->p);
+        sink_number(out, "evalue", hit->evalue);
+        sink_number(out, "qvalue", hit->qvalue);
+        sink_integer(out, "offset", hit->offset);
+        sink_integer(out, "overlap", hit->overlap);
+        sink_text(out, "strand", hit->reverse ? "-" : "+");
+        sink_end_object(out);
+    }
+    sink_end_list(out);
 }
 
 void channel_matrix_write(const struct channel_matrices *matrices, int channel, const struct sink *out)
@@ -256,6 +329,7 @@ void channel_matrix_write(const struct channel_matrices *matrices, int channel, 
         sink_end_list(out);
     }
     sink_end_list(out);
+    write_matches(matrices, channel, out);
     sink_end_object(out);
 }
 

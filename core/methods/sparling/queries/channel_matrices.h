@@ -2,6 +2,7 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 
+#include "core/methods/sparling/queries/motif_library.h"
 #include "core/methods/sparling/queries/top_activations.h"
 #include "core/sequence/motif_file.h"
 
@@ -12,13 +13,20 @@ struct channel_matrices {
     struct named_motif *motif;
     double background[BASES]; /* composition of the samples */
     int strands;
+    struct motif_library library; /* the data set of motifs that the question names */
+    /* [count][best] matches of each channel in ascending order of p; NULL: not compared. An answer lists the first
+     * MATRIX_MATCHES and all further ones that are significant. */
+    struct motif_hit *hit;
+    int best;
 };
+enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
 
 /* Aligns the bases around the motifs that the statistics have counted, for each channel or for the channel that the
  * question names. Ends that have less than 0.2 bits are removed. The E-value is that of Fisher's exact test, times the
  * number of channels: the samples whose label has the channel's first name against those with a motif of the channel.
- * It is NaN for a channel without a name. The caller calls channel_matrices_close() also after a failure.
- * STATUS_NO_MEMORY, STATUS_CANCELLED, and errors of the domain. */
+ * It is NaN for a channel without a name. If the question names a data set of motifs, each matrix is compared with all
+ * of them. The caller calls channel_matrices_close() also after a failure. STATUS_NO_MEMORY, STATUS_CANCELLED, and
+ * errors of the domain and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
 void channel_matrices_close(struct channel_matrices *matrices);

@@ -22,6 +22,7 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
+    m->data = data;
     m->workspaces = calloc(1, sizeof *m->workspaces);
     if (!m->workspaces) {
         free(m);

@@ -13,7 +13,7 @@ enum status sparling_graph(const struct method_model *model, const struct graph_
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 14 };
+enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 15 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -21,9 +21,10 @@ extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 enum channel_set { CHANNELS_EXAMPLES, CHANNELS_TEST, CHANNELS_VALIDATION, CHANNELS_TRAINING };
 extern const char *const channel_sets[]; /* names of the sets; NULL ends the list */
 struct channels_parameters {
-    int set;                /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
-    int64_t samples, first; /* the inputs are `samples` samples of the set, from number `first` on */
-    int64_t top;            /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
+    int set;                   /* enum channel_set; EXAMPLES: the samples that other queries draw by seed */
+    int64_t samples, first;    /* the inputs are `samples` samples of the set, from number `first` on */
+    int64_t top;               /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
+    char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
 };
 struct compare_parameters {
     int64_t samples; /* number of samples, drawn from the first model's domain */

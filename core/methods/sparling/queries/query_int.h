@@ -23,6 +23,7 @@ struct workspaces {
 
 struct method_model {
     const struct kernels *kernels;
+    const char *data; /* folder of data sets, borrowed; NULL: none */
     struct network *network;
     struct open_domain domain;
     struct channel_name *names;     /* [channels]; NULL: the checkpoint has none */

@@ -48,8 +48,12 @@
          GROUP_EVALUATION,                                                                                             \
          LEVEL_BASIC,                                                                                                  \
          NULL},                                                                                                        \
+        {"top", FIELD_INT, AT(top),     default_top,      1,           most_top, false, false,                         \
+         NULL,  "inputs",  top_meaning, GROUP_EVALUATION, LEVEL_BASIC, NULL},                                          \
     {                                                                                                                  \
-        "top", FIELD_INT, AT(top), default_top, 1, most_top, false, false, NULL, "inputs", top_meaning,                \
+        "against", FIELD_TEXT, AT(against), "", 0, 0, false, false, NULL, "",                                          \
+            "Names a data set of motifs, such as JASPAR; the answer then names the motifs of this set that are most "  \
+            "similar to each channel.",                                                                                \
             GROUP_EVALUATION, LEVEL_BASIC, NULL                                                                        \
     }
 static const struct config_field channels_fields[] = {
@@ -63,6 +67,8 @@ static const struct config_field compare_fields[] = {
 static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
 static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
 static const struct config_table compare_table = CONFIG_TABLE(compare_fields, struct compare_parameters);
+
+static const char *const channel_sets_of_motifs[] = {"against", NULL};
 
 static const struct method_text channel_texts[] = {
     {"text/x-meme",
@@ -106,6 +112,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &channels_table,
+     .dataset_parameters = channel_sets_of_motifs,
      .schema = "ChannelList",
      .answer = sparling_channels,
      .draw = sparling_draw_channels,
@@ -117,6 +124,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
      .parameters = &channel_table,
+     .dataset_parameters = channel_sets_of_motifs,
      .schema = "ChannelShow",
      .answer = sparling_channels,
      .draw = sparling_draw_channels,
@@ -149,7 +157,11 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"ChannelName", "name text, strength number", NULL, false},
     {"ChannelSymbol", "symbol text?, count integer", NULL, false},
     {"ChannelMatrix",
-     "consensus text, sites integer, evalue number?, bits number, information [number], counts [[number]]", NULL,
+     "consensus text, sites integer, evalue number?, bits number, information [number], counts [[number]], matches "
+     "[MotifMatch]?",
+     NULL, false},
+    {"MotifMatch",
+     "id text, name text?, p number, evalue number, qvalue number, offset integer, overlap integer, strand text", NULL,
      false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},

@@ -324,6 +324,60 @@ static enum status put(void *context, const void *bytes, size_t count, struct er
     return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
 }
 
+/* The same two motifs in MEME's format, with and without optional keys, and as JASPAR's counts. */
+static void motifs_are_read_from_meme_and_jaspar_files(void **state)
+{
+    static const char *const texts[] = {
+        "MEME version 4\n\nALPHABET= ACGT\nstrands: + -\nBackground letter frequencies\nA 0.25 C 0.25 G 0.25 T 0.25\n"
+        "MOTIF M1 Arnt\nletter-probability matrix: alength= 4 w= 2 nsites= 8 E= 1e-3\n 0.5 0.25 0.25 0\n"
+        " 0 0 0 1.0\nURL http://x\nMOTIF M2\n\nletter-probability matrix: nsites=8\n0 1 0 0\n\n",
+        "MEME version 4\r\nMOTIF M1 Arnt extra words\r\nlog-odds matrix: alength= 4 w= 2\r\n-1 2 3 4\r\n1 2 3 4\r\n"
+        "letter-probability matrix: nsites= 8 w=2\r\n0.5 0.25 0.25 0\r\n0 0 0 0.99\r\nMOTIF M2\r\n"
+        "letter-probability matrix: w= 1 nsites= 8\r\n0 1 0 0",
+        "\n>M1 Arnt\nA  [ 4  0 ]\nC  [ 2 0 ]\nG [2 0]\nT  [0 8]\n>M2\n0\n8\n0\n0\n"};
+    static const float first[] = {4, 0, 2, 0, 2, 0, 0, 8}, second[] = {0, 8, 0, 0};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct collection c;
+        const int32_t *label;
+        if (read_text("meme", texts[i], &c) != STATUS_OK)
+            fail_msg("text %zu: %s", i, err.message);
+        assert_true(c.kind == COLLECTION_MOTIFS && c.count == 2 && c.channels == 4 && c.rows == 1 && c.cols == 2);
+        for (int v = 0; v < 12; v++)
+            assert_true(collection_value(&c, v) == (v < 8 ? first[v] : second[v - 8]));
+        assert_int_equal(collection_labels(&c, 0, &label), 2);
+        assert_string_equal(c.vocabulary.name[label[0]], "M1");
+        assert_string_equal(c.vocabulary.name[label[1]], "Arnt");
+        assert_int_equal(collection_labels(&c, 1, &label), 1);
+        assert_string_equal(c.vocabulary.name[label[0]], "M2");
+        collection_close(&c);
+    }
+}
+
+static void faulty_motifs_are_refused_with_the_line(void **state)
+{
+#define HEAD "MEME version 4\nMOTIF a\n"
+    refuses("meme", "MEME version 4\n", STATUS_INVALID, "the file has no motif");
+    refuses("meme", "", STATUS_INVALID, "the file has no motif");
+    refuses("meme", "MEME version 4\nALPHABET= ACDEFGHIKLMNPQRSTVWY\n", STATUS_INVALID, "line 2: the alphabet");
+    refuses("meme", HEAD "letter-probability matrix: alength= 20 w= 1\n", STATUS_INVALID, "line 3: alength must be 4");
+    refuses("meme", HEAD "letter-probability matrix: w= 101\n", STATUS_LIMIT, "line 3: w must be between 1 and 100");
+    refuses("meme", HEAD "letter-probability matrix: w= 2\n1 0 0 0\n", STATUS_INVALID, "the matrix of a is not");
+    refuses("meme", HEAD "letter-probability matrix: w= 1\n1 1 0 0\n", STATUS_INVALID, "line 4: a row of a matrix");
+    refuses("meme", HEAD "letter-probability matrix: w= 1\n1 0 0\n", STATUS_INVALID, "line 4: a row of a matrix");
+    refuses("meme", HEAD "letter-probability matrix: w= 1\n1 0 nan 0\n", STATUS_INVALID, "line 4: a row of a matrix");
+    refuses("meme", HEAD "MOTIF b\n", STATUS_INVALID, "line 3: the matrix of a is not complete");
+    refuses("meme", "letter-probability matrix: w= 1\n", STATUS_INVALID, "needs a line MOTIF before it");
+    refuses("meme", "MOTIF\n", STATUS_INVALID, "line 1: a motif needs an identifier");
+    refuses("meme",
+            HEAD "letter-probability matrix: w= 1\n1 0 0 0\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n",
+            STATUS_INVALID, "two motifs have the identifier a");
+    refuses("meme", ">a\n1 2\n1\n", STATUS_INVALID, "line 3: the four rows");
+    refuses("meme", ">a\n1 2\n1 2\n1 2\n", STATUS_INVALID, "the matrix of a is not complete");
+    refuses("meme", ">a\n1 0\n1 0\n1 0\n1 0\n", STATUS_INVALID, "has no counts");
+    refuses("meme", ">a\n1 x\n", STATUS_INVALID, "line 2: a count must be a number");
+#undef HEAD
+}
+
 static void the_stored_form_equals_the_collection(void **state)
 {
     struct collection c, again;
@@ -357,6 +411,8 @@ int main(void)
         cmocka_unit_test(files_that_unpack_to_too_much_are_refused),
         cmocka_unit_test(sequences_with_labels_are_read),
         cmocka_unit_test(genes_become_windows_with_a_class_for_each_base),
+        cmocka_unit_test(motifs_are_read_from_meme_and_jaspar_files),
+        cmocka_unit_test(faulty_motifs_are_refused_with_the_line),
         cmocka_unit_test(the_stored_form_equals_the_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,7 +314,7 @@ static void a_failed_allocation_of_the_preview_is_reported(void **state)
                            .start = start,
                            .label_start = none,
                            .columns = {1, (char *[]){"x"}}};
-    for (int kind = COLLECTION_TABLE; kind <= COLLECTION_RECORDINGS; kind++) {
+    for (int kind = COLLECTION_TABLE; kind <= COLLECTION_MOTIFS; kind++) {
         struct picture *p = NULL;
         struct error err = {0};
         c.kind = (enum collection_kind)kind;
