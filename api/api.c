@@ -233,7 +233,8 @@ static bool admit_body(struct exchange *x)
         respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not supported; send the body without it.");
         return false;
     }
-    if (!route_takes(route, type) && (type != NULL || !states_format(x))) {
+    bool typeless = route->dialect != NULL && route->dialect->typeless;
+    if (!route_takes(route, type) && (type != NULL || (!typeless && !states_format(x)))) {
         char taken[256] = "";
         for (const char *const *each = route->media_types; each != NULL && *each != NULL; each++) {
             size_t used = strlen(taken);
@@ -344,7 +345,8 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
     begin(&x, api, request, response);
-    problem_write(&response->body, problem_of_status(status), status, title, detail, response->id, "", NULL);
+    problem_write(&response->body, problem_of_status(status), status, title, detail, response->id, "", NULL,
+                  exchange_error_member(&x));
     response->status = status;
     response_header(response, "Content-Type", "application/problem+json");
     if (retry_after > 0)

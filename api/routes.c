@@ -8,6 +8,7 @@
 #include "api/http/route.h"
 #include "api/http/service.h"
 #include "api/http/uri.h"
+#include "api/inference/inference.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/trainers/trainers.h"
@@ -324,26 +325,72 @@ static const struct api_answer python_client_answers[] = {
     {304, NULL, NULL, "If-None-Match contains the current ETag."},
     END};
 
+#define INFERENCE_PROBLEM(status, meaning)                                                                             \
+    {                                                                                                                  \
+        status, "application/problem+json", "InferenceProblem", meaning                                                \
+    }
+static const char *const infer_types[] = {JSON, "application/octet-stream", NULL};
+static const struct api_answer inference_server_answers[] = {{200, JSON, "InferenceServer", "This server."}, END};
+static const struct api_answer inference_live_answers[] = {{200, JSON, "InferenceLive", "The process answers."}, END};
+static const struct api_answer inference_ready_answers[] = {
+    {200, JSON, "InferenceReady", "The daemon answers requests."},
+    INFERENCE_PROBLEM(503, "The daemon is shutting down, or it cannot write to the database."),
+    END};
+static const struct api_answer inference_model_answers[] = {
+    {200, JSON, "InferenceModel", "The tensors and versions (checkpoints) of the model."},
+    INFERENCE_PROBLEM(404, "There is no such job or checkpoint, or models of its kind have no tensors."),
+    INFERENCE_PROBLEM(409, "The job has no checkpoint yet."),
+    INFERENCE_PROBLEM(429, "Too many queries are running; Retry-After gives the time to wait."),
+    END};
+static const struct api_answer inference_model_ready_answers[] = {
+    {200, JSON, "InferenceModelReady", "The model can be asked."},
+    INFERENCE_PROBLEM(404, "There is no such job or checkpoint, or models of its kind have no tensors."),
+    INFERENCE_PROBLEM(409, "The job has no checkpoint yet."),
+    END};
+static const struct api_answer infer_answers[] = {
+    {200, JSON, "InferenceAnswer", "The outputs."},
+    {200, "application/octet-stream", NULL,
+     "If an output is requested as binary data: the JSON, followed by the data of these outputs in their order. "
+     "Inference-Header-Content-Length gives the number of bytes of the JSON."},
+    INFERENCE_PROBLEM(400, "The body is not JSON, or Inference-Header-Content-Length is wrong."),
+    INFERENCE_PROBLEM(404, "There is no such job or checkpoint, or models of its kind have no tensors."),
+    INFERENCE_PROBLEM(409, "The job has no checkpoint yet."),
+    INFERENCE_PROBLEM(413, "The body or an output is too large."),
+    INFERENCE_PROBLEM(422, "A tensor is invalid or does not fit the model."),
+    INFERENCE_PROBLEM(429, "Too many queries are running; Retry-After gives the time to wait."),
+    INFERENCE_PROBLEM(503, "There is not enough memory at the moment."),
+    INFERENCE_PROBLEM(504, "The query took longer than --query-seconds."),
+    END};
+
 #define GET(pattern, name, scope, query, answers, handle, summary)                                                     \
     {                                                                                                                  \
-        "GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle                             \
+        "GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle, NULL                       \
+    }
+#define INFERENCE_GET(pattern, name, scope, answers, handle, summary)                                                  \
+    {                                                                                                                  \
+        "GET", pattern, name, summary, scope, 0, false, NULL, NULL, NULL, answers, handle, &inference_dialect          \
+    }
+#define INFER(pattern, name, summary)                                                                                  \
+    {                                                                                                                  \
+        "POST", pattern, name, summary, API_SCOPE_READ, API_BODY_MAX, false, infer_types, "InferenceRequest", NULL,    \
+            infer_answers, inference_infer, &inference_dialect                                                         \
     }
 #define ACT(verb, handle, summary)                                                                                     \
     {                                                                                                                  \
         "POST", "/v1/jobs/{id}/" verb, verb "Job", summary, API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL,              \
-            action_answers, handle                                                                                     \
+            action_answers, handle, NULL                                                                               \
     }
 
 const struct api_route api_routes[] = {
     {"POST", "/v1/jobs", "submitJob", "Submit a job", API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewJob",
-     submit_query, submit_answers, jobs_submit},
+     submit_query, submit_answers, jobs_submit, NULL},
     GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list,
         "List jobs, newest first or sorted"),
     GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, show_query, show_answers, jobs_show, "Show a job"),
     {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name, priority or tags of a job", API_SCOPE_SUBMIT,
-     API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
+     API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch, NULL},
     {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_ADMIN, 0,
-     false, NULL, NULL, NULL, delete_answers, jobs_delete},
+     false, NULL, NULL, NULL, delete_answers, jobs_delete, NULL},
     ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
     ACT("pause", jobs_pause, "Pause a job; a running one saves a checkpoint and frees its worker"),
     ACT("resume", jobs_resume, "Resume a paused job from its checkpoint"),
@@ -364,11 +411,11 @@ const struct api_route api_routes[] = {
     GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "Export the model of a job as ONNX"),
     {"POST", "/v1/imports", "importModel", "Import a bundle, or a model as safetensors", API_SCOPE_SUBMIT,
-     API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create},
+     API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create, NULL},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),
     {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,
-     API_JSON_MAX, true, json_types, "NewEvaluation", NULL, evaluate_answers, evaluation_submit},
+     API_JSON_MAX, true, json_types, "NewEvaluation", NULL, evaluate_answers, evaluation_submit, NULL},
     GET("/v1/jobs/{id}/artifacts", "listArtifacts", API_SCOPE_READ, NULL, artifacts_answers, artifacts_list,
         "Pictures and tables of a job"),
     GET("/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers, artifacts_get,
@@ -376,13 +423,13 @@ const struct api_route api_routes[] = {
     GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list,
         "List uploaded data sets"),
     {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false,
-     collection_media_types, NULL, dataset_query, put_answers, datasets_put},
+     collection_media_types, NULL, dataset_query, put_answers, datasets_put, NULL},
     GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
         "Shapes, vocabulary and statistics of a data set"),
     GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,
         "A picture of a data set's first samples"),
     {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN,
-     0, false, NULL, NULL, NULL, drop_answers, datasets_delete},
+     0, false, NULL, NULL, NULL, drop_answers, datasets_delete, NULL},
     GET("/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,
         "Number of bytes received of an interrupted upload"),
     GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
@@ -391,23 +438,42 @@ const struct api_route api_routes[] = {
     GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "Audit log: requests that change something, and who sent them"),
     {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer registers for the job and receives its description",
-     API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL, register_answers, trainer_register},
+     API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL, register_answers, trainer_register, NULL},
     {"POST", "/v1/jobs/{id}/run/reports", "reportRun",
      "Receive points of series and progress from a trainer, and answer with the requested state", API_SCOPE_TRAINER,
-     API_JSON_MAX, false, json_types, "RunReport", epoch_query, report_answers, trainer_report},
+     API_JSON_MAX, false, json_types, "RunReport", epoch_query, report_answers, trainer_report, NULL},
     {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "Store a file of the result", API_SCOPE_TRAINER,
-     STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers, trainer_artifact},
+     STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers, trainer_artifact,
+     NULL},
     GET("/v1/jobs/{id}/run/checkpoints", "listRunCheckpoints", API_SCOPE_TRAINER, run_of_query, run_list_answers,
         trainer_checkpoints, "Checkpoints that a run may read"),
     GET("/v1/jobs/{id}/run/checkpoints/{seq}", "getRunCheckpoint", API_SCOPE_TRAINER, run_of_query, run_bytes_answers,
         trainer_checkpoint, "Bytes of a stored checkpoint"),
     {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint",
      "Announce a checkpoint that the trainer sends in pieces", API_SCOPE_TRAINER, API_JSON_MAX, false, json_types,
-     "RunAnnouncement", epoch_query, received_answers, trainer_announce},
+     "RunAnnouncement", epoch_query, received_answers, trainer_announce, NULL},
     {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "Store a piece of the announced checkpoint", API_SCOPE_TRAINER,
-     8u << 20, false, import_types, NULL, piece_query, received_answers, trainer_piece},
+     8u << 20, false, import_types, NULL, piece_query, received_answers, trainer_piece, NULL},
     {"POST", "/v1/jobs/{id}/run/end", "endRun", "Report how the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false,
-     json_types, "RunEnd", epoch_query, end_answers, trainer_end},
+     json_types, "RunEnd", epoch_query, end_answers, trainer_end, NULL},
+    INFERENCE_GET("/v2", "inferenceServer", API_SCOPE_READ, inference_server_answers, inference_server,
+                  "Open Inference Protocol: the server"),
+    INFERENCE_GET("/v2/health/live", "inferenceLive", API_SCOPE_NONE, inference_live_answers, inference_live,
+                  "Open Inference Protocol: whether the process responds"),
+    INFERENCE_GET("/v2/health/ready", "inferenceReady", API_SCOPE_NONE, inference_ready_answers, inference_ready,
+                  "Open Inference Protocol: whether the daemon answers requests"),
+    INFERENCE_GET("/v2/models/{id}", "inferenceModel", API_SCOPE_READ, inference_model_answers, inference_model,
+                  "Open Inference Protocol: the tensors of a model"),
+    INFERENCE_GET("/v2/models/{id}/versions/{seq}", "inferenceVersion", API_SCOPE_READ, inference_model_answers,
+                  inference_model, "Open Inference Protocol: the tensors of a checkpoint's model"),
+    INFERENCE_GET("/v2/models/{id}/ready", "inferenceModelReady", API_SCOPE_READ, inference_model_ready_answers,
+                  inference_model_ready, "Open Inference Protocol: whether a model can be asked"),
+    INFERENCE_GET("/v2/models/{id}/versions/{seq}/ready", "inferenceVersionReady", API_SCOPE_READ,
+                  inference_model_ready_answers, inference_model_ready,
+                  "Open Inference Protocol: whether a checkpoint's model can be asked"),
+    INFER("/v2/models/{id}/infer", "infer", "Open Inference Protocol: the outputs of a model for tensors"),
+    INFER("/v2/models/{id}/versions/{seq}/infer", "inferVersion",
+          "Open Inference Protocol: the outputs of a checkpoint's model for tensors"),
     GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Whether the process responds"),
     GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Whether the daemon accepts jobs"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),

@@ -3,6 +3,8 @@
 #ifndef MOTIF_API_DOCUMENTS_DOCUMENTS_H
 #define MOTIF_API_DOCUMENTS_DOCUMENTS_H
 
+#include <stdbool.h>
+
 #include "core/base/buf.h"
 #include "core/base/error.h"
 
@@ -14,6 +16,8 @@ void kinds_show(struct exchange *x);
 void system_show(struct exchange *x);
 void health_live(struct exchange *x);
 void health_ready(struct exchange *x);
+/* Returns whether the daemon accepts jobs; if not, it has sent 503. */
+bool health_check(struct exchange *x);
 void health_metrics(struct exchange *x);
 void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);

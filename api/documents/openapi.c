@@ -115,6 +115,8 @@ static void write_parameters(const struct sink *out, const struct api_route *rou
         header_parameter(out, "Range", "one range of bytes");
         header_parameter(out, "If-Range", "Range applies only if the ETag is this one");
     }
+    if (route->dialect != NULL && route->dialect->header != NULL)
+        header_parameter(out, route->dialect->header, route->dialect->header_meaning);
     sink_end_list(out);
 }
 

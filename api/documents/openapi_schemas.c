@@ -13,6 +13,31 @@ const struct openapi_schema openapi_schemas[] = {
      "type text, title text, status integer, detail text, instance text, *errors [Fault], "
      "*errors_left_out integer",
      NULL, false},
+    {"InferenceProblem",
+     "type text, title text, status integer, detail text, instance text, error text, *errors [Fault], "
+     "*errors_left_out integer",
+     NULL, false},
+    {"InferenceServer", "name text, version text, extensions [text]", NULL, false},
+    {"InferenceLive", "live flag", NULL, false},
+    {"InferenceReady", "ready flag", NULL, false},
+    {"InferenceModelReady", "name text, ready flag", NULL, false},
+    {"InferenceTensor", "name text, datatype text, shape [integer]", NULL, false},
+    {"InferenceModel", "name text, versions [text], platform text, inputs [InferenceTensor], outputs [InferenceTensor]",
+     NULL, false},
+    {"InferenceData", NULL,
+     "{'description':'the elements, flat or nested; missing if binary data follow',"
+     "'type':'array'}",
+     false},
+    {"InferenceInput", "name text, datatype text, shape [integer], *parameters object, *data InferenceData", NULL,
+     true},
+    {"InferenceWanted", "name text, *parameters object", NULL, true},
+    {"InferenceRequest",
+     "*id text, *parameters object, inputs [InferenceInput], *outputs [InferenceWanted], *model_name text, "
+     "*model_version text",
+     NULL, true},
+    {"InferenceOutput", "name text, datatype text, shape [integer], *parameters object, *data InferenceData", NULL,
+     false},
+    {"InferenceAnswer", "model_name text, model_version text, *id text, outputs [InferenceOutput]", NULL, false},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
      "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "

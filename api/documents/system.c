@@ -107,18 +107,26 @@ void health_live(struct exchange *x)
     respond_status(x, "ok");
 }
 
-void health_ready(struct exchange *x)
+bool health_check(struct exchange *x)
 {
     struct error err;
     error_clear(&err);
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down.");
-    } else if (storage_writable(x->api->options.storage, &err) != STATUS_OK) {
+        return false;
+    }
+    if (storage_writable(x->api->options.storage, &err) != STATUS_OK) {
         log_line(&x->api->options.log, LOG_LEVEL_ERROR, "not ready: %s", err.message);
         respond_problem(x, PROBLEM_UNAVAILABLE, "The database cannot be written at the moment.");
-    } else {
-        respond_status(x, "ready");
+        return false;
     }
+    return true;
+}
+
+void health_ready(struct exchange *x)
+{
+    if (health_check(x))
+        respond_status(x, "ready");
 }
 
 static void gauge(struct buf *out, const char *name, const char *help, double value)

@@ -74,7 +74,7 @@ bool problem_is_public(enum status code)
 }
 
 void problem_write(struct buf *out, enum problem problem, int status, const char *title, const char *detail,
-                   const char *instance, const char *member, const struct api_faults *faults)
+                   const char *instance, const char *member, const struct api_faults *faults, const char *error)
 {
     const struct problem_kind *kind = problem_kind(problem);
     char type[96];
@@ -88,6 +88,8 @@ void problem_write(struct buf *out, enum problem problem, int status, const char
     sink_integer(s, "status", status);
     sink_text(s, "detail", detail);
     sink_text(s, "instance", instance);
+    if (error != NULL)
+        sink_text(s, error, detail);
     if (faults != NULL && faults->count > 0) {
         sink_begin_list(s, "errors");
         for (size_t i = 0; i < faults->count; i++) {

@@ -106,11 +106,16 @@ const char *exchange_header(const struct exchange *x, const char *name)
 
 cJSON *exchange_object(struct exchange *x)
 {
+    return exchange_object_in(x, x->request->body_bytes);
+}
+
+cJSON *exchange_object_in(struct exchange *x, size_t bytes)
+{
     struct error err;
     error_clear(&err);
     cJSON *root;
-    const char *text = x->request->body_bytes > 0 ? x->request->body : "";
-    enum status status = json_parse(text, x->request->body_bytes, &root, &err);
+    const char *text = bytes > 0 ? x->request->body : "";
+    enum status status = json_parse(text, bytes, &root, &err);
     if (status == STATUS_CORRUPT) {
         respond_problem(x, PROBLEM_BAD_JSON, "%s", err.message);
         return NULL;
@@ -161,12 +166,19 @@ static void problem_response(struct exchange *x, enum problem problem, const cha
     struct api_response *response = x->response;
     response_reset(response);
     const struct problem_kind *kind = problem_kind(problem);
-    problem_write(&response->body, problem, kind->status, NULL, detail, response->id, member, faults);
+    problem_write(&response->body, problem, kind->status, NULL, detail, response->id, member, faults,
+                  exchange_error_member(x));
     response->status = kind->status;
     response_header(response, "Content-Type", "application/problem+json");
     response_header(response, "Cache-Control", "no-store");
     if (problem == PROBLEM_UNAVAILABLE || problem == PROBLEM_TOO_MANY)
         response_header(response, "Retry-After", "%d", RETRY_SECONDS);
+}
+
+const char *exchange_error_member(const struct exchange *x)
+{
+    const struct api_route *route = x->match.route;
+    return route != NULL && route->dialect != NULL ? route->dialect->error : NULL;
 }
 
 void respond_problem(struct exchange *x, enum problem problem, const char *format, ...)

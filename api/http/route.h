@@ -40,6 +40,13 @@ struct api_answer { /* a response of a route, which may be an error; a list ends
     const char *meaning;
 };
 
+/* Rules of a protocol that others have defined, for routes that follow it. */
+struct api_dialect {
+    const char *error; /* member of a problem document that repeats the detail, because clients read it there */
+    bool typeless;     /* a body may come without Content-Type */
+    const char *header, *header_meaning; /* a further header of requests, for the OpenAPI document; may be NULL */
+};
+
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 72
 /* name under which handlers find the item of a query, whatever the pattern calls that parameter */
@@ -58,6 +65,7 @@ struct api_route {
     const struct api_parameter *query;
     const struct api_answer *answers;
     void (*handle)(struct exchange *x);
+    const struct api_dialect *dialect; /* NULL: the rules of this API */
 };
 
 struct route_table { /* everything is borrowed */

@@ -74,7 +74,7 @@ static bool needs_model(const struct exchange *x)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(route->name, names[i]) == 0)
             return true;
-    return route->handle == query_answer ||
+    return route->handle == query_answer || strncmp(route->pattern, "/v2/models/", 11) == 0 ||
            (strcmp(route->name, "showJob") == 0 && exchange_query_flag(x, "checkpoint"));
 }
 
@@ -84,7 +84,7 @@ bool job_name_resolve(struct exchange *x)
     error_clear(&err);
     char id[STORAGE_ID];
     struct route_match *match = &x->match;
-    if (match->route->scope == API_SCOPE_TRAINER || strncmp(match->route->pattern, "/v1/jobs/{id}", 13) != 0)
+    if (match->route->scope == API_SCOPE_TRAINER || match->count == 0 || strcmp(match->names[0], "id") != 0)
         return true;
     enum status status = job_name_find(x, match->values[0], needs_model(x), id, &err);
     if (status != STATUS_OK)

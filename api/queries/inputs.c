@@ -26,8 +26,7 @@ void inputs_close(struct inputs *inputs)
     inputs->count = 0;
 }
 
-/* Adds an array. Takes ownership of `values`, also after an error. */
-static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
+enum status inputs_add(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
 {
     size_t numbers = 1;
     for (int d = 0; d < rank; d++)
@@ -50,7 +49,7 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
 
 static enum status add_from_file(void *context, int rank, const int64_t *dim, float *values, struct error *err)
 {
-    return add_array(context, rank, dim, values, err);
+    return inputs_add(context, rank, dim, values, err);
 }
 
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
@@ -167,7 +166,7 @@ enum status input_array_from_json(const cJSON *list, const char *pointer, struct
     }
     struct error inner;
     error_clear(&inner);
-    status = add_array(inputs, n.rank, n.dim, n.values, &inner);
+    status = inputs_add(inputs, n.rank, n.dim, n.values, &inner);
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 

@@ -34,6 +34,10 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 
+/* Adds an array and takes ownership of `values`, also after an error. STATUS_INVALID if there are too many inputs or
+ * numbers. */
+enum status inputs_add(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err);
+
 /* Replaces the single array of `inputs` by one input for each position of its first axis. STATUS_INVALID if `inputs`
  * does not contain exactly one array of at least two dimensions. */
 enum status inputs_split(struct inputs *inputs, struct error *err);

@@ -176,6 +176,24 @@ struct method_computation {
     enum status (*compute)(const struct method_recovery *request, const struct sink *out, struct error *err);
 };
 
+/* ---- tensors --------------------------------------------------------------------------------------------------- */
+
+enum method_datatype {
+    METHOD_FP32,
+    METHOD_BYTES /* texts: for each element its length as a 32-bit little-endian integer, and its bytes */
+};
+enum { METHOD_TENSOR_RANK = 3, METHOD_OUTPUTS = 4 };
+
+/* The input or an output of a model as a tensor, for the Open Inference Protocol (api/inference). */
+struct method_tensor {
+    const char *name;    /* "motifs"; lower-case letters and '_' */
+    const char *meaning; /* one line */
+    enum method_datatype datatype;
+    bool sparse; /* nearly all values are zero; clients can then ask for the other values with their coordinates */
+    /* The shape for one input: *rank is at most METHOD_TENSOR_RANK; a size of -1 varies. */
+    void (*shape)(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK]);
+};
+
 /* ---- configurations -------------------------------------------------------------------------------------------- */
 
 /* Receives the faults of a configuration that concern several fields ("radius does not fit the image"). */
@@ -334,6 +352,10 @@ struct method {
     size_t query_count;
     const struct method_computation *computations;
     size_t computation_count;
+    /* Tensors of the models of this kind, at most METHOD_OUTPUTS outputs. NULL: the Open Inference Protocol does not
+     * offer these models. */
+    const struct method_tensor *input, *outputs;
+    size_t output_count;
     const struct method_schema *schemas;
     size_t schema_count;
     const struct finding_code *findings; /* everything that judge() can find */
@@ -390,6 +412,9 @@ struct method {
     /* Adds to a list that the caller has opened an object {code, text} for everything that is unusual about an input,
      * such as values far outside the range of the training data. Default: adds nothing. */
     void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);
+    /* Computes outputs for one input and appends each to its buffer, in the order of `outputs`; where a buffer is NULL,
+     * nobody needs the output. Any thread may call it. Errors as for queries. Set where `outputs` is. */
+    enum status (*infer)(const struct method_question *question, struct buf *const outputs[], struct error *err);
     /* Memory that the model holds, for the cache of open models. Default: 1 MiB. */
     uint64_t (*model_bytes)(const struct method_model *model);
     /* Writes what a model computes in evaluation as a graph of operations, for ONNX. STATUS_CONFLICT if the

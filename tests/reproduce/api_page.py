@@ -220,6 +220,20 @@ class Run:
         self.daemon.ask("POST", f"/v1/jobs/{job}/cancel")
         self.await_state(job, "cancelled")
 
+    def inference(self, job):
+        """The Open Inference Protocol, with a model of a table."""
+        for path in ("/v2", "/v2/health/live", "/v2/health/ready"):
+            self.example("GET", path)
+        at, names = "/v2/models/{id}", {"id": job}
+        model = self.example("GET", at, names=names)[2]
+        self.example("GET", at + "/ready", names=names)
+        row = {"name": "input", "datatype": "FP32", "shape": [1, model["inputs"][0]["shape"][1]], "data": [0.5] * model["inputs"][0]["shape"][1]}
+        self.example("POST", at + "/infer", names=names, body={"inputs": [row], "outputs": [{"name": "factors"}]})
+        names["seq"] = model["versions"][-1]
+        self.example("GET", at + "/versions/{seq}", names=names)
+        self.example("GET", at + "/versions/{seq}/ready", names=names)
+        self.example("POST", at + "/versions/{seq}/infer", names=names, body={"inputs": [row]})
+
     def go(self):
         example, at = self.example, "/v1/jobs/{id}"
         small = {"kind": "sparling", "preset": "digitcircle-quick", "config": TINY}
@@ -242,6 +256,7 @@ class Run:
         factors = self.daemon.ask("POST", "/v1/jobs", {"kind": "factors", "preset": "synthetic", "config": FACTORS})[2]["id"]
         self.await_state(factors, "succeeded")
         example("POST", at + "/encode", body=SAMPLE, names={"id": factors})
+        self.inference(factors)
         example("POST", at + "/interventions", body={"inputs": [{"sample": {"seed": 3}, "edits": [{"channel": 1, "delete": True}]}]},
                 names=of)
         example("POST", at + "/compare", body={"with": other, "samples": 20}, names=of)

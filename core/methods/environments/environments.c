@@ -60,6 +60,9 @@ const struct method environments_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .input = &environments_input,
+    .outputs = environments_outputs,
+    .output_count = ENVIRONMENTS_OUTPUTS,
     .lists = lists,
     .findings = environments_findings,
     .finding_count = ENVIRONMENTS_FINDINGS,
@@ -79,5 +82,6 @@ const struct method environments_method = {
     .destroy = case_sweep_destroy,
     .open = environments_open,
     .close = environments_close,
+    .infer = environments_infer,
     .model_bytes = environments_model_bytes,
 };

@@ -271,3 +271,47 @@ enum status environments_encode_array(const struct method_question *question, st
     free(block);
     return status;
 }
+
+/* The tensors of the Open Inference Protocol. */
+static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = model->run->train->features;
+}
+
+static void latent_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = case_fit(model->run)->model->setup.latent;
+}
+
+static void outcomes_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = 0;
+    for (int v = 0; v < model->run->tree->nodes; v++)
+        dim[0] += answered(model->run, v);
+}
+
+const struct method_tensor environments_input = {"input", "A row of features", METHOD_FP32, false, features_shape};
+const struct method_tensor environments_outputs[ENVIRONMENTS_OUTPUTS] = {
+    {"latent", "The latent variables of the row", METHOD_FP32, false, latent_shape},
+    {"outcomes", "The outcome in each environment, in the order of the query predict", METHOD_FP32, false,
+     outcomes_shape},
+};
+
+enum status environments_infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
+{
+    const struct method_run *run = question->model->run;
+    float *block, *z = NULL;
+    enum status status = read_input(question, &block, &z, err);
+    if (!status && outputs[0])
+        buf_append(outputs[0], z, (size_t)case_fit(run)->model->setup.latent * sizeof *z);
+    for (int v = 0; v < run->tree->nodes && !status && outputs[1]; v++) {
+        float y = answered(run, v) ? (float)outcome_of(question->model, v, z) : 0;
+        if (answered(run, v))
+            buf_append(outputs[1], &y, sizeof y);
+    }
+    free(block);
+    return status;
+}

@@ -28,5 +28,9 @@ enum status environments_predict_array(const struct method_question *question, s
                                        int64_t dim[4], struct error *err);
 enum status environments_encode_array(const struct method_question *question, struct buf *values, int *rank,
                                       int64_t dim[4], struct error *err);
+/* The tensors of a model; see struct method_tensor. */
+enum { ENVIRONMENTS_OUTPUTS = 2 };
+extern const struct method_tensor environments_input, environments_outputs[ENVIRONMENTS_OUTPUTS];
+enum status environments_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 #endif

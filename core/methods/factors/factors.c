@@ -59,6 +59,9 @@ const struct method factors_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .input = &factors_input,
+    .outputs = factors_outputs,
+    .output_count = FACTORS_OUTPUTS,
     .lists = lists,
     .findings = factors_findings,
     .finding_count = FACTORS_FINDINGS,
@@ -78,5 +81,6 @@ const struct method factors_method = {
     .destroy = case_sweep_destroy,
     .open = factors_open,
     .close = factors_close,
+    .infer = factors_infer,
     .model_bytes = factors_model_bytes,
 };

@@ -350,3 +350,34 @@ enum status factors_encode_array(const struct method_question *question, struct 
     free(r.block);
     return status;
 }
+
+/* The tensors of the Open Inference Protocol. */
+static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = model->features;
+}
+
+static void factors_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = model->config.latent;
+}
+
+const struct method_tensor factors_input = {"input", "A row of features", METHOD_FP32, false, features_shape};
+const struct method_tensor factors_outputs[FACTORS_OUTPUTS] = {
+    {"factors", "The factors of the row", METHOD_FP32, false, factors_shape},
+    {"reconstruction", "The row as the model reconstructs it from its factors", METHOD_FP32, false, features_shape},
+};
+
+enum status factors_infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
+{
+    struct reading r;
+    enum status status = read_row(question, &r, err);
+    if (!status && outputs[0])
+        buf_append(outputs[0], r.mean, (size_t)question->model->config.latent * sizeof *r.mean);
+    if (!status && outputs[1])
+        buf_append(outputs[1], r.y, (size_t)question->model->features * sizeof *r.y);
+    free(r.block);
+    return status;
+}

@@ -247,3 +247,22 @@ enum status superposition_predict_array(const struct method_question *question, 
     free(block);
     return status;
 }
+
+/* The tensors of the Open Inference Protocol. */
+static void features_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = model->c.n_s;
+}
+
+const struct method_tensor superposition_input = {"input", "A sample of features", METHOD_FP32, false, features_shape};
+const struct method_tensor superposition_outputs[SUPERPOSITION_OUTPUTS] = {
+    {"reconstruction", "The output of the autoencoder", METHOD_FP32, false, features_shape},
+};
+
+enum status superposition_infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
+{
+    int rank;
+    int64_t dim[4];
+    return outputs[0] ? superposition_predict_array(question, outputs[0], &rank, dim, err) : STATUS_OK;
+}

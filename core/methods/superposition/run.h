@@ -25,5 +25,9 @@ uint64_t superposition_model_bytes(const struct method_model *model);
 enum status superposition_predict(const struct method_question *question, const struct sink *out, struct error *err);
 enum status superposition_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                         int64_t dim[4], struct error *err);
+/* The tensors of a model; see struct method_tensor. */
+enum { SUPERPOSITION_OUTPUTS = 1 };
+extern const struct method_tensor superposition_input, superposition_outputs[SUPERPOSITION_OUTPUTS];
+enum status superposition_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 #endif

@@ -50,6 +50,9 @@ const struct method superposition_method = {
     .panel_count = COUNT(panels),
     .queries = queries,
     .query_count = COUNT(queries),
+    .input = &superposition_input,
+    .outputs = superposition_outputs,
+    .output_count = SUPERPOSITION_OUTPUTS,
     .findings = superposition_findings,
     .finding_count = SUPERPOSITION_FINDINGS,
     .lists = lists,
@@ -67,5 +70,6 @@ const struct method superposition_method = {
     .destroy = case_sweep_destroy,
     .open = superposition_open,
     .close = superposition_close,
+    .infer = superposition_infer,
     .model_bytes = superposition_model_bytes,
 };

@@ -144,6 +144,38 @@ static const struct method_query queries[] = {
      .answer = query},
 };
 
+/* The tensors of a model: an input of 2 rows and 2 columns, twice its values, and the word "pair". */
+static void square_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 2;
+    dim[0] = dim[1] = 2;
+}
+
+static void word_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 0;
+}
+
+static const struct method_tensor tensor_input = {"input", "four numbers", METHOD_FP32, false, square_shape};
+static const struct method_tensor tensor_outputs[] = {
+    {"doubled", "twice the numbers", METHOD_FP32, true, square_shape},
+    {"word", "a word", METHOD_BYTES, false, word_shape},
+};
+
+static enum status infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
+{
+    const struct method_input *input = question->input;
+    if (input->rank != 2 || input->dim[0] != 2 || input->dim[1] != 2)
+        return error_set(err, STATUS_INVALID, "/array", "must be 2 x 2");
+    for (int i = 0; i < 4 && outputs[0] != NULL; i++) {
+        float twice = 2 * input->values[i];
+        buf_append(outputs[0], &twice, sizeof twice);
+    }
+    if (outputs[1] != NULL)
+        buf_append(outputs[1], "\4\0\0\0pair", 8);
+    return STATUS_OK;
+}
+
 static enum status warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     return error_set(err, STATUS_INTERNAL, NULL, "the tests run nothing");
@@ -168,6 +200,10 @@ const struct method echo_method = {
     .metric_count = 1,
     .queries = queries,
     .query_count = 2,
+    .input = &tensor_input,
+    .outputs = tensor_outputs,
+    .output_count = 2,
+    .infer = infer,
     .check = check,
     .estimate = estimate,
     .begin_evaluation = begin_evaluation,

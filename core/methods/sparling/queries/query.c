@@ -270,9 +270,8 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
     sink_end_list(out);
 }
 
-static const char *token_name(const struct annotation *annotation, int token)
+const char *query_token(const struct open_domain *domain, int token)
 {
-    const struct open_domain *domain = annotation->domain;
     if (token == TOKEN_START)
         return "START";
     if (token == TOKEN_END)
@@ -329,7 +328,7 @@ static void write_truth(const struct annotation *annotation, const struct sink *
         return;
     }
     for (int i = 0; i < truth->length; i++)
-        sink_text(out, NULL, token_name(annotation, TOKEN_FIRST + truth->label[i]));
+        sink_text(out, NULL, query_token(annotation->domain, TOKEN_FIRST + truth->label[i]));
     sink_end_list(out);
 }
 
@@ -340,7 +339,7 @@ static void write_prediction(const struct annotation *annotation, const struct s
         write_site(annotation->domain, annotation->sites[i].position, annotation->sites[i].label,
                    annotation->sites[i].probability, out);
     for (int i = 0; i < annotation->decoded.length; i++)
-        sink_text(out, NULL, token_name(annotation, annotation->decoded.tokens[i]));
+        sink_text(out, NULL, query_token(annotation->domain, annotation->decoded.tokens[i]));
     sink_end_list(out);
 }
 
@@ -355,7 +354,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     for (int i = 0; i < count; i++) {
         product *= (double)decoded->probability[i];
         sink_begin_object(out, NULL);
-        sink_text(out, "token", token_name(annotation, decoded->tokens[i]));
+        sink_text(out, "token", query_token(annotation->domain, decoded->tokens[i]));
         sink_number(out, "probability", (double)decoded->probability[i]);
         sink_end_object(out);
     }
@@ -468,45 +467,6 @@ enum status sparling_interventions(const struct method_question *question, const
         write_side(&inquiry.after, "after", out);
         write_truth(&inquiry.annotation, out);
     }
-    inquiry_close(&inquiry);
-    return status;
-}
-
-/* Appends planes [channels][rows][cols] as [rows][cols][channels], row by row. line: scratch [cols][channels]. */
-static void append_rows(const float *planes, const struct domain_shape *shape, int channels, float *line,
-                        struct buf *values)
-{
-    for (int row = 0; row < shape->rows; row++) {
-        for (int c = 0; c < channels; c++) {
-            const float *from = planes + ((size_t)c * (size_t)shape->rows + (size_t)row) * (size_t)shape->cols;
-            for (int col = 0; col < shape->cols; col++)
-                line[col * channels + c] = from[col];
-        }
-        buf_append(values, line, (size_t)shape->cols * (size_t)channels * sizeof *line);
-    }
-}
-
-/* The query "motifs" as numbers: the motif map, [rows][cols][channels]. */
-enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
-                               struct error *err)
-{
-    const struct method_model *model = question->model;
-    struct inquiry inquiry;
-    enum status status = inquiry_begin(question, question->input, &inquiry, err);
-    size_t positions = domain_positions(&model->domain.shape);
-    size_t channels = (size_t)model->network->config.channels_motif;
-    /* Room for the planes and for one row of the answer. */
-    float *planes = status ? NULL : arena_alloc(&inquiry.space.arena, 2 * channels * positions * sizeof *planes);
-    if (!status && !planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
-    if (!status) {
-        tensor_to_planes(inquiry.motifs, planes);
-        append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);
-    }
-    *rank = 3;
-    dim[0] = model->domain.shape.rows;
-    dim[1] = model->domain.shape.cols;
-    dim[2] = (int64_t)channels;
     inquiry_close(&inquiry);
     return status;
 }

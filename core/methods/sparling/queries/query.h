@@ -12,6 +12,11 @@ void sparling_warn(const struct method_model *model, const struct method_input *
 enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err);
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 
+/* The tensors of a model; see struct method_tensor. */
+enum { SPARLING_OUTPUTS = 3 };
+extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTPUTS];
+enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
+
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
 enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 15 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];

@@ -53,4 +53,7 @@ enum status inquiry_ready(const struct method_model *model, struct inquiry *inqu
 enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err);
 void inquiry_close(struct inquiry *inquiry);
 
+/* The name of a token as the head reads it: START, END, or a name of the domain. */
+const char *query_token(const struct open_domain *domain, int token);
+
 #endif

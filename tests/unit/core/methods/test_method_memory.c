@@ -255,6 +255,27 @@ static void ask_query(const struct method_question *question, struct trace *t)
     }
 }
 
+/* Computes all outputs of the Open Inference Protocol. */
+static void infer_all(const struct method *m, const struct method_model *model, struct trace *t)
+{
+    const struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 1};
+    const struct method_question question = {.model = model, .input = &input, .item = -1};
+    struct buf values[METHOD_OUTPUTS], *outputs[METHOD_OUTPUTS];
+    struct error err;
+    error_clear(&err);
+    for (int i = 0; i < METHOD_OUTPUTS; i++) {
+        buf_init(&values[i], 1u << 28);
+        outputs[i] = &values[i];
+    }
+    enum status status = m->infer(&question, outputs, &err);
+    for (size_t i = 0; i < m->output_count; i++) {
+        if (status == STATUS_OK)
+            status = buf_status(&values[i], "an output", &err);
+        buf_close(&values[i]);
+    }
+    (void)note(t, "infer", status, &err);
+}
+
 /* Asks every query with default parameters, but with few samples. Makes no allocation of its own that could fail. */
 static void ask_all(const struct method *m, const struct method_model *model, struct trace *t)
 {
@@ -286,6 +307,8 @@ static void ask_all(const struct method *m, const struct method_model *model, st
                                                  .item = query->item != NULL ? 0 : -1};
         ask_query(&question, t);
     }
+    if (m->infer != NULL)
+        infer_all(m, model, t);
 }
 
 static void look_at(const struct method *m, const struct method_model *model, struct trace *t)

@@ -1,0 +1,48 @@
+/* A request for an inference (Open Inference Protocol): the model, its inputs, and the outputs that the client wants.
+ */
+#ifndef MOTIF_API_INFERENCE_REQUEST_H
+#define MOTIF_API_INFERENCE_REQUEST_H
+
+#include "api/http/exchange.h"
+#include "api/queries/inputs.h"
+#include "core/methods/method.h"
+#include "storage/storage.h"
+
+/* The forms in which a sparse output is offered: all values; or the values that are not zero, and where they are. */
+enum inference_part { PART_DENSE, PART_COORDINATES, PART_VALUES, INFERENCE_PARTS };
+
+#define INFERENCE_OUTPUTS ((size_t)METHOD_OUTPUTS * INFERENCE_PARTS)
+
+struct inference_output {
+    char name[64]; /* "motifs", "motifs_coordinates", "motifs_values" */
+    size_t tensor; /* index in method->outputs */
+    enum inference_part part;
+    bool binary; /* send it as binary data */
+};
+/* Lists the outputs that models of a method offer; returns their number, at most INFERENCE_OUTPUTS. */
+size_t inference_offers(const struct method *method, struct inference_output *out);
+const char *inference_datatype(const struct method *method, const struct inference_output *output);
+
+/* A model: a job with a checkpoint whose kind has tensors. */
+struct inference_target {
+    struct storage_job job;
+    const struct method *method;
+    struct storage_checkpoint checkpoint;
+};
+/* Finds the model of the route's {id} and {seq} (without it: the latest checkpoint). Returns false after it has sent an
+ * error. */
+bool inference_find(struct exchange *x, struct inference_target *target);
+
+struct inference_request {
+    struct inference_target target;
+    const char *id; /* the client's id of the request, in the arena of the exchange; NULL: none */
+    struct inputs inputs;
+    struct inference_output outputs[INFERENCE_OUTPUTS];
+    size_t output_count;
+};
+/* Reads a request into `r`, which the caller zeroes. Returns false after it has sent an error. The caller calls
+ * inference_close() in both cases. */
+bool inference_read(struct exchange *x, struct inference_request *r);
+void inference_close(struct inference_request *r);
+
+#endif
