@@ -3,8 +3,8 @@
  * An open model does not change, so any number of threads may use it at the same time. The first query for a checkpoint
  * opens the model, without holding the lock; other queries for it wait meanwhile. When the models exceed the memory
  * limit, the cache closes unused ones, the least recently used first. Any thread may call any function. */
-#ifndef MOTIF_API_QUERIES_MODEL_CACHE_H
-#define MOTIF_API_QUERIES_MODEL_CACHE_H
+#ifndef MOTIF_API_MODELS_MODEL_CACHE_H
+#define MOTIF_API_MODELS_MODEL_CACHE_H
 
 #include "core/methods/method.h"
 #include "storage/storage.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-enum { RASTER_SIDE = 4096 }; /* most rows and columns of a picture from a client */
+enum { RASTER_SIDE = 4096 }; /* upper limit of the rows and of the columns of a picture from a client */
 
 struct raster {
     int channels; /* 1: grey; 3: red, green, blue */

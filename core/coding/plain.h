@@ -1,12 +1,13 @@
-/* Codes of signals in a plain dictionary, one that has no convolutional structure: rows w_j: [atoms][inputs], at most
- * one direction each. Three classical decoders, all for codes that are not negative:
+/* Decoders for plain dictionaries, which have no convolutional structure: rows w_j: [atoms][inputs]. All three compute
+ * codes that are not negative:
  *
  * - FISTA (Beck and Teboulle 2009) minimises |x - sum_j a_j w_j|^2 / 2 + penalty sum_j a_j over a >= 0;
  * - orthogonal matching pursuit adds the row with the largest positive product with the residual, and fits all rows
  *   chosen so far by least squares;
  * - iterative hard thresholding takes gradient steps and keeps the largest entries after each.
  *
- * A plain is borrowed memory and numbers: any number of threads may use one, each with its own scratch. */
+ * A struct plain borrows its rows and is not changed by any function. Any number of threads may use one, each with its
+ * own scratch. */
 #ifndef MOTIF_CORE_CODING_PLAIN_H
 #define MOTIF_CORE_CODING_PLAIN_H
 

@@ -10,7 +10,10 @@
 
 #include <jpeglib.h>
 
-enum { SCANS = 200, HEAD_BYTES = 3 }; /* SCANS: most scans of a progressive file; encoders write about ten */
+enum {
+    SCANS = 200,
+    HEAD_BYTES = 3
+}; /* SCANS: upper limit of the scans of a progressive file; encoders write about ten */
 
 struct reader {
     struct jpeg_decompress_struct jpeg;

@@ -10,7 +10,7 @@
 
 #include <tiffio.h>
 
-#define LIBRARY_BYTES ((tmsize_t)256 << 20) /* most that libtiff allocates at once */
+#define LIBRARY_BYTES ((tmsize_t)256 << 20) /* upper limit of the bytes that libtiff allocates at once */
 
 struct memory {
     const unsigned char *bytes;

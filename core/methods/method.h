@@ -49,7 +49,7 @@ struct method_metric {
 
 #define METHOD_CHART_METRICS 4
 
-/* A chart of the job's page: series over the samples seen. */
+/* A chart on the job's page. It draws series against the number of samples seen. */
 struct method_chart {
     const char *title;
     const char *metrics[METHOD_CHART_METRICS]; /* names of the method's metrics in this chart; unused ones are NULL */
@@ -263,7 +263,7 @@ struct method_progress {
 enum method_request {
     METHOD_CONTINUE,   /* nothing: call step() again */
     METHOD_CHECKPOINT, /* save() now; a regular checkpoint */
-    METHOD_STAGE_END,  /* save() now; the last state at this density: keep it */
+    METHOD_STAGE_END,  /* call save() now and keep this checkpoint: it holds the last state at this density */
     METHOD_DONE        /* finished: save() once more, then result() */
 };
 
@@ -391,7 +391,8 @@ struct method {
     enum status (*save)(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err);
     /* Reads everything that save() wrote, so that the run continues bit for bit. */
     enum status (*load)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
-    /* Reads weights and statistics only: a new run that starts from another job's model. Default: STATUS_CONFLICT. */
+    /* Reads weights and statistics only, for a new run that starts from another job's model. Default:
+     * STATUS_CONFLICT. */
     enum status (*warm_start)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
     /* Instead of training: the following steps evaluate what was loaded, then request METHOD_DONE. Default:
      * STATUS_CONFLICT, and the api refuses evaluations of this kind. */

@@ -1,4 +1,4 @@
-/* Every method there is. A new one is a folder and a line here. */
+/* The list of all methods. To add a method, add its folder and one line here. */
 #include <string.h>
 
 #include "core/methods/dictionary/dictionary.h"

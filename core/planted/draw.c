@@ -151,7 +151,8 @@ static float draw_value(const struct tree_row *t, int i)
     return value > 0 ? value : 0;
 }
 
-/* Draws the children of an active feature, [first, end), and leaves one of the active ones. */
+/* Draws which of the children [first, end) of an active feature are active. If several are active, keeps one of
+ * them. */
 static void draw_siblings(const struct tree_row *t, int first, int end)
 {
     int parent = t->d->p->parent[first], active = 0;

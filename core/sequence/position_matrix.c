@@ -1,7 +1,8 @@
 /* Position matrices: probabilities, information, trimming, and the alignment of windows around motifs.
  *
- * The alignment is the hard form of expectation maximisation: place each window where it fits best, count again. It
- * starts from words because the mean over unaligned windows shows nothing when sites are on both strands. */
+ * The alignment is the hard form of expectation maximisation. It repeats two steps: it places each window where the
+ * window fits the matrix best, and counts the bases again. It starts from words, because the mean over unaligned
+ * windows shows nothing when sites are on both strands. */
 #include "core/sequence/position_matrix.h"
 
 #include <math.h>

@@ -178,7 +178,7 @@ static void parts_of_the_future_are_removed(void **state)
     assert_true(raw_read(fd, text, sizeof text, 1000 * PATIENCE) > 0);
     assert_int_equal(strncmp(text, "HTTP/1.1 201", 12), 0);
     (void)close(fd);
-    parts = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the upload has made the folder */
+    parts = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the upload has created this folder */
     assert_true(parts >= 0);
     int part = openat(parts, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     struct timespec times[2] = {{.tv_sec = time(NULL) + YEAR / 1000}, {.tv_sec = time(NULL) + YEAR / 1000}};

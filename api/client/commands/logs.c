@@ -5,7 +5,7 @@
 #include "api/client/ctl.h"
 #include "api/client/event_stream.h"
 
-#define QUIET_SECONDS 1.0 /* without --follow, the stored events are over when none arrives for this long */
+#define QUIET_SECONDS 1.0 /* without --follow, the command ends when no event has arrived for this long */
 
 static const struct option_spec options[] = {
     {"follow", NULL, "also print the events that come, until the job ends; short: -f"},
@@ -68,7 +68,8 @@ static bool on_event(void *context, const char *type, const char *data)
     logs->newest = now();
     if (event && logs->ctl->json)
         ctl_print_json(logs->ctl, event);
-    else if (event && strcmp(type, "metric") != 0) /* the series are the subject of `metrics` and `plot` */
+    else if (event &&
+             strcmp(type, "metric") != 0) /* metric events are left out, because `metrics` and `plot` show the series */
         print(logs->ctl, type, event);
     if (strcmp(type, "state") == 0)
         logs->ended = is_final(json_string(event, "state"));

@@ -22,7 +22,7 @@ struct digitcircle {
     int image_size;               /* rows and columns */
     int classes;                  /* digits 0 to classes - 1 are drawn */
     int min_symbols, max_symbols; /* number of digits in a picture, drawn uniformly; no digit occurs twice */
-    int shift;                    /* most rows and columns by which a digit is shifted away from the circle */
+    int shift;      /* largest number of rows and of columns by which a digit is shifted away from the circle */
     int margin;     /* distance of circle and border in addition to `shift`; 0 selects DIGITCIRCLE_STAMP */
     int min_radius; /* least radius of the circle */
     /* upper limit of the radius, exclusive; 0 selects the largest value that fits, image_size/2 - shift - margin */

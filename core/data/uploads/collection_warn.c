@@ -13,7 +13,7 @@ enum {
     WARNINGS = 32,
     SHOWN = 5,
     NAME_SHOWN = 20
-}; /* SHOWN: most names that one warning lists; NAME_SHOWN: bytes of each */
+}; /* SHOWN: largest number of names that one warning lists; NAME_SHOWN: bytes of each */
 
 /* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
 static int shown(const char *name)

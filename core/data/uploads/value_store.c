@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 }; /* SAMPLE: most values of one sample */
+enum { BLOCK = 1 << 18, SAMPLE = 1 << 27 }; /* SAMPLE: largest number of values of one sample */
 
 static enum status no_memory(struct error *err)
 {

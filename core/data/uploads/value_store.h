@@ -26,9 +26,10 @@ struct value_store {
     bool floats;      /* the values are stored as floats, whatever they are */
     bool binary;      /* all values so far are 0 or 1 */
     enum value_form form;
-    int64_t count, limit; /* values in the file and in the block; most bytes of all values */
-    int64_t written;      /* bytes in the file */
-    char *block;          /* bytes that follow those in the file */
+    int64_t count,
+        limit;       /* count: values in the file and in the block; limit: upper limit of the bytes of all values */
+    int64_t written; /* bytes in the file */
+    char *block;     /* bytes that follow those in the file */
     size_t block_used;
     float *sample; /* [pending] the sample that the reader fills now; it is not in the block yet */
     size_t sample_room;

@@ -14,7 +14,7 @@ const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumpre
 #define learner_names dictionary_learners
 static const char *const scale_names[] = {"average", "none", NULL};
 
-enum { ALTERNATION = 1024 }; /* samples of an update of the learner fista */
+enum { ALTERNATION = 1024 }; /* number of samples in one update of the learner `fista` */
 
 #define FIELD_STRUCT struct dictionary_config
 #define TREES "source=planted"
@@ -145,7 +145,8 @@ struct lists {
     double l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST], exponent[DICTIONARY_LIST];
 };
 
-/* Every list has at least one value, or -1 where its text is wrong. */
+/* Parses the lists of a configuration. An empty list gets the one value of the field that it would replace. A list
+ * whose text cannot be parsed has the count -1. */
 static struct lists read_lists(const struct dictionary_config *c)
 {
     struct lists l;
@@ -239,7 +240,7 @@ struct sae_shape dictionary_shape(const struct dictionary_config *config, const 
 
 double dictionary_tune_rate(const struct dictionary_config *config)
 {
-    /* SynthSAEBench uses 3e-4 in 195,312 updates. */
+    /* SynthSAEBench uses 3e-4 for 195,312 updates. The rate is inversely proportional to the number of updates. */
     double updates = ceil((double)config->total_samples / (double)config->batch);
     return fmin(3e-4 * 195312 / updates, 0.02);
 }

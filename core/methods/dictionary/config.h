@@ -50,17 +50,19 @@ struct dictionary_case {
 enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
 
 /* Writes the cases of a run, at most DICTIONARY_CASES: sizes vary slowest, then dimensions, exponents and l0; the
- * learner varies fastest. Returns their number, also of those that were not written, or 0 when a list cannot be parsed.
- */
+ * learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed. */
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
-/* Samples of an update and updates of a case: those of the learner FISTA are fewer and larger. */
+/* Number of samples in one update, and number of updates of a case. The learner FISTA makes fewer updates, each with
+ * more samples. */
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);
 int64_t dictionary_samples(const struct dictionary_config *config, const struct dictionary_case *c);
-/* The tuner's largest relative step in an update. Short runs take larger steps, so that they can tune as far. */
+/* Largest relative change that the tuner makes to the sparsity factor in one update. It is larger in short runs, so
+ * that the factor can change as much in them as in long runs. */
 double dictionary_tune_rate(const struct dictionary_config *config);
-/* Whether the correlations of codes with the true codes are computed: their tables must fit into memory. */
+/* Whether an evaluation computes the correlations of codes with the true codes. It does so only if their tables fit
+ * into memory. */
 bool dictionary_correlates(const struct dictionary_case *c);
 
 void dictionary_check(const void *config, const struct method_faults *faults);

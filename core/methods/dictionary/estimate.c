@@ -1,5 +1,6 @@
-/* What a configuration costs: operations, memory, checkpoints. Costs a sample are in units of one floating-point
- * operation of the dense product; the factors of the other parts come from measured times of planted-quick. */
+/* What a configuration costs: operations, memory, checkpoints. The unit of the costs of a sample is one
+ * floating-point operation of the dense product. The factors of the other parts come from measured times of
+ * planted-quick. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ static const double ACTIVE = 8000; /* drawing one active feature, and its row of
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
 static const double WEIGHT = 60;   /* updating one weight */
-static const double ITERATION = 6; /* an entry's share of a FISTA iteration besides the products */
+static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
 
 enum { GFLOPS = 60, ASSUMED_THREADS = 2 };
 
@@ -27,7 +28,7 @@ static double draw_work(const struct dictionary_config *config, const struct dic
     return FEATURE * features + ACTIVE * expected_active(config, c) + 4 * c->inputs * expected_active(config, c);
 }
 
-/* One encoded sample of one dictionary. */
+/* Cost of encoding one sample with one dictionary. */
 static double encode_work(const struct dictionary_config *config, const struct dictionary_case *c)
 {
     double d = c->inputs, m = c->width, products = 2 * d * m;

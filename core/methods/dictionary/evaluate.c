@@ -9,11 +9,11 @@
 /* Above this width the correlations of two seeds' codes are left out, because their tables would be too large. */
 enum { PAIRED_WIDTH = 2048 };
 
-/* Codes of a batch by one seed, in which each latent occurs once in a row. */
+/* The codes that one seed's dictionary computed for a batch. Each latent occurs at most once in a row. */
 struct kept {
     int *start, *count; /* [room] */
     int32_t *index;
-    float *value; /* in the units of row norm 1 */
+    float *value; /* activations times the norm of the latent's row */
     size_t room;
 };
 
@@ -25,7 +25,8 @@ struct evaluation {
         double error, active, shrinkage;
         struct recovery recovery;
         struct kept kept;
-        float *norm, *ones; /* [width] norms of the rows; ones, because kept values already contain the norms */
+        float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that expect norms, because
+                               the values in `kept` already contain them */
     } seed[DICTIONARY_SEEDS];
     struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b], a < b */
     struct comparison *comparison;
@@ -102,7 +103,7 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
 
 /* ---- a batch ------------------------------------------------------------------------------------------------- */
 
-/* Copies the codes of the step, without zeros and with the picks of one latent added up. */
+/* Copies the codes of the step. Omits zeros, and adds up the values of a latent that was picked several times. */
 static void keep_codes(const struct method_run *run, struct seed_sums *own, int count)
 {
     const struct entries *codes = &run->step->codes;
@@ -335,15 +336,15 @@ static enum status figures(struct method_run *run, struct error *err)
     return status;
 }
 
-/* Test samples in the batch from sample `position` on. */
+/* Number of test samples in the batch that begins at sample `position`. */
 static int batch_at(const struct method_run *run, int64_t position)
 {
     int64_t left = run->sweep.evaluation_samples - position;
     return (int)(left < run->evaluation->rows ? left : run->evaluation->rows);
 }
 
-/* Opens the evaluation. After a resume, it first measures the samples again that the checkpoint had measured: the sums
- * are large, and a sample takes little time. */
+/* Opens the evaluation. A checkpoint does not contain the sums, because they are large. After a resume, this
+ * function therefore measures the samples before `position` again, which takes little time. */
 static enum status prepare(struct method_run *run, struct error *err)
 {
     enum status status = run->evaluation ? STATUS_OK : open_evaluation(run, err);

@@ -163,7 +163,7 @@ static enum status draw_latents(struct method_run *run, struct error *err)
 
 /* ---- several cases ------------------------------------------------------------------------------------------- */
 
-/* What the cases differ in besides the learner, for the horizontal axis. */
+/* The value of a case on the horizontal axis: the quantity in which the cases differ besides the learner. */
 static double position_of(const struct method_run *run, int i, const char **label)
 {
     const struct dictionary_config *c = &run->config;
@@ -172,7 +172,8 @@ static double position_of(const struct method_run *run, int i, const char **labe
     return c->sizes[0] ? at->features : c->dimensions[0] ? at->inputs : at->l0;
 }
 
-/* A line of the charts: cases that differ in the position alone. With several exponents, each one has its line. */
+/* Whether two cases belong to the same line of a chart. The cases of a line differ only in the value on the
+ * horizontal axis; each learner and each exponent has a line of its own. */
 static bool same_line(const struct dictionary_case *a, const struct dictionary_case *b)
 {
     return a->learner == b->learner && !(a->zipf < b->zipf) && !(b->zipf < a->zipf);

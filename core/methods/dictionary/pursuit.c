@@ -1,8 +1,8 @@
 /* Compares the codes of seed 0 with those of classical decoders on the same dictionary (core/coding/plain.h): the
  * supports, which of them are right, and the correlation of the codes with the true ones.
  *
- * Decoders work in the units of the data, on rows of norm 1. For a sample, orthogonal matching pursuit and iterative
- * hard thresholding find as many latents as the encoder has active ones, and FISTA's largest entries are as many. */
+ * Decoders work in the units of the data, on rows of norm 1. For each sample, every decoder returns as many latents
+ * as the encoder activates. For FISTA, these are the largest entries of its code. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,8 @@ enum status comparison_create(const struct method_run *run, struct comparison **
 
 /* ---- codes --------------------------------------------------------------------------------------------------- */
 
-/* The `keep` largest entries of a code, or all above 0. */
+/* Writes the indices of the `keep` largest positive entries of a code to `support`. Returns how many it wrote; there
+ * may be fewer positive entries. */
 static int largest(const float *code, int width, int keep, int32_t *support, float *scratch)
 {
     int positive = 0, found = 0;
@@ -179,7 +180,7 @@ static void decode_task(void *context, int chunk, int worker)
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
 
-/* Share of a support whose own features are active in the sample. */
+/* Share of a support's latents whose matched true feature is active in the sample. */
 static double right_share(const struct recovery *recovery, const int32_t *support, int count, const int32_t *feature,
                           int features)
 {

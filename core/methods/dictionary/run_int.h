@@ -24,10 +24,12 @@ struct outcome {
     double pair_absolute, pair_signed, pair_codes; /* agreement of seeds: cosines, correlations of codes */
     double recurring; /* latents of seed 0 with a partner of cosine RECURS in every other seed */
     /* Of seed 0, over the pursuit samples: */
-    double code_encoder, code_learned, code_true;   /* MCC of codes with the true ones: of the encoder, and of FISTA on
-                                                     * the   learned and on the true dictionary */
+    double code_encoder, code_learned,
+        code_true; /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary,
+                      and of FISTA's on the true one */
     double overlap_fista, overlap_omp, overlap_iht; /* mean Jaccard index of supports with the encoder's */
-    double right_encoder, right_fista, right_omp, right_iht; /* share of a support whose own features are active */
+    double right_encoder, right_fista, right_omp,
+        right_iht;                /* share of a support's latents whose matched true feature is active */
     double coherence, guaranteed; /* share of samples whose support a bound on coherence guarantees */
     double worth;                 /* latents that recur and agree with pursuit */
     double train_loss, updates, samples;
@@ -35,8 +37,8 @@ struct outcome {
 enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
-/* Cosine from which a latent of another seed is the same latent, and share of samples in which encoder and orthogonal
- * matching pursuit must agree about a latent. */
+/* Two latents of different seeds count as the same from this cosine on. The same number is the share of samples in
+ * which the encoder and orthogonal matching pursuit must agree about a latent. */
 #define RECURS 0.7
 #define AGREES 0.5
 
@@ -107,7 +109,7 @@ void run_evaluate_close(struct method_run *run);
 struct comparison;
 enum status comparison_create(const struct method_run *run, struct comparison **out, struct error *err);
 void comparison_destroy(struct comparison *c); /* NULL is fine */
-/* The codes of seed 0 for the first `count` rows of run->x, of which duplicates were merged. */
+/* The codes of seed 0 for the first `count` rows of run->x. A latent occurs at most once in a row. */
 struct comparison_codes {
     const int *start, *count;
     const int32_t *index;

@@ -87,7 +87,7 @@ enum status run_open(struct method_run *run, struct error *err)
     int room = dictionary_batch(&run->config, c);
     run_close(run);
     enum status status = open_data(run, room, err);
-    shape.penalty *= run->scale; /* the configuration's penalty is for samples as they are */
+    shape.penalty *= run->scale; /* the configuration states the penalty for samples before scaling */
     for (int s = 0; !status && s < run->seeds; s++)
         status = open_seed(run, &shape, s, err);
     if (!status)
@@ -103,7 +103,7 @@ bool run_trained(const struct method_run *run)
     return run->samples >= dictionary_samples(&run->config, run_case(run));
 }
 
-/* Constant, and then falling to 0 in the last share `decay` of the samples. */
+/* The learning rate is constant at first and falls to 0 in the last share `decay` of the samples. */
 static double learning_rate(const struct method_run *run, double part)
 {
     double decay = run->config.decay;

@@ -61,9 +61,9 @@ static void merge(const struct drawn *from, ptrdiff_t middle, ptrdiff_t end, str
         to[at] = b >= end || (a < middle && by_value(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
 }
 
-/* Sorts `order` [count] by value. Ends early when the pool was stopped, because a table can have 10^8 rows: sorts runs
- * of RUN entries, then merges neighbours; between two of these it looks at the pool. scratch: [count]. Returns the
- * array that holds the result. */
+/* Sorts `order` [count] by value. Ends early when the pool was stopped, because a table can have 10^8 rows: sorts
+ * runs of RUN entries, then merges neighbours; it checks the pool between two of these pieces of work. scratch:
+ * [count]. Returns the array that holds the result. */
 static struct drawn *sorted(struct drawn *order, struct drawn *scratch, ptrdiff_t count, struct thread_pool *pool)
 {
     enum { RUN = 1 << 18 };

@@ -301,8 +301,8 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
     return status;
 }
 
-/* Measures how well the means of the latent variables predict the classes of a table's rows, by cross-validation in 5
- * folds. All rows take part, those of the fit's training included, as in the paper. */
+/* Measures how well the means of the latent variables predict the classes of a table's rows, by cross-validation in
+ * 5 folds. As in the paper, this uses all rows, also those that the fit was trained on. */
 static enum status classes(struct method_run *run, struct outcome *out, struct error *err)
 {
     const struct features *f = run->features;

@@ -1,6 +1,6 @@
 /* The verdict of a factors run: whether the latent variables carry anything about the rows.
  *
- * A fit whose mask has died, or whose latent variables have collapsed, answers the same row whatever it reads. Its
+ * A fit whose mask has died, or whose latent variables have collapsed, gives the same answer for every row. Its
  * held-out error is then that of a constant: the column means of the training rows, or their shares for counts. */
 #include <math.h>
 #include <stdlib.h>

@@ -77,8 +77,8 @@ enum status case_update(struct method_run *run, struct error *err);
 enum status case_fresh(struct method_run *run, struct error *err);
 bool case_trained(const struct method_run *run);
 
-/* Shows up to `piece` rows to the model: its input, the means of its latent variables, and the reconstruction from the
- * means or from a sample (see fit.h). piece: most rows of one call. */
+/* Shows up to `piece` rows to the model: its input, the means of its latent variables, and the reconstruction from
+ * the means or from a sample (see fit.h). piece: upper limit of the rows of one call. */
 enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
                       struct fit_view *view, struct error *err);
 int case_piece(const struct method_run *run);

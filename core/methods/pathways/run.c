@@ -209,7 +209,7 @@ static int64_t most_nonzeros(const struct method_run *run)
     return (pathways_columns(&run->plan[run->at_case]) + 1) / 2;
 }
 
-/* Integers, evenly spaced in the logarithm from low to high. */
+/* Fills a curve with numbers of non-zeros: integers from low to high, evenly spaced in their logarithm. */
 static void make_grid(struct curve *curve, int64_t low, int64_t high, int64_t points)
 {
     int count = 0;

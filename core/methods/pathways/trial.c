@@ -314,7 +314,7 @@ static void spread(const struct spikes *x, float *map, size_t count)
 
 /* ---- encoder --------------------------------------------------------------------------------------- */
 
-/* Gathers the non-zeros of a map; replaces what is left of sums that cancel by exact zeros. */
+/* Gathers the non-zeros of a map. Sets entries that are only rounding errors of sums that cancel to exactly zero. */
 static void gather(float *map, size_t count, struct spikes *out)
 {
     float largest = 0;
@@ -332,7 +332,8 @@ static void gather(float *map, size_t count, struct spikes *out)
     }
 }
 
-/* Encodes from x^(L) in truth[L-1] down to truth[0]; `signal`: also x^(0) + v in map[0]. */
+/* Computes the codes truth[L-2] to truth[0] from the deepest code x^(L) in truth[L-1]. With `signal`, also writes
+ * the noisy signal x^(0) + v to map[0]. */
 static void encode(const struct drawing *w, bool signal)
 {
     struct trial_space *t = w->t;
@@ -402,8 +403,8 @@ static bool same_support(const struct spikes *a, const struct spikes *b)
     return a->count == b->count && memcmp(a->at, b->at, (size_t)a->count * sizeof *a->at) == 0;
 }
 
-/* Decodes layer l from t->code = A^T input (thresholds) or from the dense input itself (pursuit) to t->found, with D's
- * signs. Returns whether its support is the true one. */
+/* Decodes layer l with the signs of D and writes its support to t->found. Decoders with thresholds read t->code =
+ * A^T input; pursuit reads the dense input. Returns whether the support is the true one. */
 static bool decode_layer(const struct drawing *w, int l, const float *input)
 {
     struct trial_space *t = w->t;
@@ -526,8 +527,9 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
 
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
-/* Finds two columns that signs can change most: the one outside the support whose entry they can raise most, and the
- * one inside whose entry they can lower most. */
+/* Finds the two columns on which the choice of signs has the largest effect. `outside`: the column outside the
+ * support whose entry signs can raise most. `inside`: the column inside the support whose entry signs can lower
+ * most. */
 static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
 {
     const struct spikes *x = &w->t->truth[0];
@@ -550,8 +552,9 @@ static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *i
         }
 }
 
-/* Tries three choices of signs against the targets of choose_targets(): raise the one outside, lower the one inside,
- * and both. Counts a recovery if it survives all three. */
+/* Tries three choices of signs against the columns of choose_targets(): the first raises the entry outside the
+ * support, the second lowers the entry inside, the third does both. Counts the code as recovered if the decoder
+ * finds its support with all three. */
 static void count_adversarial(const struct drawing *w, struct trial_outcome *out)
 {
     struct trial_space *t = w->t;

@@ -139,8 +139,8 @@ extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 enum {
-    SPARLING_UNITS = 64,    /* most residual units of g, narrow ones included */
-    SPARLING_STAGES = 10000 /* most densities of a schedule */
+    SPARLING_UNITS = 64,    /* upper limit of the residual units of g, narrow ones included */
+    SPARLING_STAGES = 10000 /* upper limit of the densities of a schedule */
 };
 
 /* Reports faults that concern several fields, and settings of other domains. */

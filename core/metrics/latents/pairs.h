@@ -9,8 +9,8 @@
 
 /* The matching of the rows of a: [rows][inputs] with the rows of b: [others][inputs] that has the largest sum of
  * cosines, or of their absolute values. other_of: [rows], -1 without a match. cosine: [rows], signed, of the matched
- * rows; 0 without a match. mean: of the min(rows, others) values that were matched, absolute if `absolute`. A row of
- * zeros has cosine 0 with all. */
+ * rows; 0 without a match. mean: mean cosine of the min(rows, others) matched pairs; with `absolute`, mean absolute
+ * cosine. A row of zeros has cosine 0 with all. */
 enum status pairs_by_cosine(const float *a, int rows, const float *b, int others, int inputs, bool absolute,
                             int *other_of, double *cosine, double *mean, struct error *err);
 

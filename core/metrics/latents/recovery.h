@@ -14,12 +14,13 @@ enum { RECOVERY_DECILES = 10 };
 
 struct recovery {
     int latents, features;
-    double *cosine;    /* [latents][features] of rows of the dictionary and true directions */
+    double *cosine;    /* [latents][features] cosines of the dictionary's rows with the true directions */
     int *own;          /* [latents] the latent's own feature */
     int *next, *first; /* [latents], [features]: the latents of a feature, as lists that end with -1 */
     int *match;        /* [latents] the feature in the one-to-one matching with the largest sum of |cosine|; -1: none */
     double mcc;        /* mean |cosine| of that matching */
-    int64_t *fired, *both; /* [latents] samples in which the latent is active; and its own feature too */
+    int64_t *fired, *both; /* [latents] fired: samples in which the latent is active; both: those in which its own
+                              feature is active too */
     int64_t *active;       /* [features] samples in which the feature is active */
     int64_t samples;
     int64_t absorption_cases, absorbed; /* see recovery_absorb() */

@@ -352,7 +352,7 @@ static void settings_without_effect_are_named(void **state)
     assert_int_equal(cJSON_GetArraySize(at(f, "/warnings")), 0);
 }
 
-/* No preset of this build warns by itself. */
+/* A preset must not cause a warning by its own settings. */
 static void presets_have_no_warnings(void **state)
 {
     struct api_fixture *f = *state;

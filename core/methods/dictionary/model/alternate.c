@@ -8,7 +8,8 @@
 #include "core/coding/plain.h"
 #include "core/methods/dictionary/model/step_int.h"
 
-/* Number of batches whose codes count in full: the sums are multiplied by 1 - 1 / min(update, MEMORY) before each. */
+/* Before each batch, the sums over earlier batches are multiplied by 1 - 1 / min(update, MEMORY). They are thus a
+ * mean over about the last MEMORY batches. */
 static const double MEMORY = 10;
 
 _Static_assert((int)STEP_ROWS == (int)PLAIN_ROWS, "a chunk of rows is one call of plain_fista()");
@@ -91,7 +92,7 @@ bool alternate_encode(struct step *s, struct sae *sae, const float *x, int count
 
 /* ---- the dictionary ------------------------------------------------------------------------------------------ */
 
-/* sums = keep sums + codes' table, for a block of latents. */
+/* For a block of latents, computes sums = keep * sums + (transposed codes) * table. */
 static void add_products(const struct step *s, struct step_piece latents, const float *table, int columns, float keep,
                          float *sums)
 {
@@ -126,7 +127,8 @@ static void products_task(void *context, int chunk, int worker)
     add_products(p->step, latents, p->step->x, shape->inputs, keep, p->sums->target);
 }
 
-/* The sample with the largest error that no unused row has taken yet becomes the row's direction. */
+/* Reinitialises row j, which no code has used: its new direction is the sample with the largest error among those
+ * that no other unused row has taken. */
 static void revive(const struct step *s, int j)
 {
     int d = s->sae->shape.inputs, worst = 0;

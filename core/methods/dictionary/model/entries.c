@@ -1,4 +1,4 @@
-/* What several parts of a step compute from its entries (step.h, step_int.h). */
+/* Computations on the entries of a step that several parts of the step need (step.h, step_int.h). */
 #include <string.h>
 
 #include "core/methods/dictionary/model/step_int.h"

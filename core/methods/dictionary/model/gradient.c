@@ -1,5 +1,7 @@
-/* Gradients of a batch of a sparse autoencoder (step.h). Rows: the gradient of the loss for each entry of the codes.
- * Then the entries are listed by latent, and each latent adds up its rows of both matrices. */
+/* Computes the gradients of a batch of a sparse autoencoder (step.h).
+ *
+ * First, a task for each row computes the gradient of the loss for each entry of the codes. Then the entries are
+ * listed by latent, and a task for each latent adds up the gradients of its row in both matrices. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* The gradient for h at the entries of a row, and for JUMPRELU that for the threshold. */
+/* The gradient for h at the entries of a row, and for JUMPRELU also the gradient for the threshold. */
 static void slope_row(struct step *s, int r)
 {
     const struct sae *sae = s->sae;
@@ -45,7 +47,8 @@ static void slope_task(void *context, int chunk, int worker)
 
 /* ---- latents ------------------------------------------------------------------------------------------------- */
 
-/* out = (or with `add`, +=) sum over the entries of latent j of `values` times rows of table. */
+/* Writes to `out` (with `add`, adds to it) the sum over the entries of latent j of `values` times the entry's row of
+ * `table`. */
 static void gather(const struct step *s, const struct entries *columns, int j, const float *values, const float *table,
                    bool add, float *out)
 {
@@ -113,7 +116,8 @@ static void gather_task(void *context, int chunk, int worker)
         gather_latent(s, j);
 }
 
-/* The bias is added to each reconstruction, and subtracted from the inputs of the encoder. */
+/* The bias gets two gradients, because it is added to each reconstruction and subtracted from the inputs of the
+ * encoder. */
 static void bias_gradient(struct step *s)
 {
     struct sae *sae = s->sae;

@@ -29,7 +29,8 @@ static void gram_task(void *context, int chunk, int worker)
     s->kernels->gemm(&call);
 }
 
-/* The picks of a row; h contains the products with its residual and is moved along. */
+/* Chooses the picks of a row. h contains the products of the decoder's rows with the residual, and is updated after
+ * each pick. */
 static void pick_row(struct step *s, int r)
 {
     const struct sae_shape *shape = &s->sae->shape;

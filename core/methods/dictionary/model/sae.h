@@ -86,7 +86,7 @@ double sae_row_norm(const struct sae_shape *shape);
 float sae_threshold(const struct sae *sae, int latent);
 /* Scales rows of the decoder to norm 1. */
 void sae_unit_rows(struct sae *sae);
-/* Takes the part of the decoder's gradient that changes a row's norm out of it. */
+/* Removes from the decoder's gradient the part that changes the norms of rows. */
 void sae_project_gradient(struct sae *sae);
 
 #endif

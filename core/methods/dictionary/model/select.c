@@ -1,8 +1,8 @@
 /* Chooses the active latents of a batch, and the dead latents of the auxiliary loss (step.h).
  *
  * A row keeps the activations above its cut, and `ties` of those equal to it, the first ones by index. For BATCHTOPK
- * all rows have the same cut. Positive floats have the order of their bits, so that three counts of 12, 12 and 7 bits
- * find the cut of a whole batch exactly. */
+ * all rows have the same cut. The bits of positive floats, read as integers, have the same order as the floats.
+ * Three counts of 12, 12 and 7 bits therefore find the cut of a whole batch exactly. */
 #include <math.h>
 #include <string.h>
 
@@ -100,7 +100,8 @@ static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-/* Smallest h of an entry: below the cut, JUMPRELU has entries near the threshold, for the threshold's gradient. */
+/* Smallest h that makes an entry. For JUMPRELU it is below the cut, because the threshold's gradient needs the
+ * latents near their threshold. */
 static float jump_from(const struct sae *sae, int j)
 {
     float t = sae_threshold(sae, j), near = t - (float)(0.5 * sae->shape.bandwidth);
@@ -207,7 +208,7 @@ bool step_select(struct step *s)
 
 /* ---- dead latents -------------------------------------------------------------------------------------------- */
 
-/* The dead latents with the largest h of a row. h may be negative. */
+/* Lists the dead latents that have the largest h in a row. h may be negative. */
 static void dead_row(struct step *s, int r, float *scratch)
 {
     struct entries *e = &s->revived;

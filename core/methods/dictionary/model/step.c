@@ -174,7 +174,7 @@ static void add_rows(const struct step *s, const struct entries *e, int from, in
     s->kernels->sparse_gemm(&call);
 }
 
-/* Weight of the auxiliary loss: smaller while fewer latents are dead than it uses. */
+/* Weight of the auxiliary loss. It is smaller while fewer latents are dead than the loss can use. */
 static double aux_weight(const struct step *s)
 {
     const struct sae_shape *shape = &s->sae->shape;
@@ -249,7 +249,7 @@ static void rebuild_task(void *context, int chunk, int worker)
 
 /* ---- a batch ------------------------------------------------------------------------------------------------- */
 
-/* Mean over the batch of what multiplies the sparsity. */
+/* The term that the sparsity factor multiplies, as a mean over the batch. */
 static double sparsity_term(const struct step *s, double l0)
 {
     const struct sae *sae = s->sae;

@@ -28,7 +28,7 @@ struct step {
     struct thread_pool *pool;
     const struct kernels *kernels;
     struct sae *sae; /* the autoencoder of the current batch */
-    int room, count; /* most samples, samples of the current batch */
+    int room, count; /* room: upper limit of the number of samples in a batch; count: samples in the current batch */
     const float *x;  /* [count][inputs], borrowed */
     float *centred;  /* [room][inputs] x - bias */
     float *h;        /* [room][width] */
@@ -57,7 +57,7 @@ struct step {
     void *memory;
 };
 
-/* Memory for `room` samples of any autoencoder of this shape. */
+/* Bytes of a step with room for `room` samples of any autoencoder of this shape. */
 int64_t step_bytes(const struct sae_shape *shape, int room, int threads);
 enum status step_create(const struct sae_shape *shape, struct thread_pool *pool, const struct kernels *kernels,
                         int room, struct step **step, struct error *err);
@@ -74,8 +74,8 @@ struct step_outcome {
  * equal that of step_create(), except for its values. Not for FISTA. train: also writes the gradients of the
  * autoencoder's arrays and marks them as ready. Returns false if the pool was stopped. */
 bool step_run(struct step *step, struct sae *sae, const float *x, int count, bool train, struct step_outcome *out);
-/* After a training batch and its update: moves the state of the autoencoder (unfired, cut, tuner). rate: of the tuner
- * (sae_tune_rate()). */
+/* After a training batch and its update: updates the state of the autoencoder (unfired, cut, tuner). rate: largest
+ * relative change by the tuner. */
 void step_finish(struct step *step, const struct step_outcome *outcome, double rate);
 
 /* Factor of the sparsity term, with warm-up and tuning; 0 for learners without one. */

@@ -31,7 +31,7 @@ static int find_top(const struct tree *tree, const bool *seen, const struct belo
 }
 
 /* Numbers the edges of a tree. length: [edges], the number of tree nodes that each edge spans. */
-static void name_arcs(const struct tree *tree, const bool *seen, bool merge, const struct below *below,
+static void number_edges(const struct tree *tree, const bool *seen, bool merge, const struct below *below,
                       struct tree_edges *a, int *length)
 {
     int top = find_top(tree, seen, below), joint = -1;
@@ -71,7 +71,7 @@ static enum status tree_arcs(const struct tree *tree, const bool *seen, bool mer
     int *length = calloc((size_t)tree->nodes, sizeof *length);
     if (below && length) {
         count_below(tree, seen, below);
-        name_arcs(tree, seen, merge, below, a, length);
+        number_edges(tree, seen, merge, below, a, length);
         for (int v = 0; v < tree->nodes; v++)
             a->share[v] /= (real)(a->edge[v] >= 0 ? length[a->edge[v]] : 1);
     }

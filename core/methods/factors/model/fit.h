@@ -60,7 +60,7 @@ struct fit {
     float *x, *input, *dz, *coefficients; /* dz: [batch][latent] */
     int *order;
     int64_t ordered; /* epoch to which the row order in `order` belongs */
-    int piece;       /* most rows of one fit_view() */
+    int piece;       /* upper limit of the rows of one fit_view() */
     double xi;
     double last_loss; /* loss of the last batch */
     int last_rows;

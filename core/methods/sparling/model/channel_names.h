@@ -7,7 +7,7 @@
 
 #include "core/methods/sparling/domains/domain.h"
 
-/* Most names of a channel; most bytes of their text. */
+/* NAMES: largest number of names of a channel; TEXT: largest number of bytes of their text. */
 enum { CHANNEL_NAMES = 3, CHANNEL_NAME_TEXT = 200 };
 
 /* One channel. Only doubles, because checkpoints save the channels as a table. */

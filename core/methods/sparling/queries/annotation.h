@@ -10,7 +10,7 @@
 #include "core/metrics/motif_errors.h"
 
 enum {
-    ANNOTATION_MOTIFS = 4096, /* most motifs in a list: the strongest ones */
+    ANNOTATION_MOTIFS = 4096, /* upper limit of the motifs in a list; it contains the strongest ones */
     /* distance in positions along both axes within which a stronger motif hides a weaker one */
     ANNOTATION_REACH = 5
 };

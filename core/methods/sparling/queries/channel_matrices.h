@@ -8,8 +8,8 @@
 
 struct channel_matrices {
     int count; /* number of channels; 0: the samples are not sequences of bases */
-    /* [count] named by the channels. The width is 0 if a channel has fewer than two motifs, or if the bases around them
-     * have nothing in common. */
+    /* [count] named after the channels. The width is 0 if a channel has fewer than two motifs, or if the bases
+     * around them have nothing in common. */
     struct named_motif *motif;
     double background[BASES]; /* composition of the samples */
     int strands;

@@ -22,7 +22,7 @@ static const double LEVEL_GAIN = 0.05, UNREAD = 0.7;
 enum { PATIENCE = 2 };
 /* Validations without a fall after which the channel of such a name gets new weights. */
 static const double STILL = 4;
-enum { SEARCHES = 16 }; /* most searches after one validation */
+enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 /* Smallest weight of a name in the first phase, relative to that of a name that g does not read. */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
@@ -213,7 +213,8 @@ static double measure_levels(struct presence_phase *p, double samples, bool *bet
     return all / samples;
 }
 
-/* Whether g does not read a name yet. Nobody knows this of a name that no validation sample has. */
+/* Whether g does not read a name yet. false for a name that no validation sample has, because its level is then
+ * unknown. */
 static bool is_unread(const struct presence_phase *p, int name)
 {
     return column(p, PRESENCE_BEST)[name] > UNREAD && column(p, PRESENCE_WITH)[name] > 0;
@@ -236,7 +237,7 @@ static void end_alone(struct method_run *run)
     run->stage_updates = 0;
 }
 
-/* Searches new weights for the names that g has not read for some time. */
+/* Searches for new weights of the channels whose names g has not read for some time. */
 static enum status revive(struct method_run *run, struct error *err)
 {
     const struct presence_phase *p = &run->presence;

@@ -57,7 +57,7 @@ static double objective(const float *signal, const float *code, double penalty)
     return sum;
 }
 
-/* At the minimum, the gradient is -penalty where the code is above 0, and at least that elsewhere. */
+/* At the minimum, the gradient is -penalty for entries above 0. For entries that are 0, it is at least -penalty. */
 static void fista_reaches_a_point_where_no_entry_can_improve(void **state)
 {
     static float code[PLAIN_ROWS * ATOMS];
@@ -78,8 +78,8 @@ static void fista_reaches_a_point_where_no_entry_can_improve(void **state)
     free(scratch);
 }
 
-/* The pathways' pursuit may use negative entries, so its dictionary here is [rows, -rows], whose non-negative codes are
- * those of FISTA in `rows` with signs. */
+/* Compares FISTA with basis pursuit of the method pathways. Pursuit may use negative entries, FISTA may not. The
+ * test therefore gives pursuit the rows and their negatives as two sets of filters. */
 static void fista_has_the_objective_of_basis_pursuit_with_both_signs(void **state)
 {
     static float both[2 * ATOMS * INPUTS], code[PLAIN_ROWS * 2 * ATOMS], signed_code[ATOMS], folded[ATOMS];
@@ -109,7 +109,7 @@ static void fista_has_the_objective_of_basis_pursuit_with_both_signs(void **stat
     dictionary_close(&d);
 }
 
-/* Orthogonal rows: every decoder finds every support. */
+/* In a dictionary with orthogonal rows, every decoder finds every support. */
 static void pursuits_find_the_support_in_an_orthonormal_basis(void **state)
 {
     static float identity[INPUTS * INPUTS];
@@ -122,7 +122,7 @@ static void pursuits_find_the_support_in_an_orthonormal_basis(void **state)
         identity[i * INPUTS + i] = 1;
     signal[3] = 2;
     signal[20] = 5;
-    signal[7] = -9; /* not for codes that are not negative */
+    signal[7] = -9; /* FISTA and the others must not use this row, because it would need a negative entry */
     signal[11] = 1;
     assert_int_equal(plain_omp(&basis, signal, 3, index, scratch), 3);
     assert_int_equal(index[0], 20);
@@ -135,8 +135,8 @@ static void pursuits_find_the_support_in_an_orthonormal_basis(void **state)
     free(scratch);
 }
 
-/* A code of two entries is far below the bound (1 + 1 / mu) / 2 of greedy pursuit for most pairs of these rows; the
- * test uses pairs that satisfy Tropp's exact recovery condition. */
+/* Orthogonal matching pursuit must find every pair of rows that satisfies Tropp's exact recovery condition. The test
+ * ignores all other pairs. */
 static void omp_finds_pairs_that_satisfy_the_exact_recovery_condition(void **state)
 {
     float *scratch = malloc(plain_pursuit_scratch(&plain) * sizeof *scratch);

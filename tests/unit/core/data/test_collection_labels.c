@@ -310,7 +310,8 @@ static void add_png(struct archive *a, const char *name, uint8_t grey)
 
 /* ---- bytes, floats, files ----------------------------------------------------------------------------------- */
 
-/* Every form returns the values of the file. */
+/* Checks which arrays the collection stores as bytes, and that reading returns the values of the file, stored as
+ * bytes or as floats. */
 static void values_are_bytes_where_that_loses_nothing(void **state)
 {
     static const float whole[12] = {0, 1, 2, 255, 4, 5, 6, 7, 8, 9, 10, 11}, parts[12] = {0.5F, 1.5F},
@@ -323,7 +324,8 @@ static void values_are_bytes_where_that_loses_nothing(void **state)
     } cases[] = {
         {whole, true, false}, {parts, false, false}, {unit, true, true}, {late, false, false}, {minus, false, false}};
     for (int i = 6; i < 12; i++)
-        unit[i] = (float)(i * 20 / 255.0); /* the first samples are 0 and 1 only */
+        unit[i] = (float)(i * 20 /
+                          255.0); /* the first samples contain only 0 and 1, the later ones other multiples of 1/255 */
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         assert_int_equal(READ(&c, PLAIN, {"x", "<f4", "4, 1, 3", cases[k].x, 48}), STATUS_OK);
         assert_true((c.bytes != NULL) == cases[k].bytes && (c.values == NULL) == cases[k].bytes);
@@ -362,7 +364,7 @@ static void bytes_stay_bytes_in_the_stored_form(void **state)
     fclose(file);
 }
 
-/* One .npz of four samples; the next call of begin() replaces it. */
+/* Writes an .npz file of four samples. The file is valid until the next call of begin(). */
 static size_t shard(char *out, const char *shape, const void *names)
 {
     struct collection c;

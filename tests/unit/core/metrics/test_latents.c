@@ -1,4 +1,4 @@
-/* The metrics of dictionaries, on small cases whose values follow from the definitions by hand. */
+/* Compares the metrics of dictionaries with values computed by hand from the definitions, on small cases. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,8 @@
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
-/* Three features along the axes. Latents: feature 0 at half length, feature 1 reversed, between 0 and 1, zero. */
+/* The three features point along the axes. Latent 0 is feature 0 at half its length, latent 1 is feature 1 reversed,
+ * latent 2 lies between features 0 and 1, and latent 3 is zero. */
 static const float truth[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 static const float dictionary[4][3] = {{0.5f, 0, 0}, {0, -2, 0}, {0.8f, 0.6f, 0}, {0, 0, 0}};
 static const float norms[4] = {0.5f, 2, 1, 0};
@@ -38,7 +39,8 @@ static void mcc_is_the_mean_absolute_cosine_of_the_best_matching(void **state)
 {
     struct recovery r = compared();
     (void)state;
-    assert_near(r.mcc, (1 + 1 + 0) / 3.0); /* latent 0 with 0, 1 with 1; feature 2 gets cosine 0 */
+    assert_near(r.mcc, (1 + 1 + 0) / 3.0); /* latent 0 is matched with feature 0 and latent 1 with feature 1; feature 2
+                                              gets a latent with cosine 0 */
     assert_int_equal(r.match[0], 0);
     assert_int_equal(r.match[1], 1);
     recovery_close(&r);
@@ -51,7 +53,7 @@ static void uniqueness_counts_the_features_that_are_some_latents_own(void **stat
     assert_int_equal(r.own[0], 0);
     assert_int_equal(r.own[1], 1);
     assert_int_equal(r.own[2], 0);
-    assert_int_equal(r.own[3], 0); /* a row of zeros: the first feature */
+    assert_int_equal(r.own[3], 0); /* a latent of zeros is matched with the first feature */
     assert_near(recovery_scores(&r).uniqueness, 2.0 / 4);
     recovery_close(&r);
 }
@@ -104,15 +106,17 @@ static struct recovery absorbed(const int32_t *latent, const float *value, int l
     return r;
 }
 
-/* Feature 1 has the main latent 1, whose contribution is negative (cosine -1, norm 2). Latent 2 has cosine 0.6. */
+/* The main latent of feature 1 is latent 1, whose contribution is negative (cosine -1, norm 2). Latent 2 has cosine
+ * 0.6 with the feature. */
 static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_other_one(void **state)
 {
     (void)state;
-    struct recovery r = absorbed((int32_t[]){2}, (float[]){1}, 1, 1); /* c = 0.6 of a projection of 1 */
+    struct recovery r =
+        absorbed((int32_t[]){2}, (float[]){1}, 1, 1); /* latent 2 contributes 0.6, at least 0.4 of the projection 1 */
     assert_int_equal(r.absorbed, 1);
     assert_near(r.absorbed_share, 1); /* the main latents contribute nothing */
     recovery_close(&r);
-    r = absorbed((int32_t[]){2}, (float[]){1}, 1, 2); /* c = 0.6 is below 0.4 of 2 */
+    r = absorbed((int32_t[]){2}, (float[]){1}, 1, 2); /* latent 2 contributes 0.6, less than 0.4 of the projection 2 */
     assert_int_equal(r.absorbed, 0);
     assert_near(r.absorbed_share, 0);
     recovery_close(&r);
@@ -123,7 +127,8 @@ static void a_feature_whose_main_latent_is_silent_is_fully_absorbed_by_a_large_o
 
 static void the_fraction_compares_main_latents_with_the_three_largest_others(void **state)
 {
-    /* Feature 0 has the main latents 0 (norm 0.5), 2 (cosine 0.8) and 3; latent 1 has cosine 0 with it. */
+    /* The main latents of feature 0 are latent 0 (norm 0.5), latent 2 (cosine 0.8) and latent 3. Latent 1 has cosine
+     * 0 with the feature. */
     struct recovery r = compared();
     const int32_t latent[] = {0, 2};
     const float value[] = {1, 1};
@@ -132,19 +137,21 @@ static void the_fraction_compares_main_latents_with_the_three_largest_others(voi
     recovery_absorb(&r, &sample, 0, 2, norms); /* nobody outside contributes */
     assert_near(r.absorbed_share, 0);
     recovery_close(&r);
-    /* A dictionary where latent 1 takes 0.6 of feature 0 and latent 0 the rest. */
+    /* In this dictionary, latent 1 takes 0.6 of feature 0, and latent 0 takes the rest. */
     const float split[2][3] = {{1, 0, 0}, {0.6f, 0.8f, 0}};
     const float ones[2] = {1, 1};
     assert_ok(recovery_create(split[0], 2, truth[0], 3, 3, &r, err));
     assert_int_equal(r.own[1], 1);
     struct recovery_sample both = {(int32_t[]){0, 1}, (float[]){0.5f, 1}, 2, NULL, 0};
-    recovery_absorb(&r, &both, 0, 1.3, ones); /* main 0.5; others 0.6 >= 0.4 * 1.3; q = min(0.6, 0.8) */
+    recovery_absorb(
+        &r, &both, 0, 1.3,
+        ones); /* the main latent contributes 0.5 and the others 0.6, which is at least 0.4 * 1.3; q = min(0.6, 0.8) */
     assert_near(r.absorbed_share, 0.6 / 1.1);
     recovery_absorb(&r, &both, 0, 0.8, ones); /* q = min(0.6, 0.3) */
     assert_near(r.absorbed_share, 0.6 / 1.1 + 0.3 / 0.8);
     recovery_absorb(&r, &both, 0, 0.4, ones); /* the main latent explains everything */
     assert_near(r.absorbed_share, 0.6 / 1.1 + 0.3 / 0.8);
-    recovery_absorb(&r, &both, 2, 1, ones); /* no main latent: not a case */
+    recovery_absorb(&r, &both, 2, 1, ones); /* without a main latent, the sample does not count */
     assert_int_equal(r.absorption_cases, 3);
     recovery_close(&r);
 }

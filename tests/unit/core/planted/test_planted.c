@@ -125,8 +125,8 @@ static void the_published_size_has_34_active_features_a_sample(void **state)
     planted_close(&full);
 }
 
-/* A feature outside the trees, and a root, fires with its rate. max(0, value) is 0 with a small probability only, which
- * is left out where the mean is more than four deviations. */
+/* A root, or a feature outside the trees, fires with its rate. A feature that fires may still have the value max(0,
+ * value) = 0. This is so improbable if the mean is more than four deviations that the test ignores it there. */
 static void a_feature_without_parent_fires_with_its_rate(void **state)
 {
     (void)state;
@@ -141,9 +141,10 @@ static void a_feature_without_parent_fires_with_its_rate(void **state)
     assert_true(checked > 300);
 }
 
-/* The four children of a feature have compensated rates whose sum exceeds 1 in the upper levels. As exclusion leaves
- * one of them, each level of the published size has less than the sum of its rates, and about one child for each active
- * feature of the level above (a simulation in NumPy gave 7.39, 7.39 and 7.21 active features in the three levels). */
+/* The four children of a feature have compensated rates whose sum exceeds 1 in the upper levels. Because exclusion
+ * leaves only one of them active, a level of the published size has fewer active features than the sum of its rates:
+ * about one child for each active feature of the level above (a simulation in NumPy gave 7.39, 7.39 and 7.21 active
+ * features in the three levels). */
 static void a_level_has_about_one_child_for_each_active_parent(void **state)
 {
     (void)state;
@@ -196,8 +197,8 @@ static void a_child_is_active_only_with_its_parent_and_without_siblings(void **s
     planted_codes_close(&codes);
 }
 
-/* With a rank of 25 and entries of deviation 0.1, the pulls of two features have covariance A_i . A_j. The features
- * that that fire most often show it. */
+/* Pairs of features are correlated as the low-rank factors state: with rank 25 and entries of deviation 0.1, the
+ * covariance of two features is A_i . A_j. The features that fire most often show it best. */
 static void frequent_features_fire_together_as_their_loadings_say(void **state)
 {
     (void)state;
@@ -229,7 +230,8 @@ static void frequent_features_fire_together_as_their_loadings_say(void **state)
             product += expected[pair] * found[pair];
             squares += expected[pair] * expected[pair];
         }
-    /* The correlation of two thresholded normal numbers is below, and proportional to, that of the numbers. */
+    /* Two features fire when two correlated normal numbers exceed thresholds. The correlation of firing is smaller
+     * than that of the numbers, and proportional to it. */
     print_message("correlation of firing over correlation of the normal numbers: %.2f\n", product / squares);
     assert_true(product / squares > 0.4 && product / squares < 0.65);
     free(x);

@@ -19,7 +19,7 @@
 enum { WINDOWS = 400, WIDE = 61, MOTIF = 10, WIDTH = 21, SHIFT = 12, JITTER = 6 };
 static const double even[BASES] = {0.25, 0.25, 0.25, 0.25};
 
-/* A motif without symmetry: the probability of its own base at each position, and these bases (TGACGTTTCA). */
+/* A motif without symmetry: the bases TGACGTTTCA, and the probability of its base at each position. */
 static const double strength[MOTIF] = {0.8, 0.95, 0.95, 0.7, 0.95, 0.9, 0.9, 0.95, 0.8, 0.9};
 static const unsigned char consensus[MOTIF] = {3, 2, 0, 1, 2, 3, 3, 3, 1, 0};
 
@@ -29,7 +29,8 @@ struct planted {
     bool reverse[WINDOWS];
 };
 
-/* Plants one site in each window, at most JITTER positions from the middle, and with `both` on a random strand. */
+/* Plants one site in each window, at most JITTER positions from the middle. With `both`, the strand of each site is
+ * random. */
 static void plant(struct planted *p, uint64_t seed, bool both)
 {
     struct philox dice = philox_stream(seed, 1, 0);
@@ -54,10 +55,12 @@ static struct site_windows windows_of(const struct planted *p)
     return (struct site_windows){WINDOWS, WIDE, &p->base[0][0]};
 }
 
-/* Turns the matrix so that it shows the strand of `consensus`. Returns whether it was the other one. */
+/* Turns the matrix to the other strand unless it shows the strand of `consensus`. Returns whether it turned the
+ * matrix. */
 static bool turn(struct position_matrix *m)
 {
-    bool other = m->count[3][consensus[3]] < 0.5 * m->sites; /* the other strand, TGAAACGTCA, has an A there */
+    bool other =
+        m->count[3][consensus[3]] < 0.5 * m->sites; /* TGAAACGTCA, the motif on the other strand, has an A there */
     if (other)
         position_matrix_reverse(m);
     return other;

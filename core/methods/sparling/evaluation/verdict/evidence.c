@@ -11,8 +11,9 @@
 #include "core/metrics/interval.h"
 
 enum {
-    PAIR_CHANNELS = 256, /* most channels whose positions are compared pair by pair */
-    PAIR_MOTIFS = 512    /* most active positions of a sample for this comparison, which takes their square */
+    PAIR_CHANNELS = 256, /* with more channels, their positions are not compared pair by pair */
+    PAIR_MOTIFS =
+        512 /* samples with more active positions are not compared, because the time grows with their square */
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------ */

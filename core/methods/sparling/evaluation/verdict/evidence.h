@@ -16,7 +16,8 @@
 struct method_run;
 struct tensor;
 
-/* Most training samples that PART_EVIDENCE reads; last validations that are kept. */
+/* SAMPLES: largest number of training samples that PART_EVIDENCE reads; CURVE: number of the last validations that
+ * are kept. */
 enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 
 /* Sums and figures of a run. Only doubles, because checkpoints save them as a row. */

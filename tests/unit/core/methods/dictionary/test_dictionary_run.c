@@ -18,7 +18,8 @@
 
 static const struct method *const method = &dictionary_method;
 
-/* Every learner, on both sources. Each run trains, evaluates and changes its case within a few dozen steps. */
+/* These runs cover every learner and both sources. Each run trains, evaluates and changes its case within a few
+ * dozen steps. */
 static const struct config_setting iid[] = {
     {"source", "iid"},
     {"features", "12"},
@@ -79,7 +80,8 @@ static void weights_do_not_depend_on_threads_or_pauses(void **state)
     run_test_bits(&test, all, sizeof all / sizeof all[0], 3);
 }
 
-/* As many latents as features, few of which are active: every learner with an encoder or a pursuit recovers most. */
+/* If there are as many latents as features and few features are active, every learner with an encoder or a pursuit
+ * recovers most features. */
 static void dictionaries_recover_the_features_of_easy_data(void **state)
 {
     static const struct config_setting easy[] = {{"source", "iid"},

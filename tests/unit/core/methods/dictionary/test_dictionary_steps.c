@@ -109,7 +109,7 @@ static float *inputs(void)
     return x;
 }
 
-/* Runs a step of a new autoencoder some of whose latents are dead, and returns it with its gradients. */
+/* Runs one step of a new autoencoder. Some of its latents are dead. Returns the autoencoder with its gradients. */
 static struct sae *run_once(enum learner learner, int threads, struct step_outcome *out)
 {
     struct sae_shape shape = shape_of(learner, INPUTS, WIDTH, 4.3);
@@ -153,7 +153,8 @@ static int descending(const void *a, const void *b)
     return (u < v) - (u > v);
 }
 
-/* Compares with a sort of all positive activations. Values are rounded so that many are equal to the cut. */
+/* Compares the choice with a sort of all positive activations. The values are rounded, so that many are equal to the
+ * cut. */
 static void batchtopk_keeps_the_largest_activations_of_the_batch(void **state)
 {
     struct sae_shape shape = shape_of(LEARNER_BATCHTOPK, INPUTS, INPUTS, 2.7);
@@ -216,7 +217,8 @@ static void the_tuner_raises_the_sparsity_while_l0_is_too_high(void **state)
     assert_true(out.l0 > 20);
     step_finish(step, &out, 0.01);
     assert_true(fabs((double)sae->tuner->value[TUNER_FACTOR] - (1 + 0.01 * tanh(10 * (out.l0 - 4) / 4))) < 1e-6);
-    out.l0 = 1; /* the mean of 99 % of the old value and 1 % of 1 is still too high, but falls: 100 times slower */
+    out.l0 = 1; /* The running mean becomes 99 % of its old value plus 1 % of 1. It is still too high but falls, so the
+                   tuner takes steps that are 100 times smaller. */
     double before = (double)sae->tuner->value[TUNER_FACTOR];
     step_finish(step, &out, 0.01);
     assert_true(fabs((double)sae->tuner->value[TUNER_FACTOR] / before - 1.0001) < 1e-6);

@@ -71,7 +71,7 @@ static void weak_noise_outside_does_not_widen_an_interval(void **state)
     assert_float_equal(b, 12 - HALF, 0);
 }
 
-/* A score that needs both ends of a motif: each end alone costs everything. */
+/* If the score needs both ends of a motif, the replacement of one end removes the whole score. */
 static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
 {
     struct curves c;
@@ -87,7 +87,7 @@ static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
     assert_true(b >= 6 && b <= 7);
 }
 
-/* Two parts of which either is enough: the score falls only when the second one goes, too. */
+/* The motif has two parts, and the score needs only one of them. It falls only when both are replaced. */
 static void an_interval_covers_parts_that_replace_each_other(void **state)
 {
     struct curves c;
@@ -136,7 +136,8 @@ static void a_box_ends_at_the_edges_of_the_map(void **state)
 
 enum { REACH = 12, WINDOW = 2 * REACH + 1 };
 
-/* A frame whose interior is alike, too, of which the channel needs the left side only. */
+/* The inputs show a frame, and all motifs look alike in its interior too. The channel needs only the left side of
+ * the frame. */
 static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 {
     double alike[WINDOW * WINDOW];
@@ -228,7 +229,7 @@ static void open_planted(struct setup *s, int threads, int units)
         {"units", units == 1 ? "1" : "2"}, {"motif_samples", "30"}, {"test_samples", "12"}, {NULL, NULL}};
     s->run = tiny_open(&s->environment, threads, &s->config, more);
     plant(s->run->network);
-    if (units > 1) { /* the second unit changes nothing, and the window is larger */
+    if (units > 1) { /* the second unit only makes the window larger */
         zero(s->run->network->unit[1].conv2.w);
         zero(s->run->network->unit[1].conv2.b);
     }

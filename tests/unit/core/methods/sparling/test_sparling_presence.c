@@ -272,7 +272,7 @@ static void checkpoint_with_impossible_numbers_of_the_phase_is_refused(void **st
         run_env_bytes_close(&bytes);
     }
     t.run->presence.ended_samples = 0;
-    t.run->presence.names_table[PRESENCE_FACTOR * 4 + 1] = 10.5; /* a density outside of its range */
+    t.run->presence.names_table[PRESENCE_FACTOR * 4 + 1] = 10.5; /* outside of the range of densities */
     assert_ok(run_env_save(method, t.run, &bytes, err));
     struct method_run *other = start(&t);
     struct snapshot_reader reader = run_env_reader(&bytes);
@@ -373,9 +373,9 @@ static void search_gives_an_unread_name_weights_that_separate_its_samples(void *
     }
 }
 
-/* After the first phase, at the last density: the density of a channel rises if the channel is active in fewer samples
- * of the validation than the labels have its name, and falls if in more. A run that was loaded goes on with these
- * densities. */
+/* Tests the densities after the first phase, at the last density. The density of a channel rises if the channel is
+ * active in fewer validation samples than have its name in their label, and falls if it is active in more. A run
+ * that was loaded continues with these densities. */
 static void densities_follow_the_samples_with_the_name(void **state)
 {
     static const struct config_setting last[] = {{"presence_samples", "16"}, {"density_by_name", "true"},
@@ -465,7 +465,8 @@ static void threads_and_pauses_do_not_change_any_bit(void **state)
     assert_string_not_equal(whole, other);
 }
 
-/* A slow training reads no name, so the search for better weights begins after a few validations. */
+/* With a small learning rate, the training reads no name, so the search for better weights begins after a few
+ * validations. */
 static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state)
 {
     static const struct config_setting slow[] = {
