@@ -32,7 +32,7 @@ static int find_top(const struct tree *tree, const bool *seen, const struct belo
 
 /* Numbers the edges of a tree. length: [edges], the number of tree nodes that each edge spans. */
 static void number_edges(const struct tree *tree, const bool *seen, bool merge, const struct below *below,
-                      struct tree_edges *a, int *length)
+                         struct tree_edges *a, int *length)
 {
     int top = find_top(tree, seen, below), joint = -1;
     bool joined = merge && !seen[top] && below[top].branches == 2;
