@@ -24,6 +24,8 @@ static struct method_question question_of(const struct query_request *a, const s
     return (struct method_question){.query = a->query,
                                     .model = model,
                                     .input = a->inputs != NULL ? &a->inputs->items[input] : NULL,
+                                    .text = a->query->takes == METHOD_TAKES_FILE ? a->run->x->request->body : NULL,
+                                    .text_bytes = a->run->x->request->body_bytes,
                                     .with = with,
                                     .parameters = a->parameters,
                                     .item = a->item,
@@ -269,6 +271,9 @@ void queries_respond_stopped(struct query_run *run)
     }
 }
 
+/* A query that reads a long text gets a second more for so many bytes of it. */
+enum { BYTES_PER_SECOND = 100000 };
+
 bool queries_enter(struct exchange *x, bool batch, struct query_run *run)
 {
     const struct api_request *request = x->request;
@@ -279,7 +284,7 @@ bool queries_enter(struct exchange *x, bool batch, struct query_run *run)
     (void)snprintf(run->ticket.caller, sizeof run->ticket.caller, "%s%s", token ? "token/" : "",
                    token ? request->who : peer);
     (void)clock_gettime(CLOCK_MONOTONIC, &run->until);
-    run->until.tv_sec += x->api->options.query_seconds;
+    run->until.tv_sec += x->api->options.query_seconds + (time_t)(request->body_bytes / BYTES_PER_SECOND);
     switch (query_gate_enter(x->api->gate, &run->ticket)) {
     case QUERY_ENTERED:
         return true;

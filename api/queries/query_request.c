@@ -133,7 +133,8 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
         return false;
     }
     bool sample = a->query->takes == METHOD_TAKES_SAMPLE;
-    for (size_t i = 0; i < x->query.count && a->query->verb == METHOD_GET; i++) {
+    bool read = a->query->verb == METHOD_GET || a->query->takes == METHOD_TAKES_FILE;
+    for (size_t i = 0; i < x->query.count && read; i++) {
         const struct query_pair *pair = &x->query.pairs[i];
         const struct config_field *field =
             a->query->parameters != NULL ? config_find(a->query->parameters, pair->name) : NULL;
@@ -253,6 +254,8 @@ static bool read_request(struct exchange *x, struct query_request *a)
 {
     if (!read_query_string(x, a))
         return false;
+    if (a->query->takes == METHOD_TAKES_FILE)
+        return true; /* the body is the text */
     if (a->query->verb == METHOD_POST && !(query_request_is_json(x) ? read_document(x, a) : read_file(x, a)))
         return false;
     if (a->form == FORM_PICTURE && takes_files(a->query) && a->inputs->count != 1) {

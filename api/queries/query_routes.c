@@ -30,7 +30,7 @@ struct query_routes {
 /* What the methods that share a route accept and produce, taken together. */
 struct merged {
     const struct method_query *query; /* the query of the first of these methods */
-    bool inputs, edits, sample, model, bare, parameters;
+    bool inputs, edits, sample, model, bare, file, parameters;
     bool answers, draws, arrays;
     const struct method_text *texts[METHOD_TEXTS];
     size_t text_count;
@@ -84,6 +84,7 @@ static void merge(const struct query_routes *r, const struct method_query *query
             out->edits = out->edits || q->takes == METHOD_TAKES_EDITS;
             out->sample = out->sample || q->takes == METHOD_TAKES_SAMPLE;
             out->model = out->model || q->takes == METHOD_TAKES_MODEL;
+            out->file = out->file || q->takes == METHOD_TAKES_FILE;
             out->bare = out->bare || q->takes == METHOD_TAKES_NOTHING;
             out->parameters = out->parameters || (q->parameters != NULL && q->parameters->count > 0);
             out->answers = out->answers || q->answer != NULL;
@@ -182,9 +183,9 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         return NULL;
     if (merged->sample)
         add_parameter(list, &count, seed);
-    if (merged->query->verb == METHOD_GET)
+    if (merged->query->verb == METHOD_GET || merged->file)
         add_fields(r, merged->query, list, &count);
-    if (merged->inputs || merged->edits || merged->sample || merged->bare)
+    if (merged->inputs || merged->edits || merged->sample || merged->bare || merged->file)
         add_parameter(list, &count, checkpoint);
     if (merged->inputs || merged->edits)
         add_parameter(list, &count, batch);
@@ -237,6 +238,8 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
 static const char *const *media_types_of(struct query_routes *r, const struct merged *merged)
 {
     size_t count = 1, files = 0;
+    if (merged->file)
+        return merged->query->files;
     while (merged->inputs && input_file_types[files] != NULL)
         files++;
     const char **list = space(r, files + 2, sizeof *list);
@@ -270,7 +273,9 @@ static void add_query(struct query_routes *r, const struct method *method, const
     schemas->answer = text(r, "Answer_%s", name + 5);
     bool post = query->verb == METHOD_POST;
     const char *request = NULL;
-    if (post && !merged.parameters && !merged.model && !merged.bare && merged.inputs != merged.edits)
+    if (merged.file)
+        request = NULL; /* the body is a text */
+    else if (post && !merged.parameters && !merged.model && !merged.bare && merged.inputs != merged.edits)
         request = merged.inputs ? "Query" : "Intervention";
     else if (post)
         request = schemas->request = text(r, "Ask_%s", name + 5);
@@ -284,6 +289,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
                            .summary = query->meaning,
                            .scope = API_SCOPE_READ,
                            .body_limit = !post                           ? 0
+                                         : merged.file                   ? API_TEXT_MAX
                                          : merged.inputs || merged.edits ? API_BODY_MAX
                                                                          : API_JSON_MAX,
                            .body_optional = post && merged.bare,

@@ -89,6 +89,7 @@ enum method_takes {
     METHOD_TAKES_SAMPLE, /* GET: one sample of the job's own domain, chosen by ?seed=N (0) */
     METHOD_TAKES_INPUTS, /* POST: 1 to 256 inputs; the query is asked once for each */
     METHOD_TAKES_EDITS,  /* POST: as METHOD_TAKES_INPUTS; each input may have changes (struct method_edit) */
+    METHOD_TAKES_FILE,   /* POST: a text in one of the query's `files`, of any length; parameters as for GET */
     METHOD_TAKES_MODEL   /* POST: the model of another job of the same kind, named by the member "with" */
 };
 
@@ -101,9 +102,11 @@ struct method_question {
     const struct method_query *query;
     const struct method_model *model;
     const struct method_input *input; /* with METHOD_TAKES_SAMPLE, INPUTS or EDITS */
-    const struct method_model *with;  /* with METHOD_TAKES_MODEL: the other job's model */
-    const void *parameters;           /* a struct of query->parameters, all fields set; NULL without a table */
-    int64_t item;                     /* with query->item: the number at the end of the path; else -1 */
+    const char *text; /* with METHOD_TAKES_FILE: the body, `text_bytes` bytes without a NUL; else NULL */
+    size_t text_bytes;
+    const struct method_model *with; /* with METHOD_TAKES_MODEL: the other job's model */
+    const void *parameters;          /* a struct of query->parameters, all fields set; NULL without a table */
+    int64_t item;                    /* with query->item: the number at the end of the path; else -1 */
     /* Returns true when the query must stop; the query then returns STATUS_CANCELLED within a second. A query gives it
      * to its thread pool (thread_pool_stop_when) and calls method_question_stopped() between samples. NULL: the query
      * never has to stop. */
@@ -141,6 +144,7 @@ struct method_query {
     /* Names of the text parameters that name data sets ("": none); ends with NULL. The ETag of an answer covers the
      * content of these data sets. NULL: there are none. */
     const char *const *dataset_parameters;
+    const char *const *files; /* with METHOD_TAKES_FILE: media types of the body; ends with NULL */
     /* Name of one of the method's schemas. It describes the answer for one input if the query is asked for each input,
      * otherwise the whole answer. NULL: any object. */
     const char *schema;

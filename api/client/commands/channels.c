@@ -16,6 +16,7 @@ static const struct option_spec options[] = {
     {"png", "FILE", "write a picture with crops of these inputs"},
     {"meme", "FILE", "for DNA and RNA: write the channels as position matrices in MEME's format"},
     {"jaspar", "FILE", "the same in JASPAR's format"},
+    {"logos", "FILE", "for DNA and RNA: draw the matrices as logos; FILE ends in .svg or .png"},
     {"against", "NAME",
      "compare the matrices with this data set of motifs, for example JASPAR, and print the best names"},
     {NULL, NULL, NULL},
@@ -48,6 +49,19 @@ static bool has_matrices(const cJSON *document)
         if (cJSON_IsObject(json_member(use, "matrix")))
             return true;
     return false;
+}
+
+/* Adds the consensus of a channel and the channel with the same motif, if there is one. */
+static void add_bases(struct table *table, const cJSON *use)
+{
+    const cJSON *matrix = json_member(use, "matrix"), *same = cJSON_GetArrayItem(json_member(matrix, "same_as"), 0);
+    const char *consensus = json_string(matrix, "consensus");
+    char text[160];
+    if (same)
+        snprintf(text, sizeof(text), "%s (as channel %.0f)", consensus ? consensus : "", same->valuedouble);
+    else
+        snprintf(text, sizeof(text), "%s", consensus ? consensus : "");
+    table_add(table, consensus ? text : NULL);
 }
 
 /* Adds the columns of the best match of a channel: name, q-value and strand. */
@@ -83,7 +97,7 @@ static void view_matches(struct ctl *ctl, const cJSON *document)
         add_scalar(&table, use, "channel");
         add_scalar(&table, use, "name");
         add_scalar(&table, use, "motifs");
-        table_add(&table, json_string(matrix, "consensus"));
+        add_bases(&table, use);
         add_scalar(&table, matrix, "evalue");
         add_match(&table, use);
     }
@@ -108,7 +122,7 @@ static void view_all(struct ctl *ctl, const cJSON *document)
             add_scalar(&table, use, columns[i]);
         add_share(&table, use);
         if (matrices)
-            table_add(&table, json_string(json_member(use, "matrix"), "consensus"));
+            add_bases(&table, use);
     }
     term_table(&ctl->out, &table);
 }
@@ -211,6 +225,28 @@ static int save_forms(struct ctl *ctl, const struct options *args, const char *p
     return code;
 }
 
+/* Saves the logos, whose path is that of the channels with another name. */
+static int save_logos(struct ctl *ctl, const char *path, const char *file)
+{
+    const char *dot = strrchr(file, '.'), *rest = strstr(path, "/channels");
+    struct buf logos;
+    if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
+        return ctl_usage(ctl, "the name of the file of logos must end in .svg or .png");
+    buf_init(&logos, 4096);
+    buf_append(&logos, path, (size_t)(rest - path));
+    buf_format(&logos, "/logos%s", rest + strlen("/channels"));
+    int code =
+        logos.failed
+            ? ctl_usage(ctl, "the options are too long")
+            : ctl_save(ctl,
+                       &(struct http_request){.method = "GET",
+                                              .path = logos.data,
+                                              .accept = strcmp(dot, ".svg") == 0 ? "image/svg+xml" : "image/png"},
+                       file);
+    buf_close(&logos);
+    return code;
+}
+
 static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
@@ -230,6 +266,8 @@ static int run(struct ctl *ctl, const struct options *args)
         code = ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, channel ? view_one : view_all);
     if (code == CTL_SUCCESS)
         code = save_forms(ctl, args, path.data);
+    if (code == CTL_SUCCESS && options_has(args, "logos"))
+        code = save_logos(ctl, path.data, options_value(args, "logos"));
     buf_close(&path);
     return code;
 }

@@ -22,6 +22,7 @@ void collection_close(struct collection *c)
     names_close(&c->vocabulary, own);
     names_close(&c->columns, own);
     names_close(&c->groups, own);
+    names_close(&c->records, own);
     free(c->warning);
     if (c->store)
         munmap(c->store, c->stored);

@@ -65,6 +65,10 @@ struct collection {
     int64_t *label_start; /* [count + 1] */
     /* columns: names of a table's features; groups: the names that `group` refers to */
     struct collection_names vocabulary, columns, groups;
+    /* records: [count] where each sample of sequences comes from, as its file names it ("chr1:100-200"); count 0:
+     * unknown
+     */
+    struct collection_names records;
     int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
     /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
     int64_t boxes, *box_start;

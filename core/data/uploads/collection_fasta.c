@@ -55,6 +55,15 @@ static enum status name_classes(struct collection *c, struct error *err)
     return c->vocabulary.count == 3 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
 }
 
+/* Keeps the names of the records, one for each sample. */
+static enum status name_records(struct collection *c, const struct genes *genes, struct error *err)
+{
+    c->records.name = calloc((size_t)genes->loci, sizeof *c->records.name);
+    for (int i = 0; c->records.name && i < genes->loci && (c->records.name[i] = strdup(genes->locus[i].name)); i++)
+        c->records.count++;
+    return c->records.count == genes->loci ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+}
+
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err)
 {
     struct collection *c = b->c;
@@ -71,7 +80,9 @@ enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, 
         if (!sites)
             status = add_bases(b, genes->bases + locus->first, locus->length, err);
     }
-    return status || !sites ? status : add_genes(b, genes, err);
+    if (status)
+        return status;
+    return sites ? add_genes(b, genes, err) : name_records(c, genes, err);
 }
 
 /* Adds the labels of all records in order, from the words after their names. */

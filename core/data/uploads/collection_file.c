@@ -34,7 +34,8 @@ static char *join(const struct collection_names *names, int64_t *bytes)
     return all;
 }
 
-static const char *const list_names[] = {"vocabulary", "columns", "groups"};
+static const char *const list_names[] = {"vocabulary", "columns", "groups", "records"};
+enum { NAME_LISTS = sizeof list_names / sizeof list_names[0] };
 
 static enum status add_names(struct snapshot *snapshot, const struct collection_names *names, const char *as,
                              char **text, struct error *err)
@@ -88,19 +89,19 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
 
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err)
 {
-    const struct collection_names *lists[] = {&c->vocabulary, &c->columns, &c->groups};
+    const struct collection_names *lists[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
     const int64_t head[HEAD] = {c->kind, c->target, c->count, c->channels, c->rows, c->cols, c->longest, c->boxes};
-    char *text[3] = {0};
+    char *text[NAME_LISTS] = {0};
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
         status = add_arrays(snapshot, c, head, err);
-    for (int i = 0; !status && i < 3; i++)
+    for (int i = 0; !status && i < NAME_LISTS; i++)
         status = add_names(snapshot, lists[i], list_names[i], &text[i], err);
     if (!status)
         status = snapshot_write(snapshot, to, err);
     snapshot_destroy(snapshot);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < NAME_LISTS; i++)
         free(text[i]);
     return status;
 }
@@ -228,7 +229,8 @@ static bool numbers_good(const struct collection *c)
     if (good && c->group)
         good = within(c->group, c->count, 1, 0, c->groups.count);
     return good && (c->boxes == 0 || within(c->box[0], c->boxes, 5, 0, most)) &&
-           (c->kind != COLLECTION_TABLE || c->columns.count == c->cols);
+           (c->kind != COLLECTION_TABLE || c->columns.count == c->cols) &&
+           (c->records.count == 0 || c->records.count == c->count);
 }
 
 static enum status map_file(int file, struct collection *c, struct mapped *m, struct error *err)
@@ -254,9 +256,9 @@ enum status collection_map(int file, struct collection *c, struct error *err)
         return status;
     struct snapshot_reader reader = {&m, m.size, read_mapped};
     status = snapshot_contents(&reader, &m.entries, &m.count, err);
-    struct collection_names *names[] = {&c->vocabulary, &c->columns, &c->groups};
+    struct collection_names *names[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
     enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
-    for (int i = 0; found == STATUS_OK && i < 3; i++)
+    for (int i = 0; found == STATUS_OK && i < NAME_LISTS; i++)
         found = read_names(names[i], &m, list_names[i]);
     if (found == STATUS_OK && !numbers_good(c))
         found = STATUS_CORRUPT;

@@ -61,6 +61,7 @@ enum { DOMAIN_LABEL = 64 };
 enum domain_set {
     DOMAIN_SAMPLE, /* sample `index` of the set `seed`: the run's seed trains, -1 validates, -2 tests */
     DOMAIN_LESSON, /* the same for training: with a `curriculum`, the first samples are easier, depending on `seen` */
+    DOMAIN_RECORD, /* sample `index` of the whole data set, in the order of the upload; only with record() */
     DOMAIN_EXAMPLE /* sample `index`, in [0, 2^32), of the set for motif errors, queries and pictures; `seed` is unused
                     */
 };
@@ -76,6 +77,13 @@ struct domain_truth {
     int32_t *label; /* [longest] */
     int boxes;
     struct box *box; /* [boxes] */
+};
+
+/* The record of a sequence. */
+struct domain_record {
+    const char *name; /* its name in the upload, valid as long as the state; NULL: unknown */
+    int64_t number;   /* its number in the upload */
+    int length;       /* positions of the sample that belong to the record; the rest of the sample is padding */
 };
 
 /* How the symbols of a sample depend on each other, for the alpha of the theorem (theorem.c). */
@@ -142,6 +150,10 @@ struct domain {
     /* The number of strands on which a motif can be if samples are sequences of bases, one-hot in four channels (A, C,
      * G, T or U): 2 for DNA, 1 for RNA. NULL, or 0: samples are not sequences of bases. */
     int (*strands)(const struct domain_state *state);
+
+    /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
+     * sample. NULL: samples have no records. */
+    bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
 
     /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
      * domains call domain_planes(). */

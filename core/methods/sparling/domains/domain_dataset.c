@@ -478,6 +478,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
 /* The curriculum begins with short labels (see lesson() in domain_digitcircle.c). */
 static int64_t choose(const struct domain_state *s, const struct domain_request *request)
 {
+    if (request->set == DOMAIN_RECORD)
+        return request->index % s->c.count;
     bool training = request->set != DOMAIN_EXAMPLE && request->seed != -1 && request->seed != -2;
     if (!training) {
         enum part part = request->set != DOMAIN_EXAMPLE && request->seed == -1 ? PART_VALIDATE : PART_TESTED;
@@ -502,6 +504,21 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     if (truth)
         to_truth(s, chosen, truth);
     return to_planes(s, chosen, planes, err);
+}
+
+/* A set ends with its last sample. The examples and the training samples are drawn, so they never end. */
+static bool record(const struct domain_state *s, const struct domain_request *request, struct domain_record *out)
+{
+    bool whole = request->set == DOMAIN_RECORD,
+         drawn = request->set == DOMAIN_EXAMPLE || (request->seed != -1 && request->seed != -2);
+    enum part part = request->seed == -1 ? PART_VALIDATE : PART_TESTED;
+    if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->count[part]))
+        return false;
+    int64_t chosen = choose(s, request);
+    *out = (struct domain_record){.name = s->c.records.count > 0 ? s->c.records.name[chosen] : NULL,
+                                  .number = chosen,
+                                  .length = (int)collection_length(&s->c, chosen)};
+    return true;
 }
 
 static double mean_symbols(const struct domain_state *s)
@@ -619,6 +636,7 @@ const struct domain dataset_domain = {
     .symbol = name,
     .token = name,
     .strands = strands,
+    .record = record,
     .prepare = prepare,
     .warn = warn,
     .scale = scale,

@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sequence/motif_similarity.h"
+
 enum {
     FLANK = 4,      /* positions beside the footprint that the matrix covers on each side before it is trimmed */
     SHIFT_MOST = 30 /* most positions by which a window is shifted */
 };
 static const double TRIMMED = 0.2;      /* bits; positions with less are removed from both ends */
+static const double SAME = 0.9;         /* correlation from which two channels show one motif */
 static const double SIGNIFICANT = 0.05; /* q-value up to which an answer lists matches */
 
 /* What is known about one channel while the samples are drawn. */
@@ -266,6 +269,17 @@ static char letter(const struct position_matrix *m, int position)
     return count[best] + second >= 0.75 * total ? small[best] : '.';
 }
 
+/* Writes the other channels that show the same motif. */
+static void write_same(const struct channel_matrices *matrices, int channel, const struct sink *out)
+{
+    const struct position_matrix *own = &matrices->motif[channel].matrix;
+    sink_begin_list(out, "same_as");
+    for (int c = 0; c < matrices->count; c++)
+        if (c != channel && motif_similarity(own, &matrices->motif[c].matrix, matrices->strands == 2) >= SAME)
+            sink_integer(out, NULL, c);
+    sink_end_list(out);
+}
+
 static void write_matches(const struct channel_matrices *matrices, int channel, const struct sink *out)
 {
     if (!matrices->hit) {
@@ -329,12 +343,12 @@ void channel_matrix_write(const struct channel_matrices *matrices, int channel, 
         sink_end_list(out);
     }
     sink_end_list(out);
+    write_same(matrices, channel, out);
     write_matches(matrices, channel, out);
     sink_end_object(out);
 }
 
-/* Computes the matrices for an answer as text. STATUS_CONFLICT where samples are not sequences of bases. */
-static enum status make_for_text(const struct method_question *question, struct channel_matrices *out,
+enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
                                  struct error *err)
 {
     struct top_activations s;
@@ -352,7 +366,7 @@ static enum status make_for_text(const struct method_question *question, struct 
 enum status sparling_channels_meme(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct channel_matrices matrices;
-    enum status status = make_for_text(question, &matrices, err);
+    enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
         motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.strands, out);
     channel_matrices_close(&matrices);
@@ -362,7 +376,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
 enum status sparling_channels_jaspar(const struct method_question *question, struct buf *out, struct error *err)
 {
     struct channel_matrices matrices;
-    enum status status = make_for_text(question, &matrices, err);
+    enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
         motif_file_jaspar(matrices.motif, matrices.count, out);
     channel_matrices_close(&matrices);

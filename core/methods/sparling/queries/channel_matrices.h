@@ -29,6 +29,10 @@ enum { MATRIX_MATCHES = 5, MATRIX_MATCHES_MOST = 50 };
  * errors of the domain and of motif_library_open(). */
 enum status channel_matrices_make(const struct method_question *question, const struct top_activations *statistics,
                                   struct channel_matrices *out, struct error *err);
+/* Computes the statistics and the matrices that a question asks for. STATUS_CONFLICT where samples are not sequences of
+ * bases; otherwise as channel_matrices_make(). */
+enum status channel_matrices_ask(const struct method_question *question, struct channel_matrices *out,
+                                 struct error *err);
 void channel_matrices_close(struct channel_matrices *matrices);
 
 /* Writes the member "matrix" of a channel into an open object: null without a matrix. */

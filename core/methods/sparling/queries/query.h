@@ -18,7 +18,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 6, SPARLING_SCHEMAS = 15 };
+enum { SPARLING_QUERIES = 12, SPARLING_SCHEMAS = 17 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -30,6 +30,15 @@ struct channels_parameters {
     int64_t samples, first;    /* the inputs are `samples` samples of the set, from number `first` on */
     int64_t top;               /* [1, 64] inputs to list or draw for each channel, the strongest activation first */
     char against[CONFIG_TEXT]; /* data set of motifs with which channels are compared; "": none */
+};
+/* Parameters of the queries "sites" and "signal". The first three select records of the job's data set (GET). */
+enum sites_set { SITES_ALL, SITES_TEST, SITES_VALIDATION };
+extern const char *const sites_sets[]; /* names of the sets; NULL ends the list */
+struct sites_parameters {
+    int set; /* enum sites_set */
+    int64_t samples, first;
+    int coordinates; /* enum coordinates (core/sequence/region.h) */
+    int64_t channel; /* -1: all channels */
 };
 struct compare_parameters {
     int64_t samples; /* number of samples, drawn from the first model's domain */
@@ -48,6 +57,14 @@ enum status sparling_compare(const struct method_question *question, const struc
 enum status sparling_channels(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_draw_channels(const struct method_question *question, struct picture **out, struct error *err);
 enum status sparling_channels_meme(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_logos_png(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_logos_svg(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_sites(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_sites_bed(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_sites_gff3(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_signal_bedgraph(const struct method_question *question, struct buf *out, struct error *err);
+enum status sparling_signal_bigwig(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_channels_jaspar(const struct method_question *question, struct buf *out, struct error *err);
 
 #endif

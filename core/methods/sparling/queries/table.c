@@ -3,6 +3,7 @@
  * The api makes the routes /v1/jobs/{id}/motifs, /predict, /interventions, /compare, /channels and /channels/{channel}
  * from this table. */
 #include "core/methods/sparling/queries/query.h"
+#include "core/sequence/region.h"
 
 #define AT(member) offsetof(struct channels_parameters, member)
 #define CHANNEL_FIELDS(default_top, most_top, top_meaning)                                                             \
@@ -78,6 +79,60 @@ static const struct method_text channel_texts[] = {
 };
 enum { CHANNEL_TEXTS = sizeof channel_texts / sizeof channel_texts[0] };
 
+const char *const sites_sets[] = {"all", "test", "validation", NULL};
+
+#define SITES_AT(member) offsetof(struct sites_parameters, member)
+#define WHERE                                                                                                          \
+    {"coordinates",                                                                                                    \
+     FIELD_CHOICE,                                                                                                     \
+     SITES_AT(coordinates),                                                                                            \
+     "record",                                                                                                         \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     false,                                                                                                            \
+     false,                                                                                                            \
+     coordinates_names,                                                                                                \
+     "",                                                                                                               \
+     "What the names of records mean: record counts positions in each record from 0; bedtools reads chr1:100-200 as "  \
+     "positions of a genome counted from 0, ucsc as positions counted from 1.",                                        \
+     GROUP_EVALUATION,                                                                                                 \
+     LEVEL_BASIC,                                                                                                      \
+     NULL},                                                                                                            \
+    {                                                                                                                  \
+        "channel", FIELD_INT, SITES_AT(channel), "-1", -1, 4095, false, false, NULL, "",                               \
+            "Reports only this channel; -1 reports all.", GROUP_EVALUATION, LEVEL_BASIC, NULL                          \
+    }
+static const struct config_field sites_fields[] = {
+    {"set", FIELD_CHOICE, SITES_AT(set), "all", 0, 0, false, false, sites_sets, "",
+     "The records of the data set: all in the order of the upload, or those of the test or validation set.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"samples", FIELD_INT, SITES_AT(samples), "4194304", 1, 4194304, false, false, NULL, "inputs",
+     "More records give more sites and take longer; the end of the set ends the answer.", GROUP_EVALUATION, LEVEL_BASIC,
+     NULL},
+    {"first", FIELD_INT, SITES_AT(first), "0", 0, 4294966295.0, false, false, NULL, "",
+     "Number of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    WHERE,
+};
+static const struct config_field where_fields[] = {WHERE};
+static const struct config_table sites_table = CONFIG_TABLE(sites_fields, struct sites_parameters);
+static const struct config_table where_table = CONFIG_TABLE(where_fields, struct sites_parameters);
+
+static const struct method_text site_texts[] = {
+    {"text/x-bed", "The sites as BED6; the score is in [0, 1000].", sparling_sites_bed},
+    {"text/x-narrowpeak", "The sites as narrowPeak, with the activation as signalValue.", sparling_sites_narrow_peak},
+    {"text/x-gff3", "The sites as GFF3.", sparling_sites_gff3},
+};
+static const struct method_text signal_texts[] = {
+    {"text/x-bedgraph", "The activation at every position with a motif, as bedGraph.", sparling_signal_bedgraph},
+    {"application/x-bigwig", "The same as bigWig.", sparling_signal_bigwig},
+};
+static const struct method_text logo_texts[] = {
+    {"image/svg+xml", "A logo for each channel of a model of DNA or RNA: letters whose heights are bits.",
+     sparling_logos_svg},
+    {"image/png", "The same as PNG.", sparling_logos_png},
+};
+static const char *const sequence_files[] = {"text/x-fasta", NULL};
+
 const struct method_query sparling_queries[SPARLING_QUERIES] = {
     {.name = "motifs",
      .meaning = "Where the motif model marks something in an input, and what is really there",
@@ -130,6 +185,55 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .draw = sparling_draw_channels,
      .texts = channel_texts,
      .text_count = CHANNEL_TEXTS},
+    {.name = "logos",
+     .meaning = "Sequence logos of the channels, with the correction for small samples",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &channels_table,
+     .texts = logo_texts,
+     .text_count = sizeof logo_texts / sizeof logo_texts[0]},
+    {.name = "logos",
+     .item = "channel",
+     .meaning = "The sequence logo of one channel",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &channel_table,
+     .texts = logo_texts,
+     .text_count = sizeof logo_texts / sizeof logo_texts[0]},
+    {.name = "sites",
+     .meaning = "The sites of motifs in the sequences of the job's data set, with strands",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &sites_table,
+     .schema = "SiteList",
+     .answer = sparling_sites,
+     .texts = site_texts,
+     .text_count = sizeof site_texts / sizeof site_texts[0]},
+    {.name = "sites",
+     .meaning = "The sites of motifs in sequences of any length, with strands",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_FILE,
+     .files = sequence_files,
+     .parameters = &where_table,
+     .schema = "SiteList",
+     .answer = sparling_sites,
+     .texts = site_texts,
+     .text_count = sizeof site_texts / sizeof site_texts[0]},
+    {.name = "signal",
+     .meaning = "The activation of a channel, or the largest of all, along the sequences of the job's data set",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &sites_table,
+     .texts = signal_texts,
+     .text_count = sizeof signal_texts / sizeof signal_texts[0]},
+    {.name = "signal",
+     .meaning = "The activation of a channel, or the largest of all, along sequences of any length",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_FILE,
+     .files = sequence_files,
+     .parameters = &where_table,
+     .texts = signal_texts,
+     .text_count = sizeof signal_texts / sizeof signal_texts[0]},
 };
 
 #define CHANNEL_USE                                                                                                    \
@@ -157,12 +261,17 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"ChannelName", "name text, strength number", NULL, false},
     {"ChannelSymbol", "symbol text?, count integer", NULL, false},
     {"ChannelMatrix",
-     "consensus text, sites integer, evalue number?, bits number, information [number], counts [[number]], matches "
+     "consensus text, sites integer, evalue number?, bits number, information [number], counts [[number]], same_as "
+     "[integer], matches "
      "[MotifMatch]?",
      NULL, false},
     {"MotifMatch",
      "id text, name text?, p number, evalue number, qvalue number, offset integer, overlap integer, strand text", NULL,
      false},
+    {"Site",
+     "record text, start integer, end integer, strand text, channel integer, name text, score integer, value number",
+     NULL, false},
+    {"SiteList", "job text, checkpoint AnswerCheckpoint, sites [Site]", NULL, false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},
     {"ChannelShow", CHANNEL_HEAD CHANNEL_USE ", histogram ChannelHistogram, top [ChannelTop]", NULL, false},

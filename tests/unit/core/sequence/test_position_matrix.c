@@ -11,7 +11,10 @@
 
 #include "core/base/random/philox.h"
 #include "core/sequence/motif_file.h"
+#include "core/sequence/motif_similarity.h"
 #include "core/sequence/position_matrix.h"
+#include "core/sequence/region.h"
+#include "core/sequence/site_place.h"
 #include "tests/support/fault.h"
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
@@ -261,6 +264,82 @@ static void rows_of_a_file_have_the_sum_one(void **state)
     buf_close(&out);
 }
 
+/* ---- places and names of regions ----------------------------------------------------------------------------- */
+
+static void sites_are_placed_where_they_were_planted(void **state)
+{
+    static struct planted p;
+    struct site_windows windows = {WINDOWS, WIDE, &p.base[0][0]};
+    struct position_matrix m;
+    struct site_ratios ratios;
+    struct error err = {0};
+    int right = 0;
+    plant(&p, 11, true);
+    assert_int_equal(position_matrix_align(&windows, WIDTH, SHIFT, true, &m, NULL, &err), STATUS_OK);
+    position_matrix_trim(&m, 0.5);
+    (void)turn(&m);
+    assert_int_equal(m.width, MOTIF);
+    site_ratios_make(&m, even, &ratios);
+    for (int n = 0; n < WINDOWS; n++) {
+        struct site_placement at;
+        assert_true(site_place(&ratios, p.base[n], WIDE, WIDE / 2, JITTER + 1, true, &at));
+        assert_true(at.first >= 0 && at.first + MOTIF <= WIDE);
+        right += at.first == p.first[n] && at.reverse == p.reverse[n];
+    }
+    assert_true(right > WINDOWS * 95 / 100);
+    struct site_placement at;
+    assert_false(site_place(&ratios, p.base[0], MOTIF - 1, 0, 3, true, &at));
+    assert_true(site_place(&ratios, p.base[0], MOTIF, 0, MOTIF, false, &at) && at.first == 0 && !at.reverse);
+}
+
+static void names_of_records_give_coordinates(void **state)
+{
+    static const struct {
+        const char *record;
+        enum coordinates coordinates;
+        const char *name;
+        int64_t start; /* of the interval [10, 15) */
+    } cases[] = {{"chr1:100-200", COORDINATES_RECORD, "chr1:100-200", 10},
+                 {"chr1:100-200", COORDINATES_BEDTOOLS, "chr1", 110},
+                 {"chr1:100-200", COORDINATES_UCSC, "chr1", 109},
+                 {"chr1:100-200(+)", COORDINATES_BEDTOOLS, "chr1", 110},
+                 {"chr1:100-200(-)", COORDINATES_BEDTOOLS, "chr1", 185},
+                 {"peak_7::HLA:1:100-200(-)", COORDINATES_BEDTOOLS, "HLA:1", 185},
+                 {"chr1:0-9", COORDINATES_UCSC, "chr1:0-9", 10},
+                 {"chr1:9-9", COORDINATES_BEDTOOLS, "chr1:9-9", 10},
+                 {"chr1:100-200x", COORDINATES_BEDTOOLS, "chr1:100-200x", 10},
+                 {"chr1:-5", COORDINATES_BEDTOOLS, "chr1:-5", 10},
+                 {":1-2", COORDINATES_BEDTOOLS, ":1-2", 10},
+                 {"plain", COORDINATES_UCSC, "plain", 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct region region;
+        region_parse(cases[i].record, cases[i].coordinates, &region);
+        assert_string_equal(region.name, cases[i].name);
+        assert_int_equal(region_start(&region, 10, 15), cases[i].start);
+    }
+}
+
+static void one_motif_in_two_matrices_is_recognised_on_both_strands(void **state)
+{
+    static struct planted p;
+    struct site_windows windows = {WINDOWS, WIDE, &p.base[0][0]};
+    struct position_matrix one, two, noise = {.width = WIDTH, .sites = 4};
+    struct error err = {0};
+    plant(&p, 3, false);
+    assert_int_equal(position_matrix_align(&windows, WIDTH, SHIFT, false, &one, NULL, &err), STATUS_OK);
+    plant(&p, 4, false);
+    assert_int_equal(position_matrix_align(&windows, WIDTH - 4, SHIFT, false, &two, NULL, &err), STATUS_OK);
+    assert_true(motif_similarity(&one, &two, false) > 0.95);
+    position_matrix_reverse(&two);
+    assert_true(motif_similarity(&one, &two, false) < 0.8);
+    assert_true(motif_similarity(&one, &two, true) > 0.95);
+    for (int i = 0; i < WIDTH; i++)
+        noise.count[i][i * 7 % 5 % BASES] = 4;
+    assert_true(motif_similarity(&one, &noise, true) < 0.8);
+    two.width = 4;
+    assert_true(motif_similarity(&one, &two, true) == -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +354,9 @@ int main(void)
         cmocka_unit_test(fisher_test_has_the_textbook_values),
         cmocka_unit_test(files_have_the_published_form),
         cmocka_unit_test(rows_of_a_file_have_the_sum_one),
+        cmocka_unit_test(sites_are_placed_where_they_were_planted),
+        cmocka_unit_test(names_of_records_give_coordinates),
+        cmocka_unit_test(one_motif_in_two_matrices_is_recognised_on_both_strands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

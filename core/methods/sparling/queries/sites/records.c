@@ -1,0 +1,97 @@
+/* Feeds a scan with the records that a question is about: those of the job's data set, or those of its body. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/methods/sparling/queries/sites/sites.h"
+#include "core/methods/sparling/run_int.h"
+
+enum { THREADS_MOST = 8 };
+
+static int threads(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > THREADS_MOST ? THREADS_MOST : (int)online;
+}
+
+static struct domain_request request_of(const struct sites_parameters *asked, int64_t index)
+{
+    struct domain_request request = {.set = DOMAIN_SAMPLE, .index = index};
+    if (asked->set == SITES_ALL)
+        request.set = DOMAIN_RECORD;
+    else
+        request.seed = asked->set == SITES_TEST ? TEST_SEED : VALIDATION_SEED;
+    return request;
+}
+
+/* The bases of a sample from its one-hot planes. */
+static void read_bases(const float *planes, int cols, int length, unsigned char *base)
+{
+    for (int i = 0; i < length; i++) {
+        base[i] = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++)
+            if (planes[b * cols + i] > 0)
+                base[i] = (unsigned char)b;
+    }
+}
+
+struct sample_room {
+    float *planes;
+    unsigned char *base;
+    struct domain_truth *truth;
+};
+
+static enum status add_sample(struct scan *scan, const struct open_domain *domain, const struct sample_room *room,
+                              const struct domain_request *request, const struct domain_record *record,
+                              struct error *err)
+{
+    char name[32];
+    snprintf(name, sizeof name, "sample-%lld", (long long)record->number);
+    enum status status = domain_sample(domain, request, room->planes, room->truth, err);
+    if (status)
+        return status;
+    read_bases(room->planes, domain->shape.cols, record->length, room->base);
+    status = scan_begin(scan, record->name ? record->name : name, err);
+    if (status)
+        return status;
+    status = scan_add(scan, room->base, (size_t)record->length, err);
+    return status ? status : scan_end(scan, err);
+}
+
+static enum status add_samples(const struct method_question *question, struct scan *scan, struct error *err)
+{
+    const struct sites_parameters *asked = question->parameters;
+    const struct open_domain *domain = &question->model->domain;
+    struct sample_room room = {malloc(domain_inputs(&domain->shape) * sizeof(float)),
+                               malloc((size_t)domain->shape.cols), NULL};
+    enum status status = domain_truths_create(&domain->shape, 1, &room.truth, err);
+    if (!status && (!room.planes || !room.base))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for sites");
+    if (!status && !domain->domain->record)
+        status =
+            error_set(err, STATUS_CONFLICT, NULL, "the samples of this job have no records; send sequences with POST");
+    for (int64_t i = asked->first; !status && i < asked->first + asked->samples; i++) {
+        struct domain_request request = request_of(asked, i);
+        struct domain_record record;
+        if (!domain->domain->record(domain->state, &request, &record))
+            break;
+        status = add_sample(scan, domain, &room, &request, &record, err);
+    }
+    domain_truths_destroy(room.truth);
+    free(room.planes);
+    free(room.base);
+    return status;
+}
+
+enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err)
+{
+    struct scan *scan = NULL;
+    enum status status = scan_create(question, threads(), to, &scan, err);
+    if (!status)
+        status = question->text ? scan_fasta(scan, question->text, question->text_bytes, err)
+                                : add_samples(question, scan, err);
+    if (!status)
+        status = scan_finish(scan, err);
+    scan_destroy(scan);
+    return status;
+}

@@ -1,0 +1,316 @@
+/* Runs the motif model over windows (scan.h). Windows of equal width, also of different records, are computed together,
+ * because the kernels share images among threads. */
+#include "core/methods/sparling/queries/sites/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/text_lines.h"
+
+enum { IMAGES = 8, CORE = 2048, UNKNOWN = 4, LETTERS = 4 };
+
+struct scan {
+    const struct method_question *question;
+    struct scan_target to;
+    struct thread_pool *pool;
+    struct arena arena;
+    struct exec exec;
+    int cols, channels, flank, most; /* most: width of a window of a long record */
+    /* the windows that wait; all have the same width */
+    struct scan_window window[IMAGES];
+    int waiting;
+    unsigned char *base; /* [IMAGES][width of the widest window] */
+    float *planes;       /* [IMAGES][4][width] */
+    /* the current record */
+    char record[FASTA_NAME];
+    unsigned char *kept; /* [kept_room] its bases from position `origin` on */
+    size_t held, kept_room;
+    int64_t origin, next; /* next: first position that no window has yet */
+};
+
+static int widest(const struct scan *s)
+{
+    return s->most > s->cols ? s->most : s->cols;
+}
+
+static enum status make_room(struct scan *s, int threads, struct error *err)
+{
+    size_t width = (size_t)widest(s);
+    s->kept_room = 2 * width + CORE;
+    s->kept = malloc(s->kept_room);
+    s->base = malloc(IMAGES * width);
+    s->planes = malloc(IMAGES * LETTERS * width * sizeof *s->planes);
+    if (!s->kept || !s->base || !s->planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+    return thread_pool_create(threads, &s->pool, err);
+}
+
+enum status scan_create(const struct method_question *question, int threads, const struct scan_target *to,
+                        struct scan **scan, struct error *err)
+{
+    const struct method_model *model = question->model;
+    const struct domain *domain = model->domain.domain;
+    *scan = NULL;
+    if (!domain->strands || domain->strands(model->domain.state) == 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "this model reads no DNA or RNA, so it finds no sites");
+    struct scan *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+    *s = (struct scan){.question = question,
+                       .to = *to,
+                       .cols = model->domain.shape.cols,
+                       .channels = (int)model->network->config.channels_motif,
+                       .flank = model->network->map.reach / 2 + SCAN_FLANK_MORE};
+    s->most = CORE + 2 * s->flank;
+    arena_init(&s->arena, (size_t)4 << 20, 0);
+    enum status status = make_room(s, threads, err);
+    if (status) {
+        scan_destroy(s);
+        return status;
+    }
+    thread_pool_stop_when(s->pool, question->stop, question->stop_context);
+    exec_init(&s->exec, model->kernels, s->pool, &s->arena, 0);
+    s->exec.bf16 = model->network->config.precision == PRECISION_BF16;
+    *scan = s;
+    return STATUS_OK;
+}
+
+void scan_destroy(struct scan *scan)
+{
+    if (!scan)
+        return;
+    thread_pool_destroy(scan->pool);
+    arena_close(&scan->arena);
+    free(scan->kept);
+    free(scan->base);
+    free(scan->planes);
+    free(scan);
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------------- */
+
+/* Windows of the model's own length are its inputs. In wider ones the thresholds decide, which only some bottlenecks
+ * have. */
+static struct tensor *maps(struct scan *s, int width)
+{
+    struct network *network = s->question->model->network;
+    if (width == s->cols)
+        return network_motifs(&s->exec, network, s->planes, s->waiting, 1);
+    struct domain_shape shape = s->question->model->domain.shape;
+    shape.cols = width;
+    return network_scores(&s->exec, network, s->planes, s->waiting, &shape);
+}
+
+static void encode(struct scan *s, int width)
+{
+    memset(s->planes, 0, (size_t)s->waiting * LETTERS * (size_t)width * sizeof *s->planes);
+    for (int n = 0; n < s->waiting; n++)
+        for (int i = 0; i < width; i++) {
+            int letter = s->window[n].base[i];
+            if (letter < LETTERS)
+                s->planes[((size_t)n * LETTERS + (size_t)letter) * (size_t)width + (size_t)i] = 1;
+        }
+}
+
+static enum status compute(struct scan *s, struct error *err)
+{
+    if (s->waiting == 0)
+        return STATUS_OK;
+    int width = s->window[0].width;
+    size_t map = (size_t)s->channels * (size_t)width;
+    enum status status = method_question_stopped(s->question, err);
+    if (status)
+        return status;
+    encode(s, width);
+    exec_begin(&s->exec, false, 0);
+    struct tensor *motifs = maps(s, width);
+    status = exec_status(&s->exec, err);
+    if (status)
+        return status;
+    float *planes = arena_alloc(&s->arena, (size_t)s->waiting * map * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+    tensor_to_planes(motifs, planes);
+    for (int n = 0; !status && n < s->waiting; n++) {
+        s->window[n].map = planes + (size_t)n * map;
+        status = s->to.window(s->to.context, &s->window[n], err);
+    }
+    s->waiting = 0;
+    return status;
+}
+
+/* Adds a window that begins at `start` of the record; bases after the last known one are unknown. */
+static enum status push(struct scan *s, int64_t start, int width, int64_t to, bool last, struct error *err)
+{
+    if (s->waiting == IMAGES || (s->waiting > 0 && s->window[0].width != width)) {
+        enum status status = compute(s, err);
+        if (status)
+            return status;
+    }
+    unsigned char *base = s->base + (size_t)s->waiting * (size_t)width;
+    struct scan_window *w = &s->window[s->waiting++];
+    *w = (struct scan_window){.origin = start,
+                              .from = s->next,
+                              .to = to,
+                              .width = width,
+                              .base = base,
+                              .first = s->next == 0,
+                              .last = last,
+                              .length = s->origin + (int64_t)s->held};
+    memcpy(w->record, s->record, sizeof w->record);
+    size_t from = (size_t)(start - s->origin), known = s->held - from;
+    known = known < (size_t)width ? known : (size_t)width;
+    memcpy(base, s->kept + from, known);
+    memset(base + known, UNKNOWN, (size_t)width - known);
+    s->next = to;
+    return STATUS_OK;
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------- */
+
+enum status scan_begin(struct scan *s, const char *record, struct error *err)
+{
+    size_t size = strlen(record);
+    if (size >= sizeof s->record)
+        return error_set(err, STATUS_LIMIT, NULL, "the name of a record has more than %d bytes", FASTA_NAME - 1);
+    memcpy(s->record, record, size + 1);
+    s->held = 0;
+    s->origin = s->next = 0;
+    return STATUS_OK;
+}
+
+static int64_t window_start(const struct scan *s)
+{
+    return s->next > s->flank ? s->next - s->flank : 0;
+}
+
+/* Computes the windows that are complete and are not the last one. The last window may begin up to CORE bases before
+ * the place where the next one would, so these bases stay. */
+static enum status advance(struct scan *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    while (!status && s->origin + (int64_t)s->held > window_start(s) + s->most)
+        status = push(s, window_start(s), s->most, s->next + CORE, false, err);
+    int64_t first = s->next - s->flank - CORE;
+    if (first > s->origin) {
+        size_t gone = (size_t)(first - s->origin);
+        memmove(s->kept, s->kept + gone, s->held - gone);
+        s->held -= gone;
+        s->origin = first;
+    }
+    return status;
+}
+
+enum status scan_add(struct scan *s, const unsigned char *bases, size_t count, struct error *err)
+{
+    while (count > 0) {
+        size_t room = s->kept_room - s->held, now = count < room ? count : room;
+        memcpy(s->kept + s->held, bases, now);
+        s->held += now;
+        bases += now;
+        count -= now;
+        if (s->held < s->kept_room)
+            return STATUS_OK;
+        enum status status = advance(s, err);
+        if (status)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+enum status scan_end(struct scan *s, struct error *err)
+{
+    enum status status = advance(s, err);
+    int64_t length = s->origin + (int64_t)s->held;
+    if (status)
+        return status;
+    if (length == 0)
+        return error_set(err, STATUS_INVALID, NULL, "the record %s has no bases", s->record);
+    if (length <= s->cols)
+        return push(s, 0, s->cols, length, true, err);
+    int width = length < s->most ? (int)length : s->most;
+    int64_t start = window_start(s) < length - width ? window_start(s) : length - width;
+    return push(s, start, width, length, true, err);
+}
+
+enum status scan_finish(struct scan *scan, struct error *err)
+{
+    return compute(scan, err);
+}
+
+/* ---- FASTA --------------------------------------------------------------------------------------------------- */
+
+static enum status fault(const struct plain_lines *lines, const char *detail, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)lines->number, detail);
+}
+
+/* Converts letters to bases; *bad: there is a letter that is no code of a base. */
+static void convert(const char *letters, size_t count, unsigned char *out, bool *bad)
+{
+    static const unsigned char codes[256] = {
+        ['A'] = 1, ['C'] = 2, ['G'] = 3, ['T'] = 4, ['U'] = 4, ['a'] = 1, ['c'] = 2, ['g'] = 3,
+        ['t'] = 4, ['u'] = 4, ['N'] = 5, ['R'] = 5, ['Y'] = 5, ['S'] = 5, ['W'] = 5, ['K'] = 5,
+        ['M'] = 5, ['B'] = 5, ['D'] = 5, ['H'] = 5, ['V'] = 5, ['n'] = 5, ['r'] = 5, ['y'] = 5,
+        ['s'] = 5, ['w'] = 5, ['k'] = 5, ['m'] = 5, ['b'] = 5, ['d'] = 5, ['h'] = 5, ['v'] = 5};
+    for (size_t i = 0; i < count; i++) {
+        unsigned char code = codes[(unsigned char)letters[i]];
+        *bad = *bad || code == 0;
+        out[i] = (unsigned char)(code - 1);
+    }
+}
+
+static enum status add_line(struct scan *s, const struct plain_lines *lines, struct plain_line line, struct error *err)
+{
+    unsigned char bases[4096];
+    enum status status = STATUS_OK;
+    bool bad = false;
+    while (!status && line.size > 0) {
+        size_t now = line.size < sizeof bases ? line.size : sizeof bases;
+        convert(line.at, now, bases, &bad);
+        if (bad)
+            return fault(lines, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+        status = scan_add(s, bases, now, err);
+        line.at += now;
+        line.size -= now;
+    }
+    return status;
+}
+
+static enum status begin_line(struct scan *s, const struct plain_lines *lines, struct plain_line line,
+                              struct error *err)
+{
+    struct plain_line rest = {line.at + 1, line.size - 1}, name;
+    char text[FASTA_NAME];
+    if (!plain_word(&rest, &name) || name.at != line.at + 1)
+        return fault(lines, "a record needs a name directly after its '>'", err);
+    if (name.size >= sizeof text || memchr(name.at, '\0', name.size))
+        return fault(lines, "the name of the record is too long; at most 63 bytes are allowed", err);
+    memcpy(text, name.at, name.size);
+    text[name.size] = '\0';
+    return scan_begin(s, text, err);
+}
+
+enum status scan_fasta(struct scan *scan, const char *text, size_t size, struct error *err)
+{
+    struct plain_lines lines = plain_lines(text, size);
+    struct plain_line line;
+    bool open = false;
+    enum status status = STATUS_OK;
+    while (!status && plain_next(&lines, &line)) {
+        if (line.size == 0)
+            continue;
+        if (line.at[0] == '>') {
+            status = open ? scan_end(scan, err) : STATUS_OK;
+            open = true;
+            if (!status)
+                status = begin_line(scan, &lines, line, err);
+        } else {
+            status = open ? add_line(scan, &lines, line, err)
+                          : fault(&lines, "bases before the first record; a record begins with a line '>NAME'", err);
+        }
+    }
+    if (!status && !open)
+        return fault(&lines, "the file has no record", err);
+    return status ? status : scan_end(scan, err);
+}

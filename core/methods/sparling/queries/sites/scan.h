@@ -1,0 +1,51 @@
+/* Computes the motif maps of sequences of any length, window by window.
+ *
+ * A record of at most the model's length is padded as the model's own samples are. A longer one is cut into windows
+ * whose ends overlap by more than the footprint of a motif, so that every position is computed as if the record were
+ * one input. Memory does not grow with the length of a record. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
+#define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
+
+#include "core/formats/fasta.h"
+#include "core/methods/sparling/queries/query_int.h"
+
+/* Positions of a window; `origin` is the position of column 0 in the record. */
+struct scan_window {
+    char record[FASTA_NAME];
+    int64_t origin, from, to; /* [from, to): the positions that no other window has; in the record */
+    int width;
+    const unsigned char *base; /* [width], 0 to 4 (unknown, or beyond the record) */
+    const float *map;          /* [channels][width] */
+    bool first, last;          /* the first or last window of its record */
+    int64_t length;            /* of the record; known in its last window */
+};
+
+/* Receives the windows of all records in order. */
+struct scan_target {
+    void *context;
+    enum status (*window)(void *context, const struct scan_window *window, struct error *err);
+};
+
+enum {
+    SCAN_FLANK_MORE = 100 /* bases beyond the footprint on which a window overlaps its neighbours, at least */
+};
+
+struct scan;
+/* threads: number of threads that compute. The question's stop() ends the scan. STATUS_CONFLICT: the model's samples
+ * are not sequences of bases. STATUS_NO_MEMORY, STATUS_UNAVAILABLE. */
+enum status scan_create(const struct method_question *question, int threads, const struct scan_target *to,
+                        struct scan **scan, struct error *err);
+void scan_destroy(struct scan *scan); /* NULL is allowed */
+
+/* A record: begin, bases in any number of pieces, end. scan_finish() follows the last record. STATUS_INVALID: a record
+ * without bases. STATUS_CANCELLED, STATUS_NO_MEMORY, and errors of the target. */
+enum status scan_begin(struct scan *scan, const char *record, struct error *err);
+enum status scan_add(struct scan *scan, const unsigned char *bases, size_t count, struct error *err);
+enum status scan_end(struct scan *scan, struct error *err);
+enum status scan_finish(struct scan *scan, struct error *err);
+
+/* Reads the records of a FASTA text. Letters that stand for several bases are unknown. STATUS_INVALID: no FASTA; the
+ * message names the line. */
+enum status scan_fasta(struct scan *scan, const char *text, size_t size, struct error *err);
+
+#endif

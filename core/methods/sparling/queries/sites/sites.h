@@ -1,0 +1,47 @@
+/* The sites of motifs in sequences: the places that the motif model marks, each with its start, end and strand. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SITES_H
+#define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SITES_H
+
+#include "core/methods/sparling/queries/channel_matrices.h"
+#include "core/methods/sparling/queries/sites/scan.h"
+#include "core/sequence/region.h"
+
+struct motif_site {
+    int64_t start, end, peak; /* [start, end) and the position that the model marks, in the record */
+    char strand;              /* '+', '-', or '.' if unknown */
+    int channel;
+    double value;
+};
+
+/* How sites are made from the maxima of a map. */
+struct site_finder {
+    const struct method_model *model;
+    struct channel_matrices matrices;
+    struct site_ratios *ratios; /* [channels]; width 0: the channel has no matrix, and its sites are its footprint */
+    double *most;               /* [channels] largest activation in the samples from which the matrices are */
+    int shift;                  /* positions by which a matrix may lie beside the maximum */
+    int half;                   /* the footprint is 2 half + 1 positions */
+};
+
+/* Makes the matrices of all channels from samples of the test set. The caller calls site_finder_close() also after a
+ * failure. Errors are those of channel_matrices_make(). */
+enum status site_finder_make(const struct method_question *question, struct site_finder *out, struct error *err);
+void site_finder_close(struct site_finder *finder);
+
+/* Finds the sites of a window in order of their positions. channel: the only one to report; -1: all. Appends to *sites,
+ * which the caller frees. STATUS_NO_MEMORY. */
+struct motif_site_list {
+    struct motif_site *site;
+    size_t count, room;
+};
+enum status site_finder_window(const struct site_finder *finder, const struct scan_window *window, int channel,
+                               struct motif_site_list *out, struct error *err);
+
+/* The name of a channel for files: its name from labels, or "channel-3". */
+enum { SITE_NAME = 80 };
+void site_name(const struct site_finder *finder, int channel, char out[SITE_NAME]);
+
+/* Scans what the question asks for: the records of the job's data set (GET), or those of the body (POST). */
+enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err);
+
+#endif

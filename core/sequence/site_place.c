@@ -1,0 +1,44 @@
+/* Finds the best placement of a matrix near a position. A window of the alignment (position_matrix.c) may reach beyond
+ * the matrix; a site must lie inside the sequence, because its coordinates are written into files. */
+#include "core/sequence/site_place.h"
+
+#include <math.h>
+
+void site_ratios_make(const struct position_matrix *m, const double background[BASES], struct site_ratios *out)
+{
+    *out = (struct site_ratios){.width = m->width};
+    for (int i = 0; i < m->width; i++) {
+        double p[BASES];
+        position_matrix_column(m, i, background, 1, p);
+        for (int b = 0; b < BASES; b++)
+            out->ratio[i][b] = log(p[b] / background[b]);
+    }
+}
+
+static double fit(const struct site_ratios *r, const unsigned char *base, bool reverse)
+{
+    double sum = 0;
+    for (int i = 0; i < r->width; i++) {
+        int b = base[reverse ? r->width - 1 - i : i];
+        if (b < BASES)
+            sum += r->ratio[i][reverse ? BASES - 1 - b : b];
+    }
+    return sum;
+}
+
+bool site_place(const struct site_ratios *ratios, const unsigned char *base, int count, int middle, int shift,
+                bool both_strands, struct site_placement *out)
+{
+    double best = -INFINITY;
+    for (int strand = 0; strand < (both_strands ? 2 : 1); strand++)
+        for (int first = middle - ratios->width / 2 - shift; first <= middle - ratios->width / 2 + shift; first++) {
+            if (first < 0 || first + ratios->width > count)
+                continue;
+            double sum = fit(ratios, base + first, strand == 1);
+            if (sum > best) {
+                best = sum;
+                *out = (struct site_placement){first, strand == 1};
+            }
+        }
+    return best > -INFINITY;
+}

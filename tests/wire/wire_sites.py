@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Sites and signals of a DNA model as files: BED, narrowPeak, GFF3, bedGraph and bigWig, of the job's data set and of long sequences.
+
+    wire_sites.py MOTIFD MOTIFCTL
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon, run_checks  # noqa: E402
+
+COLS = 60
+FASTA = "text/x-fasta"
+TINY = {"width": 8, "units": 2, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40,
+        "validation_samples": 8, "test_samples": 8, "motif_samples": 8, "stage_samples": 0, "checkpoint_every": 40, "total_samples": 80,
+        "presence_weight": 0, "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False}
+
+
+def bases(count, seed):
+    return "".join(random.Random(seed).choices("ACGT", k=count))
+
+
+def reverse(text):
+    return text[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+class Site:
+    def __init__(self, program, motifctl, folder):
+        self.daemon, self.motifctl, self.folder = Daemon(program, os.path.join(folder, "a.db"), "--data", os.path.join(folder, "data")), motifctl, folder
+
+    def get(self, path, accept="application/json"):
+        status, headers, body = self.daemon.ask("GET", f"/v1/jobs/{self.job}/{path}", headers={"Accept": accept})
+        assert status == 200, (path, body)
+        return body.decode() if isinstance(body, bytes) and accept.startswith("text") else body
+
+    def post(self, path, text, accept="application/json", status=200):
+        answer = self.daemon.ask("POST", f"/v1/jobs/{self.job}/{path}", text.encode(), FASTA, headers={"Accept": accept})
+        assert answer[0] == status, (path, answer)
+        return answer[2].decode() if isinstance(answer[2], bytes) and accept.startswith("text") else answer[2]
+
+    def trains(self):
+        """80 samples teach nothing, but every channel marks something."""
+        self.records = {f"chr{1 + i % 2}:{1000 * i}-{1000 * i + COLS}({'+-'[i % 3 == 0]})": bases(COLS, i) for i in range(60)}
+        text = "".join(f">{name} {'ab'[i % 2]}\n{seq}\n" for i, (name, seq) in enumerate(self.records.items()))
+        status, _, made = self.daemon.ask("PUT", "/v1/datasets/regions?format=fasta", text.encode(), "application/octet-stream")
+        assert status == 201, made
+        status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "regions", **TINY}})
+        assert status == 201, job
+        self.job = job["id"]
+        while self.daemon.ask("GET", f"/v1/jobs/{self.job}")[2]["state"] in ("queued", "running"):
+            pass
+        assert self.daemon.ask("GET", f"/v1/jobs/{self.job}")[2]["state"] == "succeeded"
+
+    def sites_have_the_names_of_records(self):
+        found = self.get("sites")["sites"]
+        assert len(found) > 20 and {site["record"] for site in found} <= set(self.records), (len(found), found[:3])
+        assert all(0 <= site["start"] < site["end"] <= COLS and 0 <= site["score"] <= 1000 and site["value"] > 0 for site in found)
+        bed = [line.split("\t") for line in self.get("sites", "text/x-bed").splitlines()]
+        assert [[s["record"], str(s["start"]), str(s["end"]), s["name"], str(s["score"]), s["strand"]] for s in found] == bed
+        peaks = [line.split("\t") for line in self.get("sites", "text/x-narrowpeak").splitlines()]
+        assert [row[:6] for row in peaks] == bed and all(len(row) == 10 and row[7:9] == ["-1", "-1"] for row in peaks)
+        assert all(-1 <= int(row[9]) < int(row[2]) - int(row[1]) for row in peaks)
+        lines = self.get("sites", "text/x-gff3").splitlines()
+        assert lines[0] == "##gff-version 3"
+        gff = [line.split("\t") for line in lines[1:]]
+        assert [[row[0], str(int(row[3]) - 1), row[4], row[6]] for row in gff] == [[row[0], row[1], row[2], row[5]] for row in bed]
+        few = self.get("sites?set=test&samples=2&channel=1")["sites"]
+        assert all(site["channel"] == 1 for site in few) and len({site["record"] for site in few}) <= 2
+
+    def coordinates_are_those_of_the_genome(self):
+        plain, there = self.get("sites")["sites"], self.get("sites?coordinates=bedtools")["sites"]
+        assert len(plain) == len(there)
+        for site in plain:
+            name, span = site["record"].split(":")
+            begin, end = (int(part) for part in span.split("(")[0].split("-"))
+            minus = span.endswith("(-)")
+            first = end - site["end"] if minus else begin + site["start"]
+            strand = site["strand"] if not minus else {"+": "-", "-": "+", ".": "."}[site["strand"]]
+            wanted = (name, first, first + site["end"] - site["start"], strand, site["channel"])
+            assert any((s["record"], s["start"], s["end"], s["strand"], s["channel"]) == wanted for s in there), (site, wanted)
+
+    def posted_sequences_have_the_same_sites(self):
+        text = "".join(f">{name} any label\n{seq[:37]}\n{seq[37:]}\n" for name, seq in self.records.items())
+        assert self.post("sites", text)["sites"] == self.get("sites")["sites"]
+        assert self.post("sites?coordinates=ucsc&channel=2", text, "text/x-bed") == self.get("sites?coordinates=ucsc&channel=2", "text/x-bed")
+
+    def windows_do_not_change_long_sequences(self):
+        """A shifted sequence has the same signal where both know their neighbours, and it equals that of a short piece."""
+        long = bases(9000, 77)
+        whole = self.values(self.post("signal?channel=0", f">s\n{long}\n", "text/x-bedgraph"))
+        for shift in (1, 137, 2048, 4000):
+            part = self.values(self.post("signal?channel=0", f">s\n{long[shift:]}\n", "text/x-bedgraph"))
+            there = {place - shift: value for place, value in whole.items() if place >= shift + 50}
+            assert set(there) == {place for place in part if place >= 50}, shift
+            assert all(abs(part[place] - value) < 1e-3 * (1 + value) for place, value in there.items())
+        piece = self.values(self.post("signal?channel=0", f">s\n{long[3000:3000 + COLS]}\n", "text/x-bedgraph"))
+        middle = {place: value for place, value in whole.items() if 3020 <= place < 3000 + COLS - 20}
+        assert set(middle) == {3000 + place for place in piece if 20 <= place < COLS - 20}
+        sites = self.post("sites", f">s\n{long}\n")["sites"]
+        assert [s["start"] for s in sites] == sorted(s["start"] for s in sites) and sites[-1]["end"] <= 9000
+        again = self.post("sites", f">s\n{long[:4500]}\n>t\n{long[4500:]}\n")["sites"]
+        assert {s["record"] for s in again} == {"s", "t"} and abs(len(again) - len(sites)) < 12
+
+    @staticmethod
+    def values(text):
+        found, last = {}, -1
+        for line in text.splitlines():
+            _, start, end, value = line.split("\t")
+            assert int(start) >= last and float(value) > 0
+            last = int(end)
+            found.update({place: float(value) for place in range(int(start), last)})
+        return found
+
+    def signals_are_sorted_and_open_as_bigwig(self):
+        text = self.get("signal?coordinates=bedtools", "text/x-bedgraph")
+        order = [(line.split("\t")[0], int(line.split("\t")[1])) for line in text.splitlines()]
+        names = list(dict.fromkeys(name for name, _ in order))
+        assert order == sorted(order, key=lambda row: (names.index(row[0]), row[1])) and len(set(order)) == len(order)
+        status, _, wig = self.daemon.ask("GET", f"/v1/jobs/{self.job}/signal?coordinates=bedtools", headers={"Accept": "application/x-bigwig"})
+        if status == 409:
+            print("this build writes no bigWig files")
+            return
+        assert status == 200 and struct.unpack("<IHH", wig[:8]) [0] == 0x888FFC26, wig[:8]
+        try:
+            import pyBigWig
+        except ImportError:
+            return
+        path = os.path.join(self.folder, "s.bw")
+        with open(path, "wb") as file:
+            file.write(wig)
+        with pyBigWig.open(path) as opened:
+            rows = [f"{name}\t{a}\t{b}\t{v:.6g}" for name in names for a, b, v in opened.intervals(name)]
+        assert rows == text.splitlines()
+
+    def logos_are_pictures(self):
+        svg = self.get("logos", "image/svg+xml")
+        assert xml.dom.minidom.parseString(svg).documentElement.tagName == "svg"
+        png = self.get("logos", "image/png")
+        own = [use["channel"] for use in self.get("channels")["channels"] if use["matrix"]]
+        one = self.get(f"logos/{own[0]}", "image/png")
+        assert png[:8] == one[:8] == b"\x89PNG\r\n\x1a\n"
+        high, low = (struct.unpack(">I", picture[20:24])[0] for picture in (png, one))
+        assert (high - 8) == len(own) * (low - 8)
+
+    def faults_name_what_is_wrong(self):
+        for text, says in ((">a\n\n>b\nACGT\n", "no bases"), ("ACGT\n", "line 1"), (">a\nAC1T\n", "line 2"), (">" + "x" * 64 + "\nA\n", "too long")):
+            assert says in str(self.post("sites", text, status=422)), text
+        assert self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites", b"", FASTA)[0] in (400, 422)
+        assert self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites", b"{}", "application/json")[0] == 415
+        for query in ("channel=3", "coordinates=mars", "set=training", "samples=0"):
+            status, _, problem = self.daemon.ask("GET", f"/v1/jobs/{self.job}/sites?{query}")
+            assert status == 400 and query.split("=")[0] in str(problem), (query, problem)
+        assert self.daemon.ask("GET", f"/v1/jobs/{self.job}/signal", headers={"Accept": "application/json"})[0] == 406
+
+    def motifctl_writes_files(self):
+        def run(*words):
+            return subprocess.run([self.motifctl, "--server", self.daemon.url, *words], capture_output=True, text=True)
+        source = os.path.join(self.folder, "long.fa")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(f">s\n{bases(3000, 5)}\n")
+        for query, ending, accept in (("sites", "bed", "text/x-bed"), ("sites", "narrowPeak", "text/x-narrowpeak"), ("signal", "bedGraph", "text/x-bedgraph")):
+            path = os.path.join(self.folder, f"out.{ending}")
+            done = run(query, self.job, "--input", source, "--output", path)
+            assert done.returncode == 0, done
+            assert open(path, encoding="utf-8").read() == self.post(query, open(source, encoding="utf-8").read(), accept)
+        assert run("sites", self.job, "--set", "test").stdout == self.get("sites?set=test", "text/x-bed")
+        assert run("sites", self.job, "--input", source, "--set", "test").returncode == 2
+        assert run("sites", self.job, "--input", os.path.join(self.folder, "none.fa")).returncode == 1
+        broken = os.path.join(self.folder, "broken.bed")
+        assert run("sites", self.job, "--channel", "77", "--output", broken).returncode != 0 and not os.path.exists(broken)
+        logo = os.path.join(self.folder, "l.svg")
+        assert run("channels", self.job, "--logos", logo).returncode == 0 and open(logo, encoding="utf-8").read().startswith("<?xml")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        test = Site(sys.argv[1], sys.argv[2], folder)
+        with test.daemon:
+            run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
+                "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
+                "windows_do_not_change_long_sequences", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
+                "motifctl_writes_files")))
+
+
+if __name__ == "__main__":
+    main()
