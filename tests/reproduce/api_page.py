@@ -6,6 +6,7 @@ usage: api_page.py MOTIFD > docs/reference/api.md       writes the page
 import hashlib
 import json
 import os
+import random
 import re
 import shlex
 import socket
@@ -23,6 +24,9 @@ CSV = "one,two,three,label\n" + TABLE
 SAMPLE = {"inputs": [{"sample": {"seed": 3}}]}
 SIGNAL = {"model": {"layers": [{"name": "pair", "filters": [[1, 1, 1, 1], [1, -1, 1, -1]]}]},
           "signal": [0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0], "nonzeros": [1]}
+SEQUENCES = {"width": 8, "units": 2, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40,
+             "validation_samples": 8, "test_samples": 8, "motif_samples": 8, "stage_samples": 0, "checkpoint_every": 40, "total_samples": 80,
+             "presence_weight": 0, "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False}
 FACTORS = {"epochs": 4, "restarts": 1, "screen_epochs": 2}
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
@@ -234,6 +238,21 @@ class Run:
         self.example("GET", at + "/versions/{seq}/ready", names=names)
         self.example("POST", at + "/versions/{seq}/infer", names=names, body={"inputs": [row]})
 
+    def sequences(self):
+        """Sites of a model of DNA."""
+        bases = ["".join(random.Random(i).choices("ACGT", k=60)) for i in range(60)]
+        text = "".join(f">chr1:{1000 * i}-{1000 * i + 60} {'ab'[i % 2]}\n{one}\n" for i, one in enumerate(bases))
+        self.daemon.ask("PUT", "/v1/datasets/peaks?format=fasta", text.encode(), "application/octet-stream")
+        job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "peaks", **SEQUENCES}})[2]["id"]
+        self.await_state(job, "succeeded")
+        at, names, fasta = "/v1/jobs/{id}", {"id": job}, {"Content-Type": "text/x-fasta"}
+        self.example("GET", at + "/logos", names=names)
+        self.example("GET", at + "/logos/{channel}", names={**names, "channel": 2}, headers={"Accept": "image/png"})
+        self.example("GET", at + "/sites", "?coordinates=bedtools&samples=9", names=names, headers={"Accept": "text/x-bed"})
+        self.example("POST", at + "/sites", names=names, headers=fasta, raw=text.encode())
+        self.example("GET", at + "/signal", "?channel=1&samples=9", names=names)
+        self.example("POST", at + "/signal", "?coordinates=bedtools", names=names, headers=fasta, raw=text.encode())
+
     def go(self):
         example, at = self.example, "/v1/jobs/{id}"
         small = {"kind": "sparling", "preset": "digitcircle-quick", "config": TINY}
@@ -257,6 +276,7 @@ class Run:
         self.await_state(factors, "succeeded")
         example("POST", at + "/encode", body=SAMPLE, names={"id": factors})
         self.inference(factors)
+        self.sequences()
         example("POST", at + "/interventions", body={"inputs": [{"sample": {"seed": 3}, "edits": [{"channel": 1, "delete": True}]}]},
                 names=of)
         example("POST", at + "/compare", body={"with": other, "samples": 20}, names=of)
