@@ -25,11 +25,9 @@ static enum status write_parameters(const struct sink *out, const struct config_
 static enum status write_query(const struct sink *out, const struct method_query *query, field_writer *write_field,
                                struct error *err)
 {
-    static const char *const takes[] = {[METHOD_TAKES_NOTHING] = "nothing",
-                                        [METHOD_TAKES_SAMPLE] = "sample",
-                                        [METHOD_TAKES_INPUTS] = "inputs",
-                                        [METHOD_TAKES_EDITS] = "edits",
-                                        [METHOD_TAKES_MODEL] = "model"};
+    static const char *const takes[] = {
+        [METHOD_TAKES_NOTHING] = "nothing", [METHOD_TAKES_SAMPLE] = "sample", [METHOD_TAKES_INPUTS] = "inputs",
+        [METHOD_TAKES_EDITS] = "edits",     [METHOD_TAKES_FILE] = "file",     [METHOD_TAKES_MODEL] = "model"};
     sink_begin_object(out, NULL);
     sink_text(out, "name", query->name);
     if (query->item != NULL)
