@@ -12,7 +12,8 @@ struct conv {
     struct thread_pool *pool;
     struct map_shape shape;
     int pass;
-    real *x, *y, *weights, *bias, *partials;
+    real *x, *y, *weights, *transformed, *bias, *partials;
+    struct conv_call call; /* of a convolution of one image, without its strips and moments */
     size_t packed;
     double *moments;
 };
@@ -20,15 +21,17 @@ struct conv {
 static void conv_task(void *context, int image, int worker)
 {
     struct conv *c = context;
-    int blocks = map_blocks(c->shape.channels);
+    int blocks = map_blocks(c->shape.channels), lanes = map_lanes(c->shape.channels);
     struct map_strip x = map_strip_at(&c->shape, c->x, image, 0), y = map_strip_at(&c->shape, c->y, image, 0);
     if (c->pass == 2) {
         struct conv_gradient_call call = {
-            blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL, {0}, 0};
+            blocks, blocks, 3, 3,     SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed,
+            NULL,   {0},    0, lanes, lanes};
         c->kernels->conv_gradient(&call);
     } else {
-        struct conv_call call = {blocks, blocks,       3,          3,       SIZE, SIZE, x,
-                                 y,      {NULL, 0, 0}, c->weights, c->bias, NULL, {0},  0};
+        struct conv_call call = c->call;
+        call.in = x;
+        call.out = y;
         if (c->pass == 0)
             call.moments = c->moments +
                            /* moments, which the next batch norm needs in training */
@@ -40,6 +43,21 @@ static void conv_task(void *context, int image, int worker)
 static void conv_work(void *context)
 {
     struct conv *c = context;
+    int blocks = map_blocks(c->shape.channels), lanes = map_lanes(c->shape.channels);
+    c->call = (struct conv_call){.in_blocks = blocks,
+                                 .out_blocks = blocks,
+                                 .kernel_h = 3,
+                                 .kernel_w = 3,
+                                 .rows = SIZE,
+                                 .width = SIZE,
+                                 .weights = c->weights,
+                                 .bias = c->bias,
+                                 .in_lanes = lanes,
+                                 .out_lanes = lanes};
+    if (c->kernels->conv_transform && c->pass < 2) {
+        c->kernels->conv_transform(&c->call, 0, blocks, c->transformed);
+        c->call.transformed = c->transformed;
+    }
     bench_pool_run(c->pool, conv_task, c, c->shape.images);
 }
 
@@ -48,6 +66,7 @@ static void conv_close(struct conv *c)
     free(c->x);
     free(c->y);
     free(c->weights);
+    free(c->transformed);
     free(c->bias);
     free(c->partials);
     free(c->moments);
@@ -61,14 +80,17 @@ static enum status conv_open(struct conv *c, int batch, int channels, struct err
     c->moments = calloc((size_t)batch * 2 * padded, sizeof *c->moments);
     if (!(c->x = bench_reals(map_size(&c->shape), 0, err)) || !(c->y = bench_reals(map_size(&c->shape), 0, err)) ||
         !(c->weights = bench_reals(c->packed, R(0.01), err)) || !(c->bias = bench_reals(padded, R(0.1), err)) ||
+        !(c->transformed =
+              bench_reals((size_t)(map_blocks(channels) * map_blocks(channels)) * CONV_TRANSFORMED, 0, err)) ||
         !(c->partials = bench_reals((size_t)batch * c->packed, 0, err)) || !c->moments)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the maps");
     for (int n = 0; n < batch; n++)
         for (int b = 0; b < map_blocks(channels); b++)
             for (int i = 0; i < SIZE * SIZE * MAP_LANES; i++) {
                 ptrdiff_t at = map_offset(&c->shape, n, b, i / MAP_LANES / SIZE, i / MAP_LANES % SIZE) + i % MAP_LANES;
-                c->x[at] = real_fabs((real)sin((double)(i % 997)));
-                c->y[at] = (real)cos((double)(i % 991));
+                bool padding = b * MAP_LANES + i % MAP_LANES >= channels;
+                c->x[at] = padding ? 0 : real_fabs((real)sin((double)(i % 997)));
+                c->y[at] = padding ? 0 : (real)cos((double)(i % 991));
             }
     return STATUS_OK;
 }
@@ -97,14 +119,16 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
     }
 }
 
-static const int widths[] = {16, 32, 64};
+/* 24 and 40 channels fill half of their last block; 96 and 128 need more blocks than a group of the kernels has. */
+static const int widths[] = {16, 24, 32, 40, 64, 96, 128};
+enum { WIDTHS = sizeof widths / sizeof *widths };
 
 static enum status conv_passes(const struct bench_options *options, struct thread_pool *pool, double seconds,
                                const struct sink *sink, struct error *err)
 {
     enum status status = STATUS_OK;
     double peak = bench_fma_peak(pool, seconds);
-    for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < WIDTHS && status == STATUS_OK; i++) {
         struct conv c = {.kernels = bench_kernels(options, err), .pool = pool};
         status = conv_open(&c, options->batch ? options->batch : 10, widths[i], err);
         if (status == STATUS_OK)
@@ -118,7 +142,7 @@ static enum status conv_units(const struct bench_options *options, struct thread
                               const struct sink *sink, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < 3 && status == STATUS_OK; i++)
+    for (size_t i = 0; i < WIDTHS && status == STATUS_OK; i++)
         status = bench_unit(options, pool, widths[i], seconds, sink, err);
     return status;
 }

@@ -38,8 +38,9 @@ static enum status unit_open(struct unit *u, const struct bench_options *options
         int image = row / (map_blocks(channels) * SIZE), block = row / SIZE % map_blocks(channels);
         ptrdiff_t at = map_offset(&u->shape, image, block, row % SIZE, 0);
         for (int i = 0; i < SIZE * MAP_LANES; i++) {
-            u->x[at + i] = (real)sin((double)((row * 31 + i) % 997));
-            u->dy[at + i] = (real)cos((double)((row * 37 + i) % 991));
+            bool padding = block * MAP_LANES + i % MAP_LANES >= channels;
+            u->x[at + i] = padding ? 0 : (real)sin((double)((row * 31 + i) % 997));
+            u->dy[at + i] = padding ? 0 : (real)cos((double)((row * 37 + i) % 991));
         }
     }
     exec_init(&u->exec, bench_kernels(options, err), pool, &u->arena, 1);

@@ -30,8 +30,7 @@
 /* The optional first step of a 3x3 convolution: batch norm and ReLU of its input. A pixel of the image has the value
  * max(0, in * scale + shift), a pixel of the halo the value 0. Columns -1 and `width` of the strip are halo. Row -1
  * belongs to the image if `above` is set, and row `rows` if `below` is set; otherwise these rows are halo. scale
- * NULL: the input is used unchanged. At most CONV_NORM_BLOCKS blocks of input channels and of output channels. */
-enum { CONV_NORM_BLOCKS = 4 };
+ * NULL: the input is used unchanged. */
 struct conv_norm {
     const real *scale, *shift; /* each [16 in_blocks] */
     bool above, below;
@@ -48,7 +47,11 @@ struct conv_norm {
  * the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16
  * out_blocks], overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for
  * moments_merge(). The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so `rows`
- * is best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels. */
+ * is best a multiple of 4; the rounding error is below 3e-6 of the largest output at 64 channels.
+ *
+ * in_lanes, out_lanes: the number of channels of the last input and output block, 0 for 16. The other channels of the
+ * block are padding: their inputs and weights must be zero, and kernels may skip them. transformed: the weights of a
+ * 3x3 kernel, written by conv_transform(), or NULL; without them, conv_forward() transforms `weights` itself. */
 struct conv_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, out, add;
@@ -56,16 +59,23 @@ struct conv_call {
     double *moments;
     struct conv_norm norm;
     int dilation;
+    int in_lanes, out_lanes;
+    const real *transformed;
 };
 
+/* Reals of transformed weights for each pair of an output and an input block (conv_transform). */
+enum { CONV_TRANSFORMED = 36 * MAP_LANES * MAP_LANES };
+
 /* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum over pixels of dout[o] * shifted in[i].
- * dweights: packed partial of conv_packed_size() reals. dbias: partial [16 out_blocks], or NULL. */
+ * dweights: packed partial of conv_packed_size() reals. dbias: partial [16 out_blocks], or NULL. in_lanes, out_lanes:
+ * as in conv_call. */
 struct conv_gradient_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, dout;
     real *dweights, *dbias;
     struct conv_norm norm;
     int dilation;
+    int in_lanes, out_lanes;
 };
 
 /* 1x1 convolution of a planar input with few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].
@@ -330,6 +340,10 @@ struct kernels {
     const char *name; /* "ref", "avx2" or "avx512" */
 
     void (*conv_forward)(const struct conv_call *call);
+    /* Writes the transformed weights of output blocks [first, first + count) of a 3x3 kernel for conv_call.transformed,
+     * [out_blocks][in_blocks * CONV_TRANSFORMED] reals. Strips and threads then share one transform. NULL in a table
+     * whose conv_forward() does not read them. */
+    void (*conv_transform)(const struct conv_call *call, int first, int count, real *transformed);
     void (*conv_gradient)(const struct conv_gradient_call *call);
     void (*planar_forward)(const struct planar_call *call);
     void (*planar_gradient)(const struct planar_call *call);

@@ -38,6 +38,12 @@ static inline int map_padded(int channels)
     return map_blocks(channels) * MAP_LANES;
 }
 
+/* The number of channels of the last block. */
+static inline int map_lanes(int channels)
+{
+    return channels - (map_blocks(channels) - 1) * MAP_LANES;
+}
+
 static inline ptrdiff_t map_row_stride(const struct map_shape *s)
 {
     return (ptrdiff_t)(s->width + 2 * s->halo_w) * MAP_LANES;

@@ -49,6 +49,39 @@ static void conv_forward_task(void *context, int chunk, int worker)
     task->kernels->conv_forward(&call);
 }
 
+/* ---- transformed weights ------------------------------------------------------------------------------ */
+
+struct transform_task {
+    const struct kernels *kernels;
+    const struct conv_call *call;
+    real *to;
+    int each; /* number of output blocks of a chunk */
+};
+
+static void transform_task(void *context, int chunk, int worker)
+{
+    const struct transform_task *task = context;
+    int first = chunk * task->each, left = task->call->out_blocks - first;
+    task->kernels->conv_transform(task->call, first, left < task->each ? left : task->each, task->to);
+}
+
+/* Transforms the weights of a 3x3 convolution once for all strips, if the kernels have a use for it. False without
+ * memory. */
+static bool transform(struct exec *e, struct conv_call *call)
+{
+    if (e->kernels->conv_transform == NULL || call->kernel_h != 3 || call->kernel_w != 3)
+        return true;
+    struct transform_task task = {.kernels = e->kernels, .call = call, .each = (7 + call->in_blocks) / call->in_blocks};
+    task.to = op_reals(e, (size_t)call->out_blocks * (size_t)call->in_blocks * CONV_TRANSFORMED);
+    if (task.to == NULL)
+        return false;
+    (void)op_run(e, transform_task, &task, (call->out_blocks + task.each - 1) / task.each);
+    call->transformed = task.to;
+    return true;
+}
+
+/* ---- backward ------------------------------------------------------------------------------------------ */
+
 struct conv_back {
     const struct kernels *kernels;
     struct map_split split;
@@ -163,7 +196,9 @@ static void conv_backward(struct exec *e, struct node *node)
                                                    .out_blocks = out_blocks,
                                                    .kernel_h = c->kh,
                                                    .kernel_w = c->kw,
-                                                   .width = out->width};
+                                                   .width = out->width,
+                                                   .in_lanes = map_lanes(in->channels),
+                                                   .out_lanes = map_lanes(out->channels)};
     }
     if (c->x->wants_grad) {
         real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, c->kh, c->kw));
@@ -176,7 +211,11 @@ static void conv_backward(struct exec *e, struct node *node)
                                         .kernel_h = c->kh,
                                         .kernel_w = c->kw,
                                         .width = in->width,
-                                        .weights = packed};
+                                        .weights = packed,
+                                        .in_lanes = map_lanes(out->channels),
+                                        .out_lanes = map_lanes(in->channels)};
+        if (!transform(e, &task.input))
+            return;
     }
     (void)op_run(e, conv_backward_task, &task, task.split.chunks);
     if (task.partials != NULL)
@@ -229,7 +268,11 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
                                    .kernel_w = kw,
                                    .width = shape.width,
                                    .weights = packed,
-                                   .bias = bias};
+                                   .bias = bias,
+                                   .in_lanes = map_lanes(x->map.channels),
+                                   .out_lanes = map_lanes(shape.channels)};
+    if (!transform(e, &task.call))
+        return NULL;
     if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     (void)op_run(e, conv_forward_task, &task, task.split.chunks);
@@ -242,8 +285,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
 /* Whether the kernels that normalise their input support this convolution. */
 static bool norm_fits(const struct tensor *x, const struct weight *w)
 {
-    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 &&
-           map_blocks(w->dim[0]) <= CONV_NORM_BLOCKS && map_blocks(w->dim[1]) <= CONV_NORM_BLOCKS;
+    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3;
 }
 
 struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w,

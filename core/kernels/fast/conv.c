@@ -168,13 +168,13 @@ static void conv_row(const struct conv_call *c, int y, int ob, int blocks)
 
 void FAST(conv_forward)(const struct conv_call *c)
 {
-    if (c->norm.scale) {
+    bool square = c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1;
+    if (c->norm.scale || (square && c->rows > 3 && c->width > 3)) {
         fast_winograd4_forward(c);
         return;
     }
-    if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1 && c->in_blocks <= WINOGRAD_BLOCKS &&
-        c->out_blocks <= WINOGRAD_BLOCKS) {
-        (c->rows > 3 && c->width > 3 ? fast_winograd4_forward : fast_winograd_forward)(c);
+    if (square && c->in_blocks <= WINOGRAD_BLOCKS && c->out_blocks <= WINOGRAD_BLOCKS) {
+        fast_winograd_forward(c);
         return;
     }
     for (int y = 0; y < c->rows; y++) {

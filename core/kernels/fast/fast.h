@@ -7,6 +7,7 @@
 #include "core/kernels/kernels.h"
 
 void FAST(conv_forward)(const struct conv_call *call);
+void FAST(conv_transform)(const struct conv_call *call, int first, int count, real *transformed);
 void FAST(conv_gradient)(const struct conv_gradient_call *call);
 void FAST(planar_forward)(const struct planar_call *call);
 void FAST(planar_gradient)(const struct planar_call *call);
@@ -81,12 +82,12 @@ void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *s
 /* 3x3 convolutions by Winograd's algorithm in tiles of 2x2 (winograd.c): the forward pass, for at most
  * WINOGRAD_BLOCKS blocks of input channels and of output channels; and the gradient of the weights (without bias),
  * for any number of blocks. */
-enum { WINOGRAD_BLOCKS = CONV_NORM_BLOCKS };
+enum { WINOGRAD_BLOCKS = 4 };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);
 #define fast_winograd_gradient FAST(winograd_gradient)
 void fast_winograd_gradient(const struct conv_gradient_call *call);
-/* The same in tiles of 4x4 (winograd4.c). */
+/* The same in tiles of 4x4 (winograd4.c), both for any number of blocks. */
 #define fast_winograd4_forward FAST(winograd4_forward)
 void fast_winograd4_forward(const struct conv_call *call);
 #define fast_winograd4_gradient FAST(winograd4_gradient)

@@ -186,6 +186,59 @@ INLINE void vi_store_u16(uint16_t *p, int n, vi v)
     _mm256_mask_storeu_epi16(p, v_first(n), _mm512_cvtepi32_epi16(v));
 }
 
+/* For blocks of which 8 channels are in use, two pixels or two input channels share a register.
+ *
+ * v_pair() repeats two floats in all pairs of lanes; v_twice() loads 8 floats, each into both lanes of its pair.
+ * v_fold() adds the lanes of each pair: the 8 sums of a, then those of b. v_interleave() pairs the first 8 lanes: a0,
+ * b0, a1, ... v_halves() loads 8 floats from each of two places, zeros where `low` or `high` is false; v_low() and
+ * v_high() return one of the two, followed by zeros. */
+INLINE vf v_pair(const float *p)
+{
+    double both;
+    __builtin_memcpy(&both, p, sizeof both);
+    return _mm512_castpd_ps(_mm512_set1_pd(both));
+}
+INLINE vf v_twice(const float *p)
+{
+    __m512i each = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(each, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+}
+INLINE vf v_evens(vf a, vf b)
+{
+    __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return _mm512_permutex2var_ps(a, even, b);
+}
+INLINE vf v_odds(vf a, vf b)
+{
+    __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(a, odd, b);
+}
+INLINE vf v_fold(vf a, vf b)
+{
+    return v_add(v_evens(a, b), v_odds(a, b));
+}
+INLINE vf v_interleave(vf a, vf b)
+{
+    __m512i order = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_ps(a, order, b);
+}
+INLINE vm v_halves_mask(bool low, bool high)
+{
+    return (vm)((low ? 0xff : 0) | (high ? 0xff00 : 0));
+}
+INLINE vf v_halves(const float *low, const float *high, vm mask)
+{
+    return _mm512_mask_loadu_ps(_mm512_maskz_loadu_ps((vm)(mask & 0xff), low), (vm)(mask & 0xff00), high - 8);
+}
+INLINE vf v_low(vf a)
+{
+    return _mm512_maskz_mov_ps(0xff, a);
+}
+INLINE vf v_high(vf a)
+{
+    return _mm512_maskz_shuffle_f32x4(0xff, a, a, 0x4e);
+}
+
 /* Sums the lanes in a fixed order. */
 INLINE float v_sum(vf v)
 {

@@ -6,6 +6,7 @@
 const struct kernels FAST(kernels) = {
     .name = V_WIDE ? "avx512" : "avx2",
     .conv_forward = FAST(conv_forward),
+    .conv_transform = FAST(conv_transform),
     .conv_gradient = FAST(conv_gradient),
     .planar_forward = FAST(planar_forward),
     .planar_gradient = FAST(planar_gradient),

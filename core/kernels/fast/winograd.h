@@ -9,37 +9,127 @@
 /* The number of tiles whose accumulators are in registers together. */
 enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
 
+/* Half blocks: the last block of inputs or outputs may have at most 8 channels in use. A register of AVX-512 then
+ * contains two tiles: with n tiles, tile t < h = (n + 1) / 2 has the first 8 lanes of pixel t, tile t + h the last 8.
+ * With AVX2 a pixel of a half block is one register instead of two, at the usual place. */
+struct winograd_use {
+    int lanes;          /* number of channels in use of the last input block */
+    bool in_half, half; /* whether the last input block and the output block are half blocks */
+};
+
+INLINE bool winograd_half(int lanes)
+{
+    return lanes > 0 && lanes <= MAP_LANES / 2;
+}
+
+/* Place of tile t of n tiles. */
+INLINE ptrdiff_t winograd_at(bool half, int t, int n)
+{
+    int h = (n + 1) / 2;
+    return !half || !V_WIDE || t < h ? t * MAP_LANES : (t - h) * MAP_LANES + MAP_LANES / 2;
+}
+
+/* in_lanes, out_lanes: of the last input block and of the output block, 0 for 16. */
+INLINE struct winograd_use winograd_use(int in_lanes, int out_lanes)
+{
+    return (struct winograd_use){in_lanes > 0 ? in_lanes : MAP_LANES, winograd_half(in_lanes),
+                                 winograd_half(out_lanes)};
+}
+
+/* acc[n tiles][16 out] += inputs of one block x weights[16 in][16 out], for the first `lanes` inputs. in_half and n are
+ * constants. */
+INLINE void winograd_block(const int n, const bool in_half, int lanes, const float *from, const float *weights, vf *acc)
+{
+    for (int i = 0; i < lanes; i++, weights += MAP_LANES) {
+        vf w[PV];
+        UNROLL for (int g = 0; g < PV; g++) w[g] = v_load(weights + g * V);
+        UNROLL for (int t = 0; t < n; t++)
+        {
+            vf x = v_all(from[winograd_at(in_half, t, n) + i]);
+            UNROLL for (int g = 0; g < PV; g++) acc[t * PV + g] = v_fma(x, w[g], acc[t * PV + g]);
+        }
+    }
+}
+
 /* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]. n is a constant. */
-INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights,
-                             float *to)
+INLINE void winograd_product(const int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t block,
+                             const float *weights, float *to)
 {
     vf acc[WINOGRAD_TILES * PV];
     UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_zero();
-    for (int b = 0; b < blocks; b++, from += block) {
-        for (int i = 0; i < MAP_LANES; i++, weights += MAP_LANES) {
-            vf w[PV];
-            UNROLL for (int g = 0; g < PV; g++) w[g] = v_load(weights + g * V);
-            UNROLL for (int t = 0; t < n; t++)
-            {
-                vf x = v_all(from[t * MAP_LANES + i]);
-                UNROLL for (int g = 0; g < PV; g++) acc[t * PV + g] = v_fma(x, w[g], acc[t * PV + g]);
-            }
-        }
-    }
+    int whole = blocks - use.in_half;
+    for (int b = 0; b < whole; b++, from += block, weights += MAP_LANES * MAP_LANES)
+        winograd_block(n, false, b + 1 < blocks ? MAP_LANES : use.lanes, from, weights, acc);
+    if (use.in_half)
+        winograd_block(n, true, use.lanes, from, weights, acc);
     UNROLL for (int a = 0; a < n * PV; a++) v_store(to + a * V, acc[a]);
+}
+
+/* winograd_block() for a half block of outputs. AVX-512: a register contains the 8 outputs for an even and for an odd
+ * input channel, and weights are in the order of winograd_halve(). AVX2: one register instead of two. */
+INLINE void winograd_block_half(const int n, const bool in_half, int lanes, const float *from, const float *weights,
+                                vf *acc)
+{
+#if V_WIDE
+    for (int i = 0; i < lanes; i += 2, weights += V) {
+        vf w = v_load(weights);
+        UNROLL for (int t = 0; t < n; t++) acc[t] = v_fma(v_pair(from + winograd_at(in_half, t, n) + i), w, acc[t]);
+    }
+#else
+    for (int i = 0; i < lanes; i++, weights += MAP_LANES) {
+        vf w = v_load(weights);
+        UNROLL for (int t = 0; t < n; t++) acc[t] = v_fma(v_all(from[t * MAP_LANES + i]), w, acc[t]);
+    }
+#endif
+}
+
+/* winograd_product() for a half block of outputs. */
+INLINE void winograd_product_half(const int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t block,
+                                  const float *weights, float *to)
+{
+    vf acc[WINOGRAD_TILES + 1];
+    UNROLL for (int t = 0; t <= n; t++) acc[t] = v_zero();
+    int whole = blocks - use.in_half;
+    for (int b = 0; b < whole; b++, from += block, weights += MAP_LANES * MAP_LANES)
+        winograd_block_half(n, false, b + 1 < blocks ? MAP_LANES : use.lanes, from, weights, acc);
+    if (use.in_half)
+        winograd_block_half(n, true, use.lanes, from, weights, acc);
+#if V_WIDE
+    const int h = (n + 1) / 2;
+    UNROLL for (int t = 0; t < h; t++) v_store(to + t * MAP_LANES, v_fold(acc[t], acc[t + h]));
+#else
+    UNROLL for (int t = 0; t < n; t++) v_store(to + t * MAP_LANES, acc[t]);
+#endif
+}
+
+/* Puts a matrix [16 in][16 out], whose last 8 outputs are zero, into the order of winograd_block_half():
+ * [8 pairs of inputs][8 out][2 in]. */
+INLINE void winograd_halve(float *matrix)
+{
+#if V_WIDE
+    for (int p = 0; p < MAP_LANES / 2; p++)
+        v_store(matrix + p * V, v_interleave(v_load(matrix + 2 * p * V), v_load(matrix + (2 * p + 1) * V)));
+#else
+    (void)matrix;
+#endif
 }
 
 #define WINOGRAD_PRODUCT(n)                                                                                            \
     case n:                                                                                                            \
-        for (int s = 0; s < spots; s++)                                                                                \
-            winograd_product(n, blocks, from + s * spot, block, weights + s * blocks * MAP_LANES * MAP_LANES,          \
-                             to + s * WINOGRAD_TILES * MAP_LANES);                                                     \
+        for (int s = 0; s < spots; s++) {                                                                              \
+            const float *w = weights + s * blocks * MAP_LANES * MAP_LANES;                                             \
+            float *t = to + s * WINOGRAD_TILES * MAP_LANES;                                                            \
+            if (use.half)                                                                                              \
+                winograd_product_half(n, blocks, use, from + s * spot, block, w, t);                                   \
+            else                                                                                                       \
+                winograd_product(n, blocks, use, from + s * spot, block, w, t);                                        \
+        }                                                                                                              \
         break;
 
 /* For each spot, to = from x weights. from: [spots][blocks][n tiles][16], with steps of `spot` reals between spots
  * and of `block` reals between blocks. weights: [spots][blocks][16][16]. to: [spots][WINOGRAD_TILES][16]. */
-INLINE void winograd_products(int spots, int n, int blocks, const float *from, ptrdiff_t spot, ptrdiff_t block,
-                              const float *weights, float *to)
+INLINE void winograd_products(int spots, int n, int blocks, struct winograd_use use, const float *from, ptrdiff_t spot,
+                              ptrdiff_t block, const float *weights, float *to)
 {
     switch (n) {
         WINOGRAD_PRODUCT(1)
@@ -80,15 +170,74 @@ INLINE void winograd_outer_of(const int n, int tiles, const float *inputs, const
     UNROLL for (int a = 0; a < n * PV; a++) v_store(sums + a * V, acc[a]);
 }
 
-INLINE void winograd_outer(int tiles, const float *inputs, const float *douts, float *sums)
+/* The same for a half block of outputs, n inputs at a time. AVX-512: sums[8 pairs of inputs][8 out][2 in]. AVX2: one
+ * register instead of two. */
+INLINE void winograd_outer_half_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
+{
+    enum { EACH = V_WIDE ? 2 : 1 };
+    vf acc[8];
+    UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_load(sums + a * MAP_LANES);
+    for (int t = 0; t < tiles; t++, inputs += MAP_LANES, douts += MAP_LANES) {
+#if V_WIDE
+        vf d = v_twice(douts);
+        UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_fma(v_pair(inputs + 2 * a), d, acc[a]);
+#else
+        vf d = v_load(douts);
+        UNROLL for (int a = 0; a < n / EACH; a++) acc[a] = v_fma(v_all(inputs[a]), d, acc[a]);
+#endif
+    }
+    UNROLL for (int a = 0; a < n / EACH; a++) v_store(sums + a * MAP_LANES, acc[a]);
+}
+
+/* Puts sums in the order of winograd_outer_half_of() back into the order [16 in][16 out]. */
+INLINE void winograd_unhalve(float *sums)
 {
 #if V_WIDE
-    winograd_outer_of(16, tiles, inputs, douts, sums);
+    for (int p = MAP_LANES / 2 - 1; p >= 0; p--) {
+        vf both = v_load(sums + p * V);
+        v_store(sums + 2 * p * V, v_evens(both, v_zero()));
+        v_store(sums + (2 * p + 1) * V, v_odds(both, v_zero()));
+    }
 #else
-    winograd_outer_of(6, tiles, inputs, douts, sums);
-    winograd_outer_of(5, tiles, inputs + 6, douts, sums + 6 * MAP_LANES);
-    winograd_outer_of(5, tiles, inputs + 11, douts, sums + 11 * MAP_LANES);
+    (void)sums;
 #endif
+}
+
+INLINE void winograd_outer_run(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
+{
+    if (use.half && use.in_half) {
+        winograd_outer_half_of(8, tiles, inputs, douts, sums);
+    } else if (use.half) {
+        winograd_outer_half_of(V_WIDE ? 16 : 8, tiles, inputs, douts, sums);
+        if (!V_WIDE)
+            winograd_outer_half_of(8, tiles, inputs + 8, douts, sums + 8 * MAP_LANES);
+    } else {
+#if V_WIDE
+        if (use.in_half)
+            winograd_outer_of(8, tiles, inputs, douts, sums);
+        else
+            winograd_outer_of(16, tiles, inputs, douts, sums);
+#else
+        winograd_outer_of(6, tiles, inputs, douts, sums);
+        if (use.in_half) {
+            winograd_outer_of(2, tiles, inputs + 6, douts, sums + 6 * MAP_LANES);
+        } else {
+            winograd_outer_of(5, tiles, inputs + 6, douts, sums + 6 * MAP_LANES);
+            winograd_outer_of(5, tiles, inputs + 11, douts, sums + 11 * MAP_LANES);
+        }
+#endif
+    }
+}
+
+/* sums += inputs' x douts over `tiles` tiles. use.lanes: of this input block. With half blocks, the first and the
+ * second half of the tiles are runs of their own. */
+INLINE void winograd_outer(int tiles, struct winograd_use use, const float *inputs, const float *douts, float *sums)
+{
+    int first = V_WIDE && (use.half || use.in_half) ? (tiles + 1) / 2 : tiles;
+    winograd_outer_run(first, use, inputs, douts, sums);
+    if (first < tiles)
+        winograd_outer_run(tiles - first, use, inputs + winograd_at(use.in_half, first, tiles),
+                           douts + winograd_at(use.half, first, tiles), sums);
 }
 
 #endif

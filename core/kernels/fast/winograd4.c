@@ -11,7 +11,9 @@
  *     1/2:  e + 2 o                    -2:  e - 1/2 o
  *
  * All coefficients of A and B are exact in binary; G divides by 3, 15/16 and 15. Pixels of a tile outside the strip are
- * read as zeros and not written. All scratch memory is on the stack (below 900 KiB).
+ * read as zeros and not written. All scratch memory is on the stack (below 1 MiB). A forward pass transforms the inputs
+ * of at most INPUTS blocks together. With more blocks, it adds the results of several parts in the output. The caller
+ * may transform the weights once for all strips (conv_transform); otherwise a part has at most GROUP x GROUP blocks.
  *
  * A row of a map can be longer than a memory page, so the hardware does not prefetch the next tile row. The code
  * prefetches its inputs and outputs while it computes the current row. */
@@ -27,8 +29,9 @@ enum {
     SIDE = 6,
     SPOTS = SIDE * SIDE,
     MOST = WINOGRAD_TILES,
-    GROUP = WINOGRAD_BLOCKS,
-    ROW = 25 /* number of tiles of the gradient that are transformed together */
+    GROUP = 4,  /* maximum number of input blocks, and of output blocks, whose weights are in scratch memory */
+    INPUTS = 8, /* maximum number of input blocks of a part of the forward pass */
+    ROW = 25    /* number of tiles of the gradient that are transformed together */
 };
 
 /* G: the row of a point p is (1, p, p^2), divided by the product of its distances to the other points. */
@@ -80,6 +83,7 @@ struct inlet {
     const float *row[SIDE]; /* NULL: the row is outside the strip */
     int first, end;         /* columns inside the strip: [first, end) */
     ptrdiff_t ahead;        /* distance in reals to the tile row below, which is prefetched */
+    int apart;              /* half blocks: distance in columns between the two tiles of a register; else 0 */
     const float *scale, *shift;
 };
 
@@ -103,17 +107,36 @@ static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in,
     return i;
 }
 
+#if V_WIDE
+/* One pixel of each of the two tiles of a register. */
+INLINE vf input_pair(const bool normed, const struct inlet *in, const float *at, vf scale, vf shift, int x)
+{
+    vm inside = v_halves_mask(x >= in->first && x < in->end, x + in->apart < in->end);
+    vf d = v_halves(at, at + (ptrdiff_t)in->apart * L, inside);
+    return normed ? v_keep(inside, v_relu(v_fma(d, scale, shift))) : d;
+}
+#endif
+
 /* Multiplies one column of six pixels by B'. */
-INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf shift, int x, float *down)
+INLINE void input_column(const bool normed, const bool half, const struct inlet *in, vf scale, vf shift, int x,
+                         float *down)
 {
     vf d[SIDE], z[SIDE];
     bool there = x >= in->first && x < in->end;
     UNROLL for (int r = 2; r < SIDE; r++) if (in->row[r])
+    {
         __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)x * L, 0, 2);
+        if (half)
+            __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)(x + in->apart) * L, 0, 2);
+    }
     UNROLL for (int r = 0; r < SIDE; r++)
     {
         d[r] = v_zero();
-        if (there && in->row[r]) {
+#if V_WIDE
+        if (half && in->row[r])
+            d[r] = input_pair(normed, in, in->row[r] + (ptrdiff_t)x * L, scale, shift, x);
+#endif
+        if (!half && there && in->row[r]) {
             d[r] = v_load(in->row[r] + (ptrdiff_t)x * L);
             if (normed)
                 d[r] = v_relu(v_fma(d[r], scale, shift));
@@ -123,18 +146,36 @@ INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf
     UNROLL for (int r = 0; r < SIDE; r++) v_store(down + r * V, z[r]);
 }
 
-/* Computes B' d B for `tiles` neighbouring tiles of one register column. It first multiplies columns by B' into a
- * buffer, because neighbouring tiles share two of their six columns. to: [36], `stride` apart, of [tiles][16]. */
-static void transform_input(const struct inlet *in, int tiles, float *to, ptrdiff_t stride)
+INLINE void input_columns(const bool half, const struct inlet *in, int columns, float (*down)[SIDE * V])
 {
-    _Alignas(64) float down[4 * ROW + 2][SIDE * V];
     if (in->scale) {
         vf scale = v_load(in->scale), shift = v_load(in->shift);
-        for (int x = 0; x < 4 * tiles + 2; x++)
-            input_column(true, in, scale, shift, x, down[x]);
+#if V_WIDE
+        if (half) {
+            scale = v_halves(in->scale, in->scale, v_halves_mask(true, true));
+            shift = v_halves(in->shift, in->shift, v_halves_mask(true, true));
+        }
+#endif
+        for (int x = 0; x < columns; x++)
+            input_column(true, half, in, scale, shift, x, down[x]);
     } else {
-        for (int x = 0; x < 4 * tiles + 2; x++)
-            input_column(false, in, v_zero(), v_zero(), x, down[x]);
+        for (int x = 0; x < columns; x++)
+            input_column(false, half, in, v_zero(), v_zero(), x, down[x]);
+    }
+}
+
+/* Computes B' d B for `tiles` neighbouring tiles of one register column; in a half block, for half as many pairs of
+ * tiles. It first multiplies columns by B' into a buffer, because neighbouring tiles share two of their six columns.
+ * to: [36], `stride` apart, of [tiles][16]. */
+static void transform_input(struct inlet *in, bool half, int tiles, float *to, ptrdiff_t stride)
+{
+    _Alignas(64) float down[4 * ROW + 2][SIDE * V];
+    if (half && V_WIDE) {
+        tiles = (tiles + 1) / 2;
+        in->apart = 4 * tiles;
+        input_columns(true, in, 4 * tiles + 2, down);
+    } else {
+        input_columns(false, in, 4 * tiles + 2, down);
     }
     for (int t = 0; t < tiles; t++) {
         UNROLL for (int r = 0; r < SIDE; r++)
@@ -176,31 +217,40 @@ struct outlet {
     ptrdiff_t out_row;
 };
 
+/* A' M A of one tile, or of the two tiles of a register. from: [36][MOST][16], at the tile's first value. */
+INLINE void output_tile(const float *from, vf out[4][4])
+{
+    vf across[SIDE][4];
+    UNROLL for (int r = 0; r < SIDE; r++)
+    {
+        vf m[SIDE];
+        UNROLL for (int x = 0; x < SIDE; x++) m[x] = v_load(from + (ptrdiff_t)(r * SIDE + x) * MOST * L);
+        output_line(m, across[r]);
+    }
+    UNROLL for (int x = 0; x < 4; x++)
+    {
+        vf m[SIDE];
+        UNROLL for (int r = 0; r < SIDE; r++) m[r] = across[r][x];
+        output_line(m, out[x]);
+    }
+}
+
 /* Writes A' M A + bias + add of `tiles` tiles. */
 static void transform_output(const float *from, int tiles, const struct outlet *o)
 {
     for (int g = 0; g < PV; g++) {
         vf shift = o->bias ? v_load(o->bias + g * V) : v_zero();
         for (int t = 0; t < tiles; t++) {
-            vf across[SIDE][4];
+            vf y[4][4];
             int rows = o->down < 4 ? o->down : 4, columns = o->across - 4 * t < 4 ? o->across - 4 * t : 4;
-            UNROLL for (int r = 0; r < SIDE; r++)
-            {
-                vf m[SIDE];
-                UNROLL for (int x = 0; x < SIDE; x++) m[x] =
-                    v_load(from + (ptrdiff_t)((r * SIDE + x) * MOST + t) * L + g * V);
-                output_line(m, across[r]);
-            }
+            output_tile(from + (ptrdiff_t)t * L + g * V, y);
             UNROLL for (int x = 0; x < 4; x++)
             {
-                vf m[SIDE], y[4];
                 ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L + g * V;
-                UNROLL for (int r = 0; r < SIDE; r++) m[r] = across[r][x];
-                output_line(m, y);
                 UNROLL for (int r = 0; r < 4; r++) __builtin_prefetch(o->out + (r + 4) * o->out_row + at, 1, 2);
                 UNROLL for (int r = 0; r < 4; r++)
                 {
-                    vf v = v_add(y[r], shift);
+                    vf v = v_add(y[x][r], shift);
                     if (r >= rows || x >= columns)
                         continue;
                     v_store(o->out + r * o->out_row + at, o->add ? v_add(v, v_load(o->add + r * o->add_row + at)) : v);
@@ -210,45 +260,158 @@ static void transform_output(const float *from, int tiles, const struct outlet *
     }
 }
 
-/* Processes one group of tiles of one tile row, for all output blocks. */
-static void forward_group(const struct conv_call *c, int y, int x, int tiles, const float *weights, float *inputs,
-                          float *middle)
+/* transform_output() for a half block. It writes zeros to the other 8 channels. */
+static void transform_output_half(const float *from, int tiles, const struct outlet *o)
 {
-    ptrdiff_t block = (ptrdiff_t)tiles * L, spot = c->in_blocks * block;
-    for (int b = 0; b < c->in_blocks * PV; b++) {
-        struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, b * V, y, x);
-        transform_input(&in, tiles, inputs + b / PV * block + b % PV * V, spot);
+#if V_WIDE
+    const int h = (tiles + 1) / 2;
+    vm both = v_halves_mask(true, true);
+    vf shift = o->bias ? v_halves(o->bias, o->bias, both) : v_zero();
+    for (int t = 0; t < h; t++) {
+        vf y[4][4];
+        int rows = o->down < 4 ? o->down : 4, low = o->across - 4 * t, high = t + h < tiles ? low - 4 * h : 0;
+        output_tile(from + (ptrdiff_t)t * L, y);
+        UNROLL for (int x = 0; x < 4; x++)
+        {
+            ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L, to = at + (ptrdiff_t)(4 * h) * L;
+            UNROLL for (int r = 0; r < 4; r++)
+            {
+                if (r >= rows || x >= low)
+                    continue;
+                vf v = v_add(y[x][r], shift);
+                const float *add = o->add ? o->add + r * o->add_row : NULL;
+                float *out = o->out + r * o->out_row;
+                if (add)
+                    v = v_add(v, v_halves(add + at, add + to, v_halves_mask(true, x < high)));
+                v_store(out + at, v_low(v));
+                if (x < high)
+                    v_store(out + to, v_high(v));
+            }
+        }
     }
-    for (int ob = 0; ob < c->out_blocks; ob++) {
-        struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL,
-                           NULL,         c->add.row,  c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L,
+#else
+    vf shift = o->bias ? v_load(o->bias) : v_zero();
+    for (int t = 0; t < tiles; t++) {
+        vf y[4][4];
+        int rows = o->down < 4 ? o->down : 4;
+        output_tile(from + (ptrdiff_t)t * L, y);
+        for (int x = 0; x < 4 && x < o->across - 4 * t; x++)
+            for (int r = 0; r < rows; r++) {
+                ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L;
+                vf v = v_add(y[x][r], shift);
+                v_store(o->out + r * o->out_row + at, o->add ? v_add(v, v_load(o->add + r * o->add_row + at)) : v);
+                v_store(o->out + r * o->out_row + at + V, v_zero());
+            }
+    }
+#endif
+}
+
+/* Transforms the weights of input blocks [first, first + ins) of one output block: to [36][ins][16 in][16 out]. */
+static void transform_block(const struct conv_call *c, int ob, int first, int ins, float *to)
+{
+    for (int i = 0; i < ins; i++) {
+        transform_weights(c->weights + (ptrdiff_t)(ob * c->in_blocks + first + i) * 9 * TILE, to + i * TILE,
+                          (ptrdiff_t)ins * TILE);
+        for (int spot = 0; spot < SPOTS && ob == c->out_blocks - 1 && winograd_half(c->out_lanes); spot++)
+            winograd_halve(to + (ptrdiff_t)(spot * ins + i) * TILE);
+    }
+}
+
+/* An output block's transformed weights are cut into the parts of forward passes, INPUTS input blocks each. */
+void FAST(conv_transform)(const struct conv_call *c, int first, int count, real *transformed)
+{
+    ptrdiff_t block = (ptrdiff_t)c->in_blocks * CONV_TRANSFORMED;
+    for (int ob = first; ob < first + count; ob++)
+        for (int ib = 0; ib < c->in_blocks; ib += INPUTS)
+            transform_block(c, ob, ib, c->in_blocks - ib < INPUTS ? c->in_blocks - ib : INPUTS,
+                            transformed + ob * block + ib * CONV_TRANSFORMED);
+}
+
+/* Part of a forward pass: the sums over `ins` input blocks from ib on, for `outs` output blocks from ob on. */
+struct part {
+    int ob, outs, ib, ins;
+    const float *weights; /* of output block ob: [36][ins][16 in][16 out] */
+    ptrdiff_t weight_block;
+    float *inputs, *middle; /* scratch memory */
+};
+
+/* Processes one group of tiles of one tile row. The first part of an output adds bias and `add`, the next ones add to
+ * the output. */
+static void forward_group(const struct conv_call *c, const struct part *p, int y, int x, int tiles)
+{
+    ptrdiff_t block = (ptrdiff_t)tiles * L, spot = p->ins * block;
+    int lanes = p->ib + p->ins == c->in_blocks ? c->in_lanes : 0;
+    struct winograd_use use = winograd_use(lanes, 0);
+    for (int b = 0; b < (p->ins - use.in_half) * PV + use.in_half; b++) {
+        struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, p->ib * L + b * V, y, x);
+        transform_input(&in, use.in_half && b / PV == p->ins - 1, tiles, p->inputs + b / PV * block + b % PV * V, spot);
+    }
+    const struct map_strip *add = p->ib > 0 ? &c->out : &c->add;
+    for (int ob = p->ob; ob < p->ob + p->outs; ob++) {
+        struct outlet o = {c->width - x, c->rows - y, c->bias && p->ib == 0 ? c->bias + ob * L : NULL,
+                           NULL,         add->row,    c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L,
                            c->out.row};
-        if (c->add.at)
-            o.add = c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L;
-        winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block,
-                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, middle);
-        transform_output(middle, tiles, &o);
+        if (add->at)
+            o.add = add->at + ob * add->block + y * add->row + (ptrdiff_t)x * L;
+        use.half = ob == c->out_blocks - 1 && winograd_half(c->out_lanes);
+        winograd_products(SPOTS, tiles, p->ins, use, p->inputs, spot, block,
+                          p->weights + (ob - p->ob) * p->weight_block, p->middle);
+        (use.half ? transform_output_half : transform_output)(p->middle, tiles, &o);
+    }
+}
+
+static void row_moments(const struct conv_call *c, int y)
+{
+    for (int r = y; r < y + 4 && r < c->rows && c->moments; r++)
+        fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
+}
+
+/* moments: whether the part is the last one. */
+static void forward_part(const struct conv_call *c, const struct part *p, bool moments)
+{
+    int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;
+    for (int y = 0; y < c->rows; y += 4) {
+        for (int g = 0, x = 0; g < groups; g++) {
+            int tiles = across / groups + (g < across % groups);
+            forward_group(c, p, y, x, tiles);
+            x += 4 * tiles;
+        }
+        if (moments)
+            row_moments(c, y);
     }
 }
 
 void fast_winograd4_forward(const struct conv_call *c)
 {
-    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L],
+    _Alignas(64) float weights[GROUP * GROUP * CONV_TRANSFORMED], inputs[INPUTS * SPOTS * MOST * L],
         middle[SPOTS * MOST * L];
-    int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;
-    for (int pair = 0; pair < c->out_blocks * c->in_blocks; pair++) {
-        int ob = pair / c->in_blocks, ib = pair % c->in_blocks;
-        transform_weights(c->weights + (ptrdiff_t)pair * 9 * TILE,
-                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE + ib * TILE, c->in_blocks * TILE);
-    }
-    for (int y = 0; y < c->rows; y += 4) {
-        for (int g = 0, x = 0; g < groups; g++) {
-            int tiles = across / groups + (g < across % groups);
-            forward_group(c, y, x, tiles, weights, inputs, middle);
-            x += 4 * tiles;
+    int outs = c->transformed ? c->out_blocks : GROUP, ins = c->transformed ? INPUTS : GROUP;
+    bool whole = outs >= c->out_blocks && ins >= c->in_blocks;
+    for (int ob = 0; ob < c->out_blocks; ob += outs) {
+        for (int ib = 0; ib < c->in_blocks; ib += ins) {
+            struct part p = {.ob = ob, .ib = ib, .inputs = inputs, .middle = middle};
+            p.outs = c->out_blocks - ob < outs ? c->out_blocks - ob : outs;
+            p.ins = c->in_blocks - ib < ins ? c->in_blocks - ib : ins;
+            p.weight_block = (ptrdiff_t)(c->transformed ? c->in_blocks : p.ins) * CONV_TRANSFORMED;
+            p.weights = c->transformed ? c->transformed + ob * p.weight_block + ib * CONV_TRANSFORMED : weights;
+            for (int o = 0; o < p.outs && !c->transformed; o++)
+                transform_block(c, ob + o, ib, p.ins, weights + o * p.weight_block);
+            forward_part(c, &p, whole);
         }
-        for (int r = y; r < y + 4 && r < c->rows && c->moments; r++)
-            fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
+    }
+    for (int y = 0; y < c->rows && !whole; y += 4)
+        row_moments(c, y);
+}
+
+/* A of one tile of dY: column x of four pixels was multiplied by A into z[x]. to: [36], `stride` apart. */
+INLINE void dout_tile(vf z[4][SIDE], float *to, ptrdiff_t stride)
+{
+    UNROLL for (int r = 0; r < SIDE; r++)
+    {
+        vf d[4], out[SIDE];
+        UNROLL for (int x = 0; x < 4; x++) d[x] = z[x][r];
+        dout_line(d, out);
+        UNROLL for (int x = 0; x < SIDE; x++) v_store(to + (r * SIDE + x) * stride, out[x]);
     }
 }
 
@@ -266,15 +429,33 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
                 4 * t + x < across && r < down ? v_load(at + r * row + (ptrdiff_t)(4 * t + x) * L) : v_zero();
             dout_line(d, z[x]);
         }
-        UNROLL for (int r = 0; r < SIDE; r++)
-        {
-            vf d[4], out[SIDE];
-            UNROLL for (int x = 0; x < 4; x++) d[x] = z[x][r];
-            dout_line(d, out);
-            UNROLL for (int x = 0; x < SIDE; x++) v_store(to + (r * SIDE + x) * stride + t * L, out[x]);
-        }
+        dout_tile(z, to + t * L, stride);
     }
 }
+
+#if V_WIDE
+/* The same for a half block: half as many pairs of tiles. */
+static void transform_dout_half(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to,
+                                ptrdiff_t stride)
+{
+    const int h = (tiles + 1) / 2;
+    for (int t = 0; t < h; t++) {
+        vf z[4][SIDE];
+        UNROLL for (int x = 0; x < 4; x++)
+        {
+            vf d[4];
+            vm there = v_halves_mask(4 * t + x < across, 4 * (t + h) + x < across && t + h < tiles);
+            UNROLL for (int r = 0; r < 4; r++)
+            {
+                const float *low = at + r * row + (ptrdiff_t)(4 * t + x) * L;
+                d[r] = r < down ? v_halves(low, low + (ptrdiff_t)(4 * h) * L, there) : v_zero();
+            }
+            dout_line(d, z[x]);
+        }
+        dout_tile(z, to + t * L, stride);
+    }
+}
+#endif
 
 /* Adds G' sums G to dweights[9][16][16], for one pair of blocks. sums: [36][16 in][16 out]. */
 static void untransform_weights(const float *sums, float *dweights)
@@ -304,27 +485,55 @@ struct gradient_scratch {
     _Alignas(64) float douts[SPOTS * ROW * L];             /* transformed gradients of one output block at a time */
 };
 
+static struct winograd_use gradient_use(const struct conv_gradient_call *c, int ob, int ib)
+{
+    return winograd_use(ib == c->in_blocks - 1 ? c->in_lanes : 0, ob == c->out_blocks - 1 ? c->out_lanes : 0);
+}
+
+static void gradient_dout(const struct conv_gradient_call *c, int ob, int y, int x, int tiles, float *to,
+                          ptrdiff_t stride)
+{
+    const float *dout = c->dout.at + ob * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L;
+    bool half = gradient_use(c, ob, 0).half;
+#if V_WIDE
+    if (half) {
+        transform_dout_half(dout, c->dout.row, c->width - x, c->rows - y, tiles, to, stride);
+        return;
+    }
+#endif
+    for (int g = 0; g < (half ? 1 : PV); g++)
+        transform_dout(dout + g * V, c->dout.row, c->width - x, c->rows - y, tiles, to + g * V, stride);
+}
+
 /* Adds the products of `tiles` tiles, the first at (y, x), for every pair of one of the `outs` output blocks from ob on
  * and one of the `ins` input blocks from ib on. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {
     ptrdiff_t stride = (ptrdiff_t)tiles * L;
-    for (int b = 0; b < ins * PV; b++) {
+    bool in_half = gradient_use(c, ob, ib + ins - 1).in_half;
+    for (int b = 0; b < (ins - in_half) * PV + in_half; b++) {
         struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, ib * L + b * V, y, x);
-        transform_input(&in, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
+        transform_input(&in, in_half && b / PV == ins - 1, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V,
+                        stride);
     }
     for (int o = 0; o < outs; o++) {
-        const float *dout = c->dout.at + (ob + o) * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L;
-        for (int g = 0; g < PV; g++)
-            transform_dout(dout + g * V, c->dout.row, c->width - x, c->rows - y, tiles, s->douts + g * V, stride);
+        gradient_dout(c, ob + o, y, x, tiles, s->douts, stride);
         for (int i = 0; i < ins; i++) {
             const float *inputs = s->inputs + i * SPOTS * stride;
             float *sums = s->sums + (ptrdiff_t)(o * ins + i) * SPOTS * TILE;
+            struct winograd_use use = gradient_use(c, ob + o, ib + i);
             for (int spot = 0; spot < SPOTS; spot++)
-                winograd_outer(tiles, inputs + spot * stride, s->douts + spot * stride, sums + spot * TILE);
+                winograd_outer(tiles, use, inputs + spot * stride, s->douts + spot * stride, sums + spot * TILE);
         }
     }
+}
+
+static void collect_pair(const struct conv_gradient_call *c, int ob, int ib, float *sums)
+{
+    for (int spot = 0; spot < SPOTS && gradient_use(c, ob, ib).half; spot++)
+        winograd_unhalve(sums + spot * TILE);
+    untransform_weights(sums, c->dweights + (ptrdiff_t)(ob * c->in_blocks + ib) * 9 * TILE);
 }
 
 void fast_winograd4_gradient(const struct conv_gradient_call *c)
@@ -344,9 +553,7 @@ void fast_winograd4_gradient(const struct conv_gradient_call *c)
                 }
             }
             for (int pair = 0; pair < outs * ins; pair++)
-                untransform_weights(s.sums + (ptrdiff_t)pair * SPOTS * TILE,
-                                    c->dweights +
-                                        (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
+                collect_pair(c, ob + pair / ins, ib + pair % ins, s.sums + (ptrdiff_t)pair * SPOTS * TILE);
         }
     }
 }

@@ -12,7 +12,9 @@ static const struct shape shapes[] = {
     {32, 32, 1, 1, 2, 28, 1},   {1, 1, 3, 3, 3, 3, 1},     {16, 80, 3, 3, 17, 43, 1},  {64, 64, 3, 3, 26, 50, 1},
     {32, 16, 3, 3, 50, 100, 1}, {16, 32, 3, 3, 5, 5, 1},   {80, 80, 3, 3, 6, 9, 1},    {16, 16, 3, 3, 2, 100, 1},
     {32, 32, 1, 11, 1, 90, 1},  {32, 32, 1, 11, 1, 61, 4}, {16, 48, 1, 21, 1, 45, 10}, {20, 3, 1, 41, 1, 130, 25},
-    {32, 16, 1, 3, 1, 30, 7},   {80, 32, 1, 5, 1, 1, 2},
+    {32, 16, 1, 3, 1, 30, 7},   {80, 32, 1, 5, 1, 1, 2},   {24, 24, 3, 3, 9, 61, 1},   {24, 40, 3, 3, 6, 10, 1},
+    {40, 24, 3, 3, 13, 7, 1},   {5, 20, 3, 3, 5, 58, 1},   {96, 96, 3, 3, 5, 22, 1},   {104, 152, 3, 3, 6, 15, 1},
+    {152, 24, 3, 3, 4, 9, 1},
 };
 
 static struct map_shape map_of(const struct shape *s, int channels)
@@ -79,7 +81,10 @@ static void ref_conv_equals_plain_sum(void **state)
                                  NULL,
                                  NULL,
                                  {0},
-                                 s->dilation};
+                                 s->dilation,
+                                 map_lanes(s->in),
+                                 map_lanes(s->out),
+                                 NULL};
         ref->conv_forward(&call);
         for (int o = 0; o < s->out; o += 3)
             for (int yy = 0; yy < s->height; yy += 2)
@@ -95,6 +100,17 @@ static void ref_conv_equals_plain_sum(void **state)
     }
 }
 
+/* The weights of a 3x3 kernel as conv_forward() reads them, transformed in two calls; NULL for other kernels. */
+static float *transformed_weights(const struct kernels *fast, const struct conv_call *call)
+{
+    if (call->kernel_h != 3 || call->kernel_w != 3)
+        return NULL;
+    float *to = malloc((size_t)(call->out_blocks * call->in_blocks) * CONV_TRANSFORMED * sizeof *to);
+    fast->conv_transform(call, 0, call->out_blocks / 2, to);
+    fast->conv_transform(call, call->out_blocks / 2, call->out_blocks - call->out_blocks / 2, to);
+    return to;
+}
+
 static void forward_matches(const struct kernels *fast, const struct shape *s, bool transposed)
 {
     struct map_shape in = map_of(s, transposed ? s->out : s->in), out = map_of(s, transposed ? s->in : s->out);
@@ -102,7 +118,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
     float *bias = padded(4, out.channels), *add = random_map(5, &out), *y[2] = {empty_map(&out), empty_map(&out)};
     size_t c = (size_t)map_padded(out.channels);
     double *moments[2] = {malloc(2 * c * sizeof(double)), malloc(2 * c * sizeof(double))};
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 16; variant++) { /* bits: add, bias, padding is declared, transformed weights */
+        int lanes = variant & 4 ? 1 : 0;
         for (int k = 0; k < 2; k++) {
             struct conv_call call = {map_blocks(in.channels),
                                      map_blocks(out.channels),
@@ -117,10 +134,16 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
                                      variant & 2 ? bias : NULL,
                                      moments[k],
                                      {0},
-                                     s->dilation};
+                                     s->dilation,
+                                     lanes * map_lanes(in.channels),
+                                     lanes * map_lanes(out.channels),
+                                     NULL};
             if (!(variant & 1))
                 call.add.at = NULL;
+            float *transformed = variant & 8 && k ? transformed_weights(fast, &call) : NULL;
+            call.transformed = transformed;
             (k ? fast : ref)->conv_forward(&call);
+            free(transformed);
         }
         CHECK_CLOSE("conv_forward", fast, y[0], y[1],
                     map_size(&out)); /* the size includes the halo, which both tables must leave zero */
@@ -161,12 +184,12 @@ static void conv_passes_are_adjoint(void **state)
         struct map_strip xs = map_strip_at(&in, x, 0, 0), dys = map_strip_at(&out, dy, 0, 0), none = {NULL, 0, 0};
         struct map_strip ys = map_strip_at(&out, y, 0, 0), dxs = map_strip_at(&in, dx, 0, 0);
         int ib = map_blocks(s->in), ob = map_blocks(s->out);
-        struct conv_call forward = {ib, ob,   s->kernel_h, s->kernel_w, s->height, s->width, xs,
-                                    ys, none, p,           NULL,        NULL,      {0},      s->dilation};
-        struct conv_call back = {ob,  ib,   s->kernel_h, s->kernel_w, s->height, s->width, dys,
-                                 dxs, none, pt,          NULL,        NULL,      {0},      s->dilation};
-        struct conv_gradient_call gradient = {ib, ob,  s->kernel_h, s->kernel_w, s->height, s->width,
-                                              xs, dys, dp,          NULL,        {0},       s->dilation};
+        struct conv_call forward = {ib, ob,   s->kernel_h, s->kernel_w, s->height,   s->width, xs, ys,  none,
+                                    p,  NULL, NULL,        {0},         s->dilation, 0,        0,  NULL};
+        struct conv_call back = {ob, ib,   s->kernel_h, s->kernel_w, s->height,   s->width, dys, dxs, none,
+                                 pt, NULL, NULL,        {0},         s->dilation, 0,        0,   NULL};
+        struct conv_gradient_call gradient = {ib,  ob, s->kernel_h, s->kernel_w, s->height,   s->width, xs,
+                                              dys, dp, NULL,        {0},         s->dilation, 0,        0};
         double a = 0, b = 0, g = 0;
         ref->conv_forward(&forward);
         ref->conv_forward(&back);
@@ -200,8 +223,8 @@ static void fast_conv_gradient_matches_ref(void **state)
         struct map_shape in = map_of(s, s->in), out = map_of(s, s->out);
         size_t packed = conv_packed_size(s->out, s->in, s->kernel_h, s->kernel_w), c = (size_t)map_padded(s->out);
         float *x = random_map(3, &in), *dy = random_map(4, &out), *start = random_floats(5, packed);
-        float *dw[2], *db[2];
-        for (int k = 0; k < 2; k++) {
+        float *dw[3], *db[3];
+        for (int k = 0; k < 3; k++) { /* k = 0: reference; 1: fast; 2: fast, and padding is declared */
             dw[k] = copy_floats(start, packed);
             db[k] = copy_floats(start, c);
             struct conv_gradient_call call = {map_blocks(s->in),
@@ -215,12 +238,19 @@ static void fast_conv_gradient_matches_ref(void **state)
                                               dw[k],
                                               db[k],
                                               {0},
-                                              s->dilation};
+                                              s->dilation,
+                                              k == 2 ? map_lanes(s->in) : 0,
+                                              k == 2 ? map_lanes(s->out) : 0};
             (k ? fast : ref)->conv_gradient(&call);
         }
-        CHECK_CLOSE("conv_gradient weights", fast, dw[0], dw[1], packed);
-        CHECK_CLOSE("conv_gradient bias", fast, db[0], db[1], c);
-        for (int k = 0; k < 2; k++) {
+        for (int k = 1; k < 3; k++) {
+            CHECK_CLOSE("conv_gradient weights", fast, dw[0], dw[k], packed);
+            CHECK_CLOSE("conv_gradient bias", fast, db[0], db[k], c);
+        }
+        /* the same sums in the same order, whether or not the kernel knows of the padding */
+        if (s->kernel_h == 3)
+            assert_memory_equal(dw[1], dw[2], packed * sizeof *dw[1]);
+        for (int k = 0; k < 3; k++) {
             free(dw[k]);
             free(db[k]);
         }
@@ -261,7 +291,10 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
                                     NULL,
                                     NULL,
                                     norm,
-                                    0};
+                                    0,
+                                    map_lanes(s->in),
+                                    map_lanes(s->out),
+                                    NULL};
         struct conv_gradient_call gradient = {map_blocks(s->in),
                                               map_blocks(s->out),
                                               3,
@@ -273,7 +306,9 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
                                               dw[k],
                                               NULL,
                                               norm,
-                                              0};
+                                              0,
+                                              map_lanes(s->in),
+                                              map_lanes(s->out)};
         table->conv_forward(&forward);
         table->conv_gradient(&gradient);
     }
@@ -299,7 +334,7 @@ static void conv_normalises_its_input(void **state)
     FOR_EACH_TABLE(fast)
     for (size_t n = 0; n < COUNT(shapes); n++) {
         const struct shape *s = &shapes[n];
-        if (s->kernel_h != 3 || map_blocks(s->in) > CONV_NORM_BLOCKS || map_blocks(s->out) > CONV_NORM_BLOCKS)
+        if (s->kernel_h != 3)
             continue;
         normed_strip(fast, s, 0, s->height);
         if (s->height > 2)
