@@ -10,8 +10,8 @@
 static const struct bench table[] = {
     {"peak", "multiply-add and copy rates of this machine, the upper limit for all other benchmarks", false,
      bench_peak},
-    {"conv3x3", "each pass of 3x3 convolutions at 16, 32 and 64 channels, as a share of the peak; residual units",
-     false, bench_conv3x3},
+    {"conv3x3", "each pass of 3x3 convolutions at 16 to 128 channels, as a share of the peak; residual units", false,
+     bench_conv3x3},
     {"gemm", "matrix products with the shapes of SPARLING's head", false, bench_gemm},
     {"passes", "batch norm, sparse layer, quantile and max pooling: bytes moved per second", false, bench_passes},
     {"pathways", "Monte Carlo trials of activation pathways per second; analyses by FFT and directly", false,
