@@ -227,6 +227,36 @@ static void exact_row(const struct drawing *d, int row)
     codes->count[row] = s->active;
 }
 
+/* ---- PLANTED_UNIFORM ----------------------------------------------------------------------------------------- */
+
+/* A feature is active if its random word is below probability 2^32; the word then gives its value, as in the samples of
+ * the toy models (core/superposed/data.h). */
+static void uniform_row(const struct drawing *d, int row)
+{
+    enum { PIECE = 256 };
+    const struct planted_shape *s = &d->p->shape;
+    struct planted_codes *codes = d->codes;
+    int32_t *list = codes->index + (ptrdiff_t)row * codes->width;
+    float *values = codes->value + (ptrdiff_t)row * codes->width;
+    struct philox from = stream_of(d, row, SAMPLE_FIRING);
+    uint32_t words[PIECE];
+    double limit = s->probability * 4294967296.0;
+    uint32_t below = limit >= 4294967295.0 ? UINT32_MAX : (uint32_t)limit;
+    int active = 0;
+    for (int at = 0; at < s->features; at += PIECE) {
+        int count = s->features - at < PIECE ? s->features - at : PIECE;
+        philox_fill_u32(&from, (uint64_t)at, words, (size_t)count);
+        for (int i = 0; i < count && active < codes->width; i++) {
+            float value = (float)((words[i] >> 8) * 256.0 / limit) * d->p->length[at + i];
+            if (words[i] >= below || !(value > 0))
+                continue;
+            list[active] = at + i;
+            values[active++] = value;
+        }
+    }
+    codes->count[row] = active;
+}
+
 /* ---- all kinds ----------------------------------------------------------------------------------------------- */
 
 static void draw_task(void *context, int chunk, int worker)
@@ -243,7 +273,7 @@ static void draw_task(void *context, int chunk, int worker)
             tree_row(d, first + r, scratch.pulls + (ptrdiff_t)r * p->shape.features, &scratch);
     } else {
         for (int r = 0; r < rows; r++)
-            exact_row(d, first + r);
+            (p->shape.kind == PLANTED_EXACTLY ? exact_row : uniform_row)(d, first + r);
     }
     for (int r = 0; r < rows; r++) {
         d->codes->start[first + r] = (first + r) * d->codes->width;

@@ -24,7 +24,10 @@ int64_t planted_bytes(const struct planted_shape *shape)
 {
     int64_t n = shape->features, d = shape->inputs;
     int64_t adam = shape->kind == PLANTED_TREES && shape->rounds > 0 ? 12 * n * d + 4 * n * PLANTED_BLOCK : 0;
-    return 4 * n * d + 4 * d + adam + (shape->kind == PLANTED_TREES ? n * (8 + 4 + 12 + 4 * PLANTED_RANK) : 0);
+    int64_t each = shape->kind == PLANTED_TREES     ? 8 + 4 + 12 + 4 * PLANTED_RANK
+                   : shape->kind == PLANTED_UNIFORM ? 4
+                                                    : 0;
+    return 4 * n * d + 4 * d + adam + n * each;
 }
 
 double planted_work(const struct planted_shape *shape)
@@ -207,6 +210,9 @@ static enum status check(const struct planted_shape *s, struct error *err)
     bool sound = s->features >= 1 && s->inputs >= 1 && s->roots >= 0 && s->roots <= s->features && s->zipf >= 0;
     if (s->kind == PLANTED_EXACTLY)
         sound = sound && s->active >= 1 && s->active <= s->features && s->active <= PLANTED_MOST_ACTIVE;
+    if (s->kind == PLANTED_UNIFORM)
+        sound = sound && s->probability > 0 && s->probability <= 1 && s->vectors &&
+                (s->features <= PLANTED_MOST_ACTIVE || s->features * s->probability <= PLANTED_MOST_ACTIVE / 2.0);
     return sound ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "a planted data set of this shape does not exist");
 }
 
@@ -225,7 +231,47 @@ static enum status allocate(struct planted *p, struct error *err)
         p->loading = malloc(n * PLANTED_RANK * sizeof *p->loading);
         full = full && p->rate && p->parent && p->mean && p->deviation && p->bound && p->loading;
     }
+    if (p->shape.kind == PLANTED_UNIFORM) {
+        p->length = malloc(n * sizeof *p->length);
+        full = full && p->length;
+    }
     return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d features", p->shape.features);
+}
+
+/* Copies the caller's vectors as lengths and directions. A vector of zeros has direction 0. */
+static enum status take_vectors(struct planted *p, struct error *err)
+{
+    int d = p->shape.inputs;
+    for (int i = 0; i < p->shape.features; i++) {
+        const float *from = p->shape.vectors + (ptrdiff_t)i * d;
+        float *to = p->directions + (ptrdiff_t)i * d;
+        double square = 0;
+        for (int k = 0; k < d; k++)
+            square += (double)from[k] * (double)from[k];
+        if (!isfinite(square))
+            return error_set(err, STATUS_NUMERIC, NULL, "the vector of feature %d is not finite", i);
+        p->length[i] = (float)sqrt(square);
+        for (int k = 0; k < d; k++)
+            to[k] = square > 0 ? (float)((double)from[k] / sqrt(square)) : 0;
+    }
+    p->shape.vectors = NULL;
+    return STATUS_OK;
+}
+
+/* Draws or copies everything, after allocate(). */
+static enum status fill(struct planted *p, struct thread_pool *pool, struct error *err)
+{
+    if (p->shape.kind == PLANTED_UNIFORM)
+        return take_vectors(p, err);
+    draw_rows(p, PLANTED_STREAM_DIRECTIONS, p->shape.features, 1, p->directions);
+    if (p->shape.kind == PLANTED_EXACTLY)
+        return STATUS_OK;
+    set_rates(p);
+    set_parents(p);
+    set_firing(p);
+    set_values(p);
+    draw_rows(p, PLANTED_STREAM_BIAS, 1, BIAS_NORM, p->bias);
+    return spread_directions(p, pool, err);
 }
 
 enum status planted_create(const struct planted_shape *shape, const struct kernels *kernels, struct thread_pool *pool,
@@ -237,17 +283,8 @@ enum status planted_create(const struct planted_shape *shape, const struct kerne
     if (status)
         return status;
     status = allocate(&p, err);
-    if (!status) {
-        draw_rows(&p, PLANTED_STREAM_DIRECTIONS, shape->features, 1, p.directions);
-        if (shape->kind == PLANTED_TREES) {
-            set_rates(&p);
-            set_parents(&p);
-            set_firing(&p);
-            set_values(&p);
-            draw_rows(&p, PLANTED_STREAM_BIAS, 1, BIAS_NORM, p.bias);
-            status = spread_directions(&p, pool, err);
-        }
-    }
+    if (!status)
+        status = fill(&p, pool, err);
     if (status) {
         planted_close(&p);
         return status;
@@ -266,5 +303,6 @@ void planted_close(struct planted *p)
     free(p->deviation);
     free(p->bound);
     free(p->loading);
+    free(p->length);
     *p = (struct planted){0};
 }

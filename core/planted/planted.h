@@ -15,6 +15,9 @@
  * PLANTED_EXACTLY has exactly `active` features in each sample, drawn uniformly, with values |normal|, random
  * directions and no bias.
  *
+ * PLANTED_UNIFORM is the hidden layer of a toy model: each feature is active with probability `probability` on its own,
+ * and its value is uniform in [0, 1) times the length of its vector. The caller gives the vectors. No bias.
+ *
  * Sample `index` of `stream` is a function of (seed, stream, index) alone. A planted is immutable once created: any
  * number of threads may draw from one. */
 #ifndef MOTIF_CORE_PLANTED_PLANTED_H
@@ -31,16 +34,18 @@ enum { PLANTED_CHILDREN = 4, PLANTED_DEPTH = 3, PLANTED_RANK = 25, PLANTED_MOST_
 #define PLANTED_RATE_MOST 0.4
 #define PLANTED_RATE_LEAST 5e-4
 
-enum planted_kind { PLANTED_TREES, PLANTED_EXACTLY };
+enum planted_kind { PLANTED_TREES, PLANTED_EXACTLY, PLANTED_UNIFORM };
 
 struct planted_shape {
     enum planted_kind kind;
     int features, inputs; /* N and d */
     uint64_t seed;
-    int roots;   /* TREES: number of trees; 0: no hierarchy */
-    double zipf; /* TREES: exponent of the rates */
-    int rounds;  /* TREES: steps of Adam that make the directions nearly orthogonal (PLANTED_ROUNDS) */
-    int active;  /* EXACTLY: active features of a sample, at most PLANTED_MOST_ACTIVE */
+    int roots;          /* TREES: number of trees; 0: no hierarchy */
+    double zipf;        /* TREES: exponent of the rates */
+    int rounds;         /* TREES: steps of Adam that make the directions nearly orthogonal (PLANTED_ROUNDS) */
+    int active;         /* EXACTLY: active features of a sample, at most PLANTED_MOST_ACTIVE */
+    double probability; /* UNIFORM: in (0, 1]; the mean number of active features is at most PLANTED_MOST_ACTIVE / 2 */
+    const float *vectors; /* UNIFORM: [features][inputs] finite numbers; borrowed until planted_create() returns */
 };
 
 struct planted {
@@ -53,6 +58,7 @@ struct planted {
     float *mean, *deviation; /* of an active feature's value before max(0, .) */
     float *bound;            /* the feature fires if eta exceeds bound - loading . e */
     float *loading;          /* [features][PLANTED_RANK] A / sqrt(D) */
+    float *length;           /* UNIFORM only: [features] lengths of the vectors, whose directions are above */
     const struct kernels *kernels;
 };
 

@@ -28,6 +28,8 @@ SEQUENCES = {"width": 8, "units": 2, "channels": 16, "layers": 1, "heads": 2, "f
              "validation_samples": 8, "test_samples": 8, "motif_samples": 8, "stage_samples": 0, "checkpoint_every": 40, "total_samples": 80,
              "presence_weight": 0, "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False}
 FACTORS = {"epochs": 4, "restarts": 1, "screen_epochs": 2}
+DICTIONARY = {"features": 16, "inputs": 6, "roots": 2, "width": 8, "l0": 2, "batch": 64, "total_samples": 6400, "test_samples": 500,
+              "pursuit_samples": 20}
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
 MEMBERS_MAX = (30, 6, 4, 3)  # members of an object that the page shows, by nesting depth
@@ -282,6 +284,12 @@ class Run:
         example("POST", at + "/compare", body={"with": other, "samples": 20}, names=of)
         example("GET", at + "/channels", "?samples=20", names=of)
         example("GET", at + "/channels/{channel}", "?samples=20", names={**of, "channel": 1})
+        latents = self.daemon.ask("POST", "/v1/jobs", {"kind": "dictionary", "config": DICTIONARY})[2]["id"]
+        self.await_state(latents, "succeeded")
+        example("GET", at + "/latents", "?count=2&sort=rate", names={"id": latents})
+        example("GET", at + "/latents/{latent}", names={"id": latents, "latent": 1})
+        example("POST", at + "/decode", body={"inputs": [{"array": [0, 2.5, 0, 0, 0, 0, 1, 0]}]}, names={"id": latents})
+        example("POST", at + "/steer", body={**SAMPLE, "set": "1=2.5"}, names={"id": latents})
         example("GET", at + "/attestation", names=of)
         example("GET", at + "/onnx", names=of)
         bundle = example("GET", at + "/bundle", names=of)[2]

@@ -4,14 +4,29 @@
 
 static void the_kind_page_lists_presets_that_dry_run(void **state)
 {
-    assert_kind("dictionary", 5);
+    assert_kind("dictionary", 6);
+    assert_refused("{\"kind\":\"dictionary\",\"preset\":\"dataset\"}", "/config/dataset_name");
     assert_refused("{\"kind\":\"dictionary\",\"config\":{\"learners\":\"lasso\"}}", "/config/learners");
     assert_refused("{\"kind\":\"dictionary\",\"config\":{\"l0\":0}}", "/config/l0");
 }
 
+/* Number of cases in the list `table` of the result. */
+static int table_rows(const char *id)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, "");
+    get(served.url, path, &reply);
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(reply.json, "result");
+    int rows = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(result, "table"));
+    reply_close(&reply);
+    return rows;
+}
+
 static void a_comparison_of_learners_has_pictures_and_a_table(void **state)
 {
-    static const char *const names[] = {"mcc", "f1", "explained", "l0", "loss", "samples", "seconds", NULL};
+    static const char *const names[] = {"mcc",     "f1", "explained_variance", "pw_mcc", "l0", "loss", "samples",
+                                        "seconds", NULL};
     char id[JOB_ID];
     submit(served.url,
            "{\"kind\":\"dictionary\",\"config\":{\"source\":\"iid\",\"features\":16,\"inputs\":8,\"active\":2,"
@@ -19,7 +34,8 @@ static void a_comparison_of_learners_has_pictures_and_a_table(void **state)
            "\"test_samples\":500,\"pursuit_samples\":50,\"seeds\":2}}",
            id);
     await_state(served.url, id, "succeeded");
-    assert_result(id, names, 2, -1);
+    assert_result(id, names, -1, -1);
+    assert_int_equal(table_rows(id), 2);
     assert_begins(id, "/artifacts/cases-chart.png", "\x89PNG");
     assert_begins(id, "/artifacts/agreement.png", "\x89PNG");
     assert_begins(id, "/artifacts/figures.csv", "learner,features,inputs,width");
@@ -35,9 +51,12 @@ static void a_single_case_lists_its_latents(void **state)
            "\"batch\":64,\"total_samples\":6400,\"test_samples\":500,\"pursuit_samples\":50,\"seeds\":2}}",
            id);
     await_state(served.url, id, "succeeded");
-    assert_result(id, names, 1, -1);
+    assert_result(id, names, -1, -1);
+    assert_int_equal(table_rows(id), 1);
     assert_begins(id, "/artifacts/latents-chart.png", "\x89PNG");
     assert_begins(id, "/artifacts/latents.csv", "latent,rate,feature");
+    assert_begins(id, "/latents?count=3&sort=rate", "{\"job\"");
+    assert_begins(id, "/latents/3", "{\"job\"");
 }
 
 static void a_pause_does_not_change_the_result(void **state)

@@ -73,3 +73,9 @@ int collection_labels(const struct collection *c, int64_t sample, const int32_t 
     *label = c->label ? c->label + c->label_start[sample] : NULL; /* a collection may have no labels */
     return (int)(c->label_start[sample + 1] - c->label_start[sample]);
 }
+
+int64_t collection_place(const struct collection *c)
+{
+    const char *at = c->values ? (const char *)c->values : (const char *)c->bytes;
+    return at - (const char *)c->mapping;
+}

@@ -104,6 +104,8 @@ void collection_copy(const struct collection *c, int64_t index, int64_t count, f
 /* Returns the figures over all values, which are measured if the collection does not contain them. */
 struct collection_moments collection_measure(const struct collection *c);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
+/* The byte of the mapped file at which the values begin, for readers that do not want the values in memory. */
+int64_t collection_place(const struct collection *c);
 
 /* Upper limits of what a file may contain. */
 struct collection_limits {

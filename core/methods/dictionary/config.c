@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/dictionary/data/rows.h"
+#include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
 
-static const char *const source_names[] = {"planted", "iid", NULL};
+static const char *const source_names[] = {"planted", "iid", "dataset", NULL};
 const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
                                            "fista", NULL};
 #define learner_names dictionary_learners
@@ -18,18 +20,26 @@ enum { ALTERNATION = 1024 }; /* number of samples in one update of the learner `
 
 #define FIELD_STRUCT struct dictionary_config
 #define TREES "source=planted"
+#define KNOWN "source=planted|iid"
+#define UPLOADED "source=dataset"
 #define ADAM "learner=l1|topk|batchtopk|jumprelu|matryoshka|matching-pursuit"
 
 const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
     SEED_AND_THREADS_FIELDS("the true features, the samples and the initial weights"),
 
     CHOICE_FIELD(source, "planted", DATA, BASIC, NULL,
-                 "Where samples come from: the generator of SynthSAEBench (trees of features with power-law rates), or "
-                 "independent features of which a fixed number is active."),
-    INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, NULL,
+                 "Where samples come from: the generator of SynthSAEBench (trees of features with power-law rates), "
+                 "independent features of which a fixed number is active, or an uploaded data set."),
+    TEXT_FIELD(dataset_name, "", DATA, BASIC, UPLOADED,
+               "Name of the data set (GET /v1/datasets lists them): an array [rows][dimensions] or "
+               "[samples][tokens][dimensions]."),
+    TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, UPLOADED,
+               "First digits of the data set's SHA-256, which bind the job to its content; set at submission."),
+    INTEGER_FIELD(features, "1024", 2, 16384, "features", DATA, BASIC, KNOWN,
                   "True features of the data; more of them crowd the same dimensions."),
-    INTEGER_FIELD(inputs, "96", 0, 4096, "dimensions", DATA, BASIC, NULL,
-                  "Dimensions of a sample; 0 takes 2 active ln(features / active), rounded up."),
+    INTEGER_FIELD(
+        inputs, "96", 0, 16384, "dimensions", DATA, BASIC, NULL,
+        "Dimensions of a sample; 0 takes 2 active ln(features / active), rounded up. A data set has its own."),
     INTEGER_FIELD(roots, "8", 0, 16384, "trees", DATA, ADVANCED, TREES,
                   "Trees of features, each with four children for every feature down to the third level; 0 makes all "
                   "features independent."),
@@ -54,9 +64,9 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Learners to compare, separated by commas (\"l1,topk\"); empty takes `learner` alone."),
     TEXT_FIELD(l0s, "", EVALUATION, RESEARCH, NULL,
                "Values of l0 to compare, separated by commas (\"20,25\"); empty takes `l0` alone."),
-    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, NULL,
+    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, KNOWN,
                "Values of features to compare, separated by commas; empty takes `features` alone."),
-    TEXT_FIELD(dimensions, "", EVALUATION, RESEARCH, NULL,
+    TEXT_FIELD(dimensions, "", EVALUATION, RESEARCH, KNOWN,
                "Values of inputs to compare, separated by commas; empty takes `inputs` alone."),
     TEXT_FIELD(exponents, "", EVALUATION, RESEARCH, TREES,
                "Values of zipf to compare, separated by commas; empty takes `zipf` alone."),
@@ -97,7 +107,8 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
     INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, NULL,
                   "Training samples between two checkpoints."),
     INTEGER_FIELD(test_samples, "50000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
-                  "Fresh samples that measure each finished dictionary; more make the figures more precise."),
+                  "Fresh samples that measure each finished dictionary; more make the figures more precise. A data set "
+                  "has at most a tenth of its rows."),
     INTEGER_FIELD(
         pursuit_samples, "500", 0, 100000, "samples", EVALUATION, ADVANCED, NULL,
         "Test samples whose codes are compared with those of FISTA, orthogonal matching pursuit and iterative "
@@ -175,12 +186,16 @@ static struct dictionary_case make_case(const struct dictionary_config *c, const
     int dimension = rest / l->l0s / l->exponents % l->dimensions;
     int size = rest / l->l0s / l->exponents / l->dimensions, features = (int)l->size[size];
     double inputs = l->dimension[dimension], active = (double)c->active;
+    if (!dictionary_known(c))
+        features = 0;
     if (inputs < 1)
         inputs = fmax(1, ceil(2 * active * log(features / active)));
     return (struct dictionary_case){.learner = (enum learner)l->learner[learner],
                                     .features = features,
                                     .inputs = (int)inputs,
-                                    .width = c->width > 0 ? (int)c->width : features,
+                                    .width = c->width > 0   ? (int)c->width
+                                             : features > 0 ? features
+                                                            : (int)inputs,
                                     .l0 = l->l0[l0],
                                     .zipf = l->exponent[exponent]};
 }
@@ -194,6 +209,11 @@ int dictionary_cases(const struct dictionary_config *c, struct dictionary_case *
     for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
         out[i] = make_case(c, &l, i);
     return count;
+}
+
+bool dictionary_known(const struct dictionary_config *c)
+{
+    return c->source != SOURCE_DATASET;
 }
 
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c)
@@ -238,6 +258,15 @@ struct sae_shape dictionary_shape(const struct dictionary_config *config, const 
     return shape;
 }
 
+enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
+{
+    struct dictionary_config *c = config;
+    (void)given;
+    if (c->source != SOURCE_DATASET)
+        return STATUS_OK;
+    return rows_resolve(data, c->dataset_name, c->dataset_hash, &c->inputs, err);
+}
+
 double dictionary_tune_rate(const struct dictionary_config *config)
 {
     /* SynthSAEBench uses 3e-4 for 195,312 updates. The rate is inversely proportional to the number of updates. */
@@ -257,7 +286,7 @@ int64_t dictionary_samples(const struct dictionary_config *config, const struct 
 
 bool dictionary_correlates(const struct dictionary_case *c)
 {
-    return (double)c->features * c->width <= 1 << 22;
+    return c->features > 0 && (double)c->features * c->width <= 1 << 22;
 }
 
 /* ---- faults -------------------------------------------------------------------------------------------------- */
@@ -292,6 +321,8 @@ static void check_case(const struct dictionary_config *c, const struct dictionar
                      (int)c->active);
     if (c->source == SOURCE_PLANTED && c->inputs == 0 && !c->dimensions[0])
         method_fault(faults, "inputs", "must be at least 1 for planted data; 0 is for iid data");
+    if (c->source != SOURCE_DATASET && one->inputs > 4096)
+        method_fault(faults, "inputs", "must be at most 4096 unless the source is a data set; got %d", one->inputs);
     if (c->source == SOURCE_PLANTED && c->roots > one->features)
         method_fault(faults, "roots", "must not exceed the number of features (%d); got %d", one->features,
                      (int)c->roots);
@@ -307,6 +338,10 @@ void dictionary_check(const void *config, const struct method_faults *faults)
     struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
     int count = cases ? dictionary_cases(c, cases) : 0;
     check_lists(c, faults);
+    if (c->source == SOURCE_DATASET && c->dataset_name[0] && !dataset_name_good(c->dataset_name))
+        method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
+    if (c->source == SOURCE_DATASET && (c->sizes[0] || c->dimensions[0] || c->exponents[0]))
+        method_fault(faults, "source", "dataset has one size; sizes, dimensions and exponents must be empty");
     if (count > DICTIONARY_CASES)
         method_fault(faults, "learners", "and the other lists must make at most %d cases; they make %d",
                      DICTIONARY_CASES, count);

@@ -14,12 +14,13 @@
 #include "core/planted/planted.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
-enum dictionary_source { SOURCE_PLANTED, SOURCE_IID };
+enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_DATASET };
 enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
 
 struct dictionary_config {
     int64_t seed, threads;
     int source;
+    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
     int64_t features, inputs, roots, active, distinct;
     double zipf;
     int learner;
@@ -35,7 +36,7 @@ struct dictionary_config {
     int64_t total_samples, checkpoint_every, test_samples, pursuit_samples, alternations;
 };
 
-enum { DICTIONARY_FIELDS = 36, DICTIONARY_PRESETS = 5 };
+enum { DICTIONARY_FIELDS = 38, DICTIONARY_PRESETS = 6 };
 extern const struct config_field dictionary_fields[DICTIONARY_FIELDS];
 extern const struct config_table dictionary_config_table;
 extern const struct method_preset dictionary_presets[DICTIONARY_PRESETS];
@@ -43,7 +44,7 @@ extern const char *const dictionary_learners[]; /* names, in the order of enum l
 
 struct dictionary_case {
     enum learner learner;
-    int features, inputs, width;
+    int features, inputs, width; /* features: 0 if the true features are unknown */
     double l0, zipf;
 };
 
@@ -52,6 +53,8 @@ enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
 /* Writes the cases of a run, at most DICTIONARY_CASES: sizes vary slowest, then dimensions, exponents and l0; the
  * learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed. */
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
+/* The generator of a case whose true features are known. */
+bool dictionary_known(const struct dictionary_config *config);
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Number of samples in one update, and number of updates of a case. The learner FISTA makes fewer updates, each with
@@ -65,6 +68,8 @@ double dictionary_tune_rate(const struct dictionary_config *config);
  * into memory. */
 bool dictionary_correlates(const struct dictionary_case *c);
 
+/* Sets dataset_hash and inputs from the data set. */
+enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
 void dictionary_check(const void *config, const struct method_faults *faults);
 enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err);
 /* Operations of a whole case. */

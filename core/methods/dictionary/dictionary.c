@@ -1,24 +1,27 @@
 /* The dictionary method as an entry of the registry.
  *
- * A tour: config.c (fields and cases), work.c (opening and training a case), model/sae.c and model/step.c
- * (autoencoders), model/alternate.c (dictionary learning), evaluate.c (figures), pursuit.c (comparison with classical
- * decoders), judge.c (verdict), plots.c (pictures and tables). The data are those of core/planted, the metrics those of
- * core/metrics/latents. */
+ * A tour: config.c (fields and cases), work.c (opening and training a case), data/ (uploaded rows),
+ * model/sae.c and model/step.c (autoencoders), model/alternate.c (dictionary learning), evaluation/ (figures,
+ * comparison with classical decoders, gallery), judge.c (verdict), queries/, plots.c (pictures and tables). Planted
+ * data are those of core/planted, the metrics those of core/metrics/latents. */
 #include "core/methods/dictionary/dictionary.h"
 
 #include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/queries/model.h"
 #include "core/methods/dictionary/run.h"
 #include "core/methods/shared/case_sweep.h"
 
 static const struct method_chart charts[] = {
     {"Loss", {"loss", "test_loss"}, {NULL}, "number", true, false},
     {"Active latents", {"active"}, {NULL}, "number", false, false},
-    {"Recovery and agreement", {"mcc", "f1", "pair_mcc", "explained"}, {NULL}, "number", false, false},
+    {"Recovery and agreement", {"mcc", "f1", "pw_mcc", "explained_variance"}, {NULL}, "number", false, false},
     {"Dead latents", {"dead"}, {NULL}, "share", false, false},
 };
 
 static const struct method_list lists[] = {{"learner", "learners"},  {"l0", "l0s"},         {"features", "sizes"},
                                            {"inputs", "dimensions"}, {"zipf", "exponents"}, {NULL, NULL}};
+
+static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -38,9 +41,15 @@ const struct method dictionary_method = {
     .metric_count = DICTIONARY_METRICS,
     .charts = charts,
     .chart_count = COUNT(charts),
+    .queries = dictionary_queries,
+    .query_count = DICTIONARY_QUERIES,
+    .schemas = dictionary_schemas,
+    .schema_count = DICTIONARY_SCHEMAS,
     .findings = dictionary_findings,
     .finding_count = DICTIONARY_FINDINGS,
     .lists = lists,
+    .dataset_fields = dataset_fields,
+    .resolve = dictionary_resolve,
     .check = dictionary_check,
     .estimate = dictionary_estimate,
     .create = dictionary_create_run,
@@ -53,4 +62,7 @@ const struct method dictionary_method = {
     .judge = dictionary_judge,
     .result = dictionary_result,
     .destroy = case_sweep_destroy,
+    .open = dictionary_open_model,
+    .close = dictionary_close_model,
+    .model_bytes = dictionary_model_bytes,
 };

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/step.h"
 
 /* Operations, at the speed of dense products. */
 static const double FEATURE = 900; /* drawing one feature of PLANTED_TREES */
+static const double READ = 20;     /* reading a number of a row from a file */
 static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
@@ -19,12 +21,16 @@ enum { GFLOPS = 60, ASSUMED_THREADS = 2 };
 
 static double expected_active(const struct dictionary_config *config, const struct dictionary_case *c)
 {
+    if (c->features == 0)
+        return 0;
     return config->source == SOURCE_IID ? (double)config->active : fmin(40, 0.1 * c->features);
 }
 
 static double draw_work(const struct dictionary_config *config, const struct dictionary_case *c)
 {
-    double features = config->source == SOURCE_IID ? 0 : c->features;
+    double features = config->source == SOURCE_PLANTED ? c->features : 0;
+    if (c->features == 0)
+        return READ * c->inputs;
     return FEATURE * features + ACTIVE * expected_active(config, c) + 4 * c->inputs * expected_active(config, c);
 }
 
@@ -66,7 +72,8 @@ double dictionary_work(const struct dictionary_config *config, const struct dict
     double least = fmin(m, n), most = fmax(m, n);
     double matching = 20 * least * least * most + 4 * m * n * c->inputs;
     double drawn = ((double)dictionary_samples(config, c) + test) * draw_work(config, c);
-    return planted_work(&data) + drawn + seeds * (train_work(config, c) + test * encode_work(config, c) + matching) +
+    return (dictionary_known(config) ? planted_work(&data) : 0) + drawn +
+           seeds * (train_work(config, c) + test * encode_work(config, c) + matching) +
            seeds * (seeds - 1) / 2 * 60 * m * m * m + compare_work(config, c);
 }
 
@@ -104,9 +111,11 @@ static int64_t case_bytes(const struct dictionary_config *config, const struct d
 {
     struct planted_shape data = dictionary_data(config, c);
     struct sae_shape shape = dictionary_shape(config, c);
+    bool known = dictionary_known(config);
     int batch = dictionary_batch(config, c), threads = config->threads > 0 ? (int)config->threads : ASSUMED_THREADS;
-    return planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) + 4 * (int64_t)batch * c->inputs +
-           config->seeds * state_bytes(c) + step_bytes(&shape, batch, threads) + evaluation_bytes(config, c);
+    return (known ? planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) : 0) +
+           4 * (int64_t)batch * c->inputs + config->seeds * state_bytes(c) + step_bytes(&shape, batch, threads) +
+           evaluation_bytes(config, c);
 }
 
 enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err)
@@ -119,7 +128,10 @@ enum status dictionary_estimate(const void *config, struct method_estimate *out,
     double work = 0, samples = 0;
     int64_t most = 0, parameters = 0, checkpoint = 0;
     for (int i = 0; i < count && i < DICTIONARY_CASES; i++) {
-        int64_t bytes = case_bytes(c, &cases[i]), own = c->seeds * parameters_of(&cases[i]);
+        int64_t gallery =
+            gallery_bytes(cases[i].width) + gallery_codes_bytes(cases[i].width, c->test_samples, cases[i].l0);
+        int64_t bytes = case_bytes(c, &cases[i]) + (count == 1 ? gallery : 0),
+                own = c->seeds * parameters_of(&cases[i]);
         int64_t saved = c->seeds * state_bytes(&cases[i]);
         work += dictionary_work(c, &cases[i]);
         samples += (double)dictionary_samples(c, &cases[i]) + (double)c->test_samples;
@@ -130,7 +142,8 @@ enum status dictionary_estimate(const void *config, struct method_estimate *out,
     *out = (struct method_estimate){.parameters = parameters,
                                     .flops_per_sample = samples > 0 ? work / samples : 0,
                                     .memory_bytes = most + (int64_t)(8 << 20),
-                                    .checkpoint_bytes = checkpoint + (int64_t)count * 512 + 65536,
+                                    .checkpoint_bytes = checkpoint + (int64_t)count * 512 + 65536 +
+                                                        (count == 1 ? gallery_bytes(cases[0].width) : 0),
                                     .samples = (int64_t)samples,
                                     .gflops = GFLOPS};
     free(cases);

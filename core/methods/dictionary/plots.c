@@ -19,7 +19,7 @@ static const struct {
 } figures[] = {
     {"loss", OUTCOME_COLUMN(loss)},
     {"l0", OUTCOME_COLUMN(l0)},
-    {"explained", OUTCOME_COLUMN(explained)},
+    {"explained_variance", OUTCOME_COLUMN(explained)},
     {"shrinkage", OUTCOME_COLUMN(shrinkage)},
     {"dead", OUTCOME_COLUMN(dead)},
     {"mcc", OUTCOME_COLUMN(mcc)},
@@ -30,10 +30,10 @@ static const struct {
     {"f1", OUTCOME_COLUMN(f1)},
     {"f1_sd", OUTCOME_COLUMN(f1_sd)},
     {"absorption_full", OUTCOME_COLUMN(absorption_full)},
-    {"absorption_fraction", OUTCOME_COLUMN(absorption_fraction)},
-    {"pair_mcc", OUTCOME_COLUMN(pair_absolute)},
-    {"pair_mcc_signed", OUTCOME_COLUMN(pair_signed)},
-    {"pair_mcc_codes", OUTCOME_COLUMN(pair_codes)},
+    {"absorption", OUTCOME_COLUMN(absorption_fraction)},
+    {"pw_mcc", OUTCOME_COLUMN(pair_absolute)},
+    {"pw_mcc_signed", OUTCOME_COLUMN(pair_signed)},
+    {"pw_mcc_codes", OUTCOME_COLUMN(pair_codes)},
     {"recurring", OUTCOME_COLUMN(recurring)},
     {"worth", OUTCOME_COLUMN(worth)},
     {"code_mcc", OUTCOME_COLUMN(code_encoder)},
@@ -121,13 +121,17 @@ static enum status draw_latents(struct method_run *run, struct error *err)
     }
     for (int i = 0; i < RECOVERY_DECILES; i++)
         tenth[i] = i + 1;
-    const struct chart_series recurs = {"a latent", CHART_POINTS, -1, partner, cosine, NULL, NULL, m};
+    bool known = dictionary_known(&run->config);
+    const struct chart_series recurs = {"a latent", CHART_POINTS, -1, known ? partner : rate, known ? cosine : partner,
+                                        NULL,       NULL,         m};
     const struct chart_series often = {"a latent", CHART_POINTS, -1, rate, agrees, NULL, NULL, m};
     const struct chart_series found = {"found", CHART_LINE_POINTS, -1, tenth, o->found, NULL, NULL, RECOVERY_DECILES};
-    const struct chart_reference limit = {"recurs", true, RECURS, NAN, 6}, half = {"agrees", false, AGREES, NAN, 6};
-    const struct chart_panel panels[] = {{"True feature and seeds",
-                                          CHART_AXIS("smallest |cosine| with other seeds"),
-                                          {"|cosine| with a true feature", false, 0, 1, NULL},
+    const struct chart_reference limit = {"recurs", known, RECURS, NAN, 6}, half = {"agrees", false, AGREES, NAN, 6};
+    const struct chart_axis seeds = CHART_AXIS("smallest |cosine| with other seeds"),
+                            often_axis = CHART_LOG_AXIS("share of samples in which it is active");
+    const struct chart_panel panels[] = {{known ? "True feature and seeds" : "Agreement of seeds",
+                                          known ? seeds : often_axis,
+                                          {known ? "|cosine| with a true feature" : seeds.label, false, 0, 1, NULL},
                                           &recurs,
                                           1,
                                           &limit,
@@ -149,13 +153,15 @@ static enum status draw_latents(struct method_run *run, struct error *err)
                                           NULL,
                                           0,
                                           NULL}};
-    char note[256];
+    char note[256], truth[64] = "";
+    if (known)
+        snprintf(truth, sizeof truth, ", MCC %.3f, F1 %.3f", o->mcc, o->f1);
     snprintf(
         note, sizeof note,
-        "%s, l0 %.1f: explained variance %.3f, MCC %.3f, F1 %.3f. %.0f of %zu latents recur in every seed; %.0f of "
-        "these agree with pursuit.",
-        dictionary_learners[run->cases[0].learner], o->l0, o->explained, o->mcc, o->f1, o->recurring, m, o->worth);
-    struct chart chart = {.note = note, .panels = panels, .panel_count = 3};
+        "%s, l0 %.1f: explained variance %.3f%s. %.0f of %zu latents recur in every seed; %.0f of these agree with "
+        "pursuit.",
+        dictionary_learners[run->cases[0].learner], o->l0, o->explained, truth, o->recurring, m, o->worth);
+    struct chart chart = {.note = note, .panels = panels, .panel_count = known ? 3 : 2};
     enum status status = publish_chart(&run->sweep.env, "latents-chart", &chart, err);
     free(memory);
     return status;
@@ -213,7 +219,7 @@ static enum status draw_cases(struct method_run *run, struct error *err)
     static const size_t columns[PANELS] = {OUTCOME_COLUMN(mcc),          OUTCOME_COLUMN(pair_absolute),
                                            OUTCOME_COLUMN(f1),           OUTCOME_COLUMN(loss),
                                            OUTCOME_COLUMN(code_encoder), OUTCOME_COLUMN(code_learned)};
-    static const char *const titles[PANELS] = {"True recovery (MCC)",        "Agreement of seeds (pair MCC)",
+    static const char *const titles[PANELS] = {"True recovery (MCC)",        "Agreement of seeds (PW-MCC)",
                                                "F1 of latents as detectors", "Squared error of a sample",
                                                "Codes of the encoder (MCC)", "Codes by FISTA, same dictionary (MCC)"};
     struct lines *l = calloc(1, sizeof *l);
@@ -261,7 +267,7 @@ static enum status draw_agreement(struct method_run *run, struct error *err)
             series[count++] =
                 (struct chart_series){dictionary_learners[at], CHART_POINTS, at, x[at], y[at], NULL, NULL, points[at]};
     const struct chart_panel panel = {"What the agreement of seeds says",
-                                      {"agreement of seeds (pair MCC)", false, 0, 1, NULL},
+                                      {"agreement of seeds (PW-MCC)", false, 0, 1, NULL},
                                       {"true recovery (MCC)", false, 0, 1, NULL},
                                       series,
                                       (size_t)count,

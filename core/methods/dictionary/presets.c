@@ -40,6 +40,11 @@ static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
 
+/* Own activations. */
+static const struct config_setting dataset[] = {{"source", "dataset"}, {"width", "1024"}, {"l0", "32"},
+                                                {"seeds", "3"},        {"batch", "1024"}, {"total_samples", "5000000"},
+                                                {NULL, NULL}};
+
 const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
     {"planted-quick", "256 latents for 1,024 planted features in 96 dimensions: a minute or two on two cores.",
      planted_quick},
@@ -50,4 +55,5 @@ const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
      "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
      learning_or_encoding},
     {"scaling", "Loss against the number of dimensions for four exponents of the features' rates.", scaling},
+    {"dataset", "1,024 latents for your own activations (`dataset_name`), three seeds: which latents recur.", dataset},
 };

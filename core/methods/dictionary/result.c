@@ -14,7 +14,7 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
         double value;
     } all[] = {{"loss", o->loss},
                {"l0", o->l0},
-               {"explained", o->explained},
+               {"explained_variance", o->explained},
                {"shrinkage", o->shrinkage},
                {"dead", o->dead},
                {"mcc", o->mcc},
@@ -26,10 +26,10 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
                {"f1_sd", o->f1_sd},
                {"accuracy", o->accuracy},
                {"absorption_full", o->absorption_full},
-               {"absorption_fraction", o->absorption_fraction},
-               {"pair_mcc", o->pair_absolute},
-               {"pair_mcc_signed", o->pair_signed},
-               {"pair_mcc_codes", o->pair_codes},
+               {"absorption", o->absorption_fraction},
+               {"pw_mcc", o->pair_absolute},
+               {"pw_mcc_signed", o->pair_signed},
+               {"pw_mcc_codes", o->pair_codes},
                {"recurring", o->recurring},
                {"code_mcc", o->code_encoder},
                {"code_mcc_fista", o->code_learned},
@@ -70,6 +70,16 @@ static void write_case(const struct sink *out, const struct method_run *run, int
     sink_end_object(out);
 }
 
+void latent_truth(const struct sink *out, const double *row)
+{
+    if (isnan(row[LATENT_FEATURE]))
+        return;
+    sink_integer(out, "feature", (int64_t)row[LATENT_FEATURE]);
+    sink_number(out, "cosine", row[LATENT_COSINE]);
+    sink_number(out, "precision", row[LATENT_PRECISION]);
+    sink_number(out, "recall", row[LATENT_RECALL]);
+}
+
 /* The latents of seed 0 that are worth an interpretation. */
 static void write_latents(const struct sink *out, const struct method_run *run)
 {
@@ -82,10 +92,7 @@ static void write_latents(const struct sink *out, const struct method_run *run)
         sink_begin_object(out, NULL);
         sink_integer(out, "latent", j);
         sink_number(out, "rate", row[LATENT_RATE]);
-        sink_integer(out, "feature", (int64_t)row[LATENT_FEATURE]);
-        sink_number(out, "cosine", row[LATENT_COSINE]);
-        sink_number(out, "precision", row[LATENT_PRECISION]);
-        sink_number(out, "recall", row[LATENT_RECALL]);
+        latent_truth(out, row);
         sink_number(out, "partner", row[LATENT_PARTNER]);
         sink_number(out, "agrees", row[LATENT_AGREES]);
         sink_end_object(out);
@@ -122,8 +129,8 @@ enum status dictionary_result(struct method_run *run, const struct sink *out, st
     if (run->latents)
         write_latents(out, run);
     if (!run->sweep.alone)
-        sink_number(out, "pair_mcc_predicts_mcc", predicts(run));
-    sink_begin_list(out, "curve");
+        sink_number(out, "pw_mcc_predicts_mcc", predicts(run));
+    sink_begin_list(out, "table");
     for (int i = 0; i < run->sweep.count && !run->sweep.alone; i++)
         write_case(out, run, i);
     sink_end_list(out);

@@ -35,7 +35,7 @@ static enum status plan(struct method_run *run, struct error *err)
         return STATUS_OK;
     run->latents = calloc((size_t)run->cases[0].width * LATENT_COLUMNS, sizeof *run->latents);
     return run->latents
-               ? STATUS_OK
+               ? gallery_create(run->cases[0].width, &run->gallery, err)
                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for figures of %d latents", run->cases[0].width);
 }
 
@@ -49,6 +49,7 @@ static void close_run(struct method_run *run)
     run_close(run);
     arena_close(&run->arena);
     free(run->latents);
+    gallery_close(&run->gallery);
 }
 
 static void begin_evaluation(struct method_run *run)
@@ -79,6 +80,7 @@ static const struct case_sweep_number numbers[] = {
     {"run.updates", CASE_SWEEP_INTEGER, offsetof(struct method_run, updates)},
     {"run.samples", CASE_SWEEP_INTEGER, offsetof(struct method_run, samples)},
     {"evaluation.position", CASE_SWEEP_INTEGER, offsetof(struct method_run, position)},
+    {"run.scale", CASE_SWEEP_REAL, offsetof(struct method_run, scale)},
     {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
@@ -122,7 +124,8 @@ static enum status arrays(struct method_run *run, enum snapshot_role role, struc
         return optimiser_arrays(run, snapshot, err);
     if (role == SNAPSHOT_STATE && run->latents) {
         const uint64_t table[2] = {(uint64_t)run->cases[0].width, LATENT_COLUMNS};
-        return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, run->latents, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, run->latents, err);
+        return status ? status : gallery_snapshot(&run->gallery, snapshot, err);
     }
     return status;
 }
@@ -145,7 +148,7 @@ static enum status loaded(struct method_run *run, bool *sound, struct error *err
 {
     (void)err;
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 &&
-             run->position < run->sweep.evaluation_samples &&
+             run->position < run->sweep.evaluation_samples && run->scale > 0 && isfinite(run->scale) &&
              run->samples <= dictionary_samples(&run->config, run_case(run)) && run->sweep.evaluation_samples >= 1;
     for (int s = 0; s < run->seeds; s++)
         *sound = *sound && run->alternate[s].updates >= 0;
@@ -163,19 +166,19 @@ const struct method_metric dictionary_metrics[DICTIONARY_METRICS] = {
     {"loss", "", "squared error of a training sample, mean over fifty updates and all seeds"},
     {"active", "latents", "active latents of a sample in the last training batch"},
     {"test_loss", "", "squared error of a test sample, when a case is done"},
-    {"explained", "", "share of the samples' variance that the reconstruction explains"},
+    {"explained_variance", "", "share of the samples' variance that the reconstruction explains"},
     {"mcc", "", "mean |cosine| of latents matched one to one with true features"},
     {"f1", "", "mean F1 of the latents as detectors of their own features"},
-    {"pair_mcc", "", "mean |cosine| of latents matched one to one between seeds"},
+    {"pw_mcc", "", "mean |cosine| of latents matched one to one between seeds"},
     {"dead", "", "share of latents that are active in no test sample"},
 };
 
 static const struct case_sweep_metric metrics[] = {
     {"test_loss", OUTCOME_COLUMN(loss)},
-    {"explained", OUTCOME_COLUMN(explained)},
+    {"explained_variance", OUTCOME_COLUMN(explained)},
     {"mcc", OUTCOME_COLUMN(mcc)},
     {"f1", OUTCOME_COLUMN(f1)},
-    {"pair_mcc", OUTCOME_COLUMN(pair_absolute)},
+    {"pw_mcc", OUTCOME_COLUMN(pair_absolute)},
     {"dead", OUTCOME_COLUMN(dead)},
     {NULL, 0},
 };

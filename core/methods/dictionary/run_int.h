@@ -1,13 +1,15 @@
 /* A dictionary run in progress: private to core/methods/dictionary.
  *
- * run.c is the case sweep's table, work.c opens a case and trains it, samples.c draws and encodes samples, evaluate.c
- * measures them, pursuit.c compares codes
- * with classical decoders, result.c, judge.c and plots.c report. */
+ * run.c is the case sweep's table, work.c opens a case and trains it, samples.c draws and encodes samples.
+ * evaluation/evaluate.c measures them, evaluation/pursuit.c compares codes with classical decoders, and
+ * evaluation/gallery.c collects what queries show of each latent. result.c, judge.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
 #define MOTIF_CORE_METHODS_DICTIONARY_RUN_INT_H
 
 #include "core/base/arena.h"
 #include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/dictionary/evaluation/gallery.h"
 #include "core/methods/dictionary/model/alternate.h"
 #include "core/methods/dictionary/model/step.h"
 #include "core/methods/shared/case_sweep.h"
@@ -55,7 +57,7 @@ enum {
     LATENT_COLUMNS
 };
 
-struct evaluation; /* evaluate.c: the sums over the test samples seen so far */
+struct evaluation; /* evaluation/evaluate.c: the sums over the test samples seen so far */
 
 struct method_run {
     struct case_sweep sweep;
@@ -65,9 +67,10 @@ struct method_run {
 
     /* The open case. */
     int seeds;
-    struct planted data;
+    struct planted data; /* if the true features are known: the data, and the codes of the current samples */
     struct planted_codes truth;
-    float *x; /* [batch][inputs] */
+    struct rows rows; /* otherwise */
+    float *x;         /* [batch][inputs] */
     double scale;
     struct sae *sae[DICTIONARY_SEEDS];
     struct adam *adam[DICTIONARY_SEEDS];
@@ -79,8 +82,9 @@ struct method_run {
 
     /* Stored in checkpoints. */
     int64_t updates, samples;
-    int64_t position; /* test samples measured; 0 unless the case is being evaluated */
-    double *latents;  /* [width][LATENT_COLUMNS] of the only case; NULL with several cases */
+    int64_t position;       /* test samples measured; 0 unless the case is being evaluated */
+    double *latents;        /* [width][LATENT_COLUMNS] of the only case; NULL with several cases */
+    struct gallery gallery; /* of the only case */
 };
 
 static inline const struct dictionary_case *run_case(const struct method_run *run)
@@ -98,14 +102,18 @@ enum status run_learn(struct method_run *run, struct error *err);
 enum { STREAM_TRAINING, STREAM_TEST, STREAM_SCALE, STREAM_OTHER };
 enum status run_draw(struct method_run *run, uint32_t stream, int64_t first, int64_t distinct, int count,
                      struct error *err);
+/* Limits the number of test samples to the test rows of the data set. */
+void run_limit_tests(struct method_run *run);
+/* The number that stands for test sample `index` in a gallery: its row of the data set, or the index itself. */
+int64_t run_input(const struct method_run *run, int64_t index);
 /* Codes of run->x by one seed's dictionary. */
 enum status run_encode(struct method_run *run, int seed, int count, struct step_outcome *out, struct error *err);
 
-/* evaluate.c */
+/* evaluation/evaluate.c */
 enum status run_evaluate_piece(struct method_run *run, bool *done, struct error *err);
 void run_evaluate_close(struct method_run *run);
 
-/* pursuit.c: comparison of the codes of seed 0 with classical decoders. */
+/* evaluation/pursuit.c: comparison of the codes of seed 0 with classical decoders. */
 struct comparison;
 enum status comparison_create(const struct method_run *run, struct comparison **out, struct error *err);
 void comparison_destroy(struct comparison *c); /* NULL is fine */
@@ -119,6 +127,9 @@ enum status comparison_add(struct comparison *c, struct method_run *run, const s
                            const struct comparison_codes *codes, int count, struct error *err);
 /* Writes the figures to *out, and LATENT_AGREES of each latent to agrees[width]. c NULL: all figures are NaN. */
 enum status comparison_finish(struct comparison *c, struct outcome *out, double *agrees, struct error *err);
+
+/* result.c: writes a latent's true feature, if it is known. row: [LATENT_COLUMNS] */
+void latent_truth(const struct sink *out, const double *row);
 
 /* plots.c */
 enum status run_pictures(struct method_run *run, struct error *err);

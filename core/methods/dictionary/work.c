@@ -21,6 +21,7 @@ void run_close(struct method_run *run)
     step_destroy(run->step);
     planted_codes_close(&run->truth);
     planted_close(&run->data);
+    rows_close(&run->rows);
     free(run->x);
     run->step = NULL;
     run->x = NULL;
@@ -32,7 +33,7 @@ void run_close(struct method_run *run)
 /* Sets the scale that gives samples a mean norm of sqrt(inputs), measured on SCALE_SAMPLES of them. */
 static enum status measure_scale(struct method_run *run, int room, struct error *err)
 {
-    int d = run->data.shape.inputs;
+    int d = run_case(run)->inputs;
     double sum = 0;
     run->scale = 1;
     for (int64_t at = 0; run->config.scale == SCALE_AVERAGE && at < SCALE_SAMPLES; at += room) {
@@ -50,16 +51,33 @@ static enum status measure_scale(struct method_run *run, int room, struct error 
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
-static enum status open_data(struct method_run *run, int room, struct error *err)
+static enum status open_rows(struct method_run *run, struct error *err)
+{
+    const struct dictionary_config *c = &run->config;
+    enum status status =
+        rows_open(run->sweep.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &run->rows, err);
+    if (!status && run->rows.inputs != run_case(run)->inputs)
+        status = error_set(err, STATUS_CONFLICT, "/config/dataset_name",
+                           "has rows of %d numbers, but the job was made for %d; submit a new job", run->rows.inputs,
+                           run_case(run)->inputs);
+    run_limit_tests(run);
+    return status;
+}
+
+static enum status open_planted(struct method_run *run, int room, struct error *err)
 {
     struct planted_shape data = dictionary_data(&run->config, run_case(run));
     struct thread_pool *pool = run->sweep.env.pool;
     enum status status = planted_create(&data, run->sweep.env.kernels, pool, &run->data, err);
-    if (!status)
-        status = planted_codes_create(&data, room, thread_pool_threads(pool), &run->truth, err);
+    return status ? status : planted_codes_create(&data, room, thread_pool_threads(pool), &run->truth, err);
+}
+
+static enum status open_data(struct method_run *run, int room, struct error *err)
+{
+    enum status status = dictionary_known(&run->config) ? open_planted(run, room, err) : open_rows(run, err);
     if (status)
         return status;
-    run->x = malloc((size_t)room * (size_t)data.inputs * sizeof *run->x);
+    run->x = malloc((size_t)room * (size_t)run_case(run)->inputs * sizeof *run->x);
     if (!run->x)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples", room);
     return measure_scale(run, room, err);

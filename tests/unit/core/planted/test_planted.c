@@ -47,7 +47,7 @@ static int setup(void **state)
 {
     (void)state;
     assert_ok(thread_pool_create(2, &pool, err));
-    tree = make((struct planted_shape){PLANTED_TREES, FEATURES, INPUTS, 42, ROOTS, 0.5, PLANTED_ROUNDS, 0});
+    tree = make((struct planted_shape){PLANTED_TREES, FEATURES, INPUTS, 42, ROOTS, 0.5, PLANTED_ROUNDS, 0, 0, NULL});
     struct planted_codes codes = room_for(&tree, ROOM);
     float *x = malloc(sizeof *x * ROOM * INPUTS);
     for (int64_t at = 0; at < SAMPLES; at += ROOM) {
@@ -86,7 +86,7 @@ static void rates_follow_the_power_law_between_the_two_ends(void **state)
 static void the_rates_of_the_published_size_add_up_to_59(void **state)
 {
     (void)state;
-    struct planted full = make((struct planted_shape){PLANTED_TREES, 16384, 8, 42, 128, 0.5, 0, 0});
+    struct planted full = make((struct planted_shape){PLANTED_TREES, 16384, 8, 42, 128, 0.5, 0, 0, 0, NULL});
     double sum = 0;
     for (int i = 0; i < full.shape.features; i++)
         sum += full.rate[i];
@@ -106,7 +106,7 @@ static void the_published_size_has_34_active_features_a_sample(void **state)
 {
     (void)state;
     enum { COUNT = 2000 };
-    struct planted full = make((struct planted_shape){PLANTED_TREES, 16384, 8, 42, 128, 0.5, 0, 0});
+    struct planted full = make((struct planted_shape){PLANTED_TREES, 16384, 8, 42, 128, 0.5, 0, 0, 0, NULL});
     struct planted_codes codes = room_for(&full, COUNT);
     struct planted_samples samples = {0, 0, 0, COUNT};
     float *x = malloc(sizeof *x * COUNT * 8);
@@ -318,7 +318,7 @@ static void exactly_k_features_are_active_and_all_equally_often(void **state)
 {
     (void)state;
     enum { N = 20, K = 3, COUNT = 20000 };
-    struct planted p = make((struct planted_shape){PLANTED_EXACTLY, N, 8, 5, 0, 0, 0, K});
+    struct planted p = make((struct planted_shape){PLANTED_EXACTLY, N, 8, 5, 0, 0, 0, K, 0, NULL});
     struct planted_codes codes = room_for(&p, COUNT);
     struct planted_samples samples = {0, 0, 0, COUNT};
     float *x = malloc(sizeof *x * COUNT * 8);
@@ -346,7 +346,7 @@ static void exactly_k_features_are_active_and_all_equally_often(void **state)
 static void distinct_samples_repeat(void **state)
 {
     (void)state;
-    struct planted p = make((struct planted_shape){PLANTED_EXACTLY, 20, 8, 5, 0, 0, 0, 3});
+    struct planted p = make((struct planted_shape){PLANTED_EXACTLY, 20, 8, 5, 0, 0, 0, 3, 0, NULL});
     struct planted_codes codes = room_for(&p, 30);
     struct planted_samples samples = {0, 0, 10, 30};
     float x[30 * 8];
@@ -363,7 +363,7 @@ static void a_shape_out_of_range_is_refused(void **state)
     (void)state;
     struct planted p;
     struct error err = {0};
-    struct planted_shape shape = {PLANTED_EXACTLY, 20, 8, 5, 0, 0, 0, 21};
+    struct planted_shape shape = {PLANTED_EXACTLY, 20, 8, 5, 0, 0, 0, 21, 0, NULL};
     assert_int_equal(planted_create(&shape, kernels_best(), pool, &p, &err), STATUS_INVALID);
     planted_close(&p);
 }

@@ -27,7 +27,7 @@ struct comparison {
     struct plain learned, truth;
     double penalty;
     int iterations;
-    bool correlates;
+    bool known, correlates;               /* known: the true features are known */
     const struct comparison_codes *codes; /* of the current batch */
     int count;
     /* Sums. */
@@ -71,7 +71,7 @@ static bool allocate(struct comparison *c, int threads)
     c->scratch_reals = fista > pursuit ? fista : pursuit;
     c->unit = malloc(m * d * sizeof *c->unit);
     c->signal = malloc(rows * d * sizeof *c->signal);
-    c->true_signal = malloc(rows * d * sizeof *c->true_signal);
+    c->true_signal = malloc((c->known ? rows * d : 1) * sizeof *c->true_signal);
     c->code = malloc(rows * m * sizeof *c->code);
     c->true_code = malloc((c->correlates ? rows * n : 1) * sizeof *c->true_code);
     c->scratch = malloc((size_t)threads * c->scratch_reals * sizeof *c->scratch);
@@ -116,6 +116,7 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     c->rows = dictionary_batch(&run->config, now);
     if (c->rows > run->config.pursuit_samples)
         c->rows = (int)run->config.pursuit_samples;
+    c->known = dictionary_known(&run->config);
     c->correlates = dictionary_correlates(now);
     c->penalty = run->config.penalty;
     c->iterations = (int)run->config.iterations;
@@ -124,8 +125,10 @@ enum status comparison_create(const struct method_run *run, struct comparison **
     unit_rows(c, run);
     c->learned = (struct plain){c->width, c->inputs, c->unit, 0, run->sweep.env.kernels};
     c->learned.lipschitz = plain_lipschitz(&c->learned, c->scratch);
-    c->truth = (struct plain){c->features, c->inputs, run->data.directions, 0, run->sweep.env.kernels};
-    c->truth.lipschitz = plain_lipschitz(&c->truth, c->scratch);
+    if (c->known) {
+        c->truth = (struct plain){c->features, c->inputs, run->data.directions, 0, run->sweep.env.kernels};
+        c->truth.lipschitz = plain_lipschitz(&c->truth, c->scratch);
+    }
     if (!c->correlates)
         return STATUS_OK;
     enum status status = pair_moments_create(c->width, c->features, &c->encoder, err);
@@ -196,8 +199,9 @@ static double right_share(const struct recovery *recovery, const int32_t *suppor
 
 static void add_row(struct comparison *c, const struct method_run *run, const struct recovery *recovery, int r)
 {
-    const int32_t *own = c->codes->index + c->codes->start[r], *feature = run->truth.index + run->truth.start[r];
-    int active = c->codes->count[r], features = run->truth.count[r];
+    const int32_t *own = c->codes->index + c->codes->start[r];
+    const int32_t *feature = c->known ? run->truth.index + run->truth.start[r] : NULL;
+    int active = c->codes->count[r], features = c->known ? run->truth.count[r] : 0;
     if (active == 0)
         return;
     for (int i = 0; i < active; i++)
@@ -213,13 +217,15 @@ static void add_row(struct comparison *c, const struct method_run *run, const st
             }
         }
         c->overlap[i] += (double)common / (active + found - common);
-        c->right[i] += right_share(recovery, support, found, feature, features);
+        if (c->known)
+            c->right[i] += right_share(recovery, support, found, feature, features);
     }
     for (int i = 0; i < active; i++) {
         c->either[own[i]]++;
         c->mark[own[i]] = false;
     }
-    c->right[DECODED] += right_share(recovery, own, active, feature, features);
+    if (c->known)
+        c->right[DECODED] += right_share(recovery, own, active, feature, features);
     c->guaranteed += active < bound_pursuit(c->coherence);
     c->samples++;
 }
@@ -259,7 +265,8 @@ enum status comparison_add(struct comparison *c, struct method_run *run, const s
         for (int k = 0; k < d; k++) {
             double x = (double)run->x[(ptrdiff_t)r * d + k];
             c->signal[(ptrdiff_t)r * d + k] = (float)((x - (double)bias[k]) / run->scale);
-            c->true_signal[(ptrdiff_t)r * d + k] = (float)(x / run->scale - (double)run->data.bias[k]);
+            if (c->known)
+                c->true_signal[(ptrdiff_t)r * d + k] = (float)(x / run->scale - (double)run->data.bias[k]);
         }
     c->codes = codes;
     c->count = count;
@@ -281,10 +288,11 @@ enum status comparison_finish(struct comparison *c, struct outcome *o, double *a
     o->overlap_fista = n > 0 ? c->overlap[DECODED_FISTA] / n : NAN;
     o->overlap_omp = n > 0 ? c->overlap[DECODED_OMP] / n : NAN;
     o->overlap_iht = n > 0 ? c->overlap[DECODED_IHT] / n : NAN;
-    o->right_fista = n > 0 ? c->right[DECODED_FISTA] / n : NAN;
-    o->right_omp = n > 0 ? c->right[DECODED_OMP] / n : NAN;
-    o->right_iht = n > 0 ? c->right[DECODED_IHT] / n : NAN;
-    o->right_encoder = n > 0 ? c->right[DECODED] / n : NAN;
+    bool right = n > 0 && c->known;
+    o->right_fista = right ? c->right[DECODED_FISTA] / n : NAN;
+    o->right_omp = right ? c->right[DECODED_OMP] / n : NAN;
+    o->right_iht = right ? c->right[DECODED_IHT] / n : NAN;
+    o->right_encoder = right ? c->right[DECODED] / n : NAN;
     o->coherence = c ? c->coherence : NAN;
     o->guaranteed = n > 0 ? c->guaranteed / n : NAN;
     for (int j = 0; c && j < c->width; j++)

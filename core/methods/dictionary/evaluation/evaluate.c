@@ -23,6 +23,7 @@ struct evaluation {
     double *mean, power; /* [inputs] sum of x; sum of |x|^2 */
     struct seed_sums {
         double error, active, shrinkage;
+        int64_t *fired; /* [width] samples in which the latent is active */
         struct recovery recovery;
         struct kept kept;
         float *norm, *ones; /* [width] norm: norms of the rows; ones: all 1, for functions that expect norms, because
@@ -30,6 +31,7 @@ struct evaluation {
     } seed[DICTIONARY_SEEDS];
     struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b], a < b */
     struct comparison *comparison;
+    struct gallery_codes *gallery; /* of seed 0; NULL with several cases */
 };
 
 /* ---- creation ------------------------------------------------------------------------------------------------ */
@@ -42,6 +44,7 @@ void run_evaluate_close(struct method_run *run)
         return;
     for (int s = 0; s < DICTIONARY_SEEDS; s++) {
         recovery_close(&e->seed[s].recovery);
+        free(e->seed[s].fired);
         free(e->seed[s].kept.start);
         free(e->seed[s].kept.count);
         free(e->seed[s].kept.index);
@@ -52,6 +55,7 @@ void run_evaluate_close(struct method_run *run)
             pair_moments_close(&e->pair[s][other]);
     }
     comparison_destroy(e->comparison);
+    gallery_codes_destroy(e->gallery);
     free(e->mean);
     free(e);
 }
@@ -62,20 +66,24 @@ static enum status open_seed(struct method_run *run, struct evaluation *e, int s
     struct seed_sums *own = &e->seed[s];
     size_t rows = (size_t)e->rows, d = (size_t)e->inputs;
     own->kept.room = (size_t)run->step->codes.room;
+    own->fired = calloc((size_t)e->width, sizeof *own->fired);
     own->kept.start = calloc(rows, sizeof *own->kept.start);
     own->kept.count = calloc(rows, sizeof *own->kept.count);
     own->kept.index = calloc(own->kept.room, sizeof *own->kept.index);
     own->kept.value = calloc(own->kept.room, sizeof *own->kept.value);
     own->norm = calloc((size_t)e->width, sizeof *own->norm);
     own->ones = calloc((size_t)e->width, sizeof *own->ones);
-    if (!own->kept.start || !own->kept.count || !own->kept.index || !own->kept.value || !own->norm || !own->ones)
+    if (!own->fired || !own->kept.start || !own->kept.count || !own->kept.index || !own->kept.value || !own->norm ||
+        !own->ones)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the codes of %d samples", e->rows);
     for (int j = 0; j < e->width; j++) {
         own->ones[j] = 1;
         own->norm[j] = (float)sqrt(run->sweep.env.kernels->sum_squares(d, sae->decoder->value + (size_t)j * d));
     }
-    enum status status = recovery_create(sae->decoder->value, e->width, run->data.directions, run->data.shape.features,
-                                         e->inputs, &own->recovery, err);
+    enum status status = STATUS_OK;
+    if (dictionary_known(&run->config))
+        status = recovery_create(sae->decoder->value, e->width, run->data.directions, run->data.shape.features,
+                                 e->inputs, &own->recovery, err);
     for (int other = s + 1; !status && other < e->seeds && e->width <= PAIRED_WIDTH; other++)
         status = pair_moments_create(e->width, e->width, &e->pair[s][other], err);
     return status;
@@ -88,6 +96,7 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     if (!e)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
     run->evaluation = e;
+    run_limit_tests(run);
     e->seeds = run->seeds;
     e->width = c->width;
     e->inputs = c->inputs;
@@ -96,6 +105,8 @@ static enum status open_evaluation(struct method_run *run, struct error *err)
     enum status status = e->mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
     for (int s = 0; !status && s < e->seeds; s++)
         status = open_seed(run, e, s, err);
+    if (!status && run->latents)
+        status = gallery_codes_create(&run->gallery, run->sweep.evaluation_samples, c->l0, &e->gallery, err);
     if (status || run->config.pursuit_samples == 0)
         return status;
     return comparison_create(run, &e->comparison, err);
@@ -146,22 +157,34 @@ static void count_absorption(const struct method_run *run, struct recovery *reco
 static void add_rows(struct method_run *run, struct seed_sums *own, int count)
 {
     const struct step *step = run->step;
-    int d = run->data.shape.inputs;
+    int d = run_case(run)->inputs;
     keep_codes(run, own, count);
     for (int r = 0; r < count; r++) {
         const float *x = run->x + (ptrdiff_t)r * d;
-        const struct recovery_sample sample = {own->kept.index + own->kept.start[r],
-                                               own->kept.value + own->kept.start[r], own->kept.count[r],
-                                               run->truth.index + run->truth.start[r], run->truth.count[r]};
+        const int32_t *active = own->kept.index + own->kept.start[r];
         double norm = sqrt(run->sweep.env.kernels->sum_squares((size_t)d, x));
         double rebuilt = sqrt(run->sweep.env.kernels->sum_squares((size_t)d, step->xhat + (ptrdiff_t)r * d));
         own->error += step->error[r];
         own->active += own->kept.count[r];
         own->shrinkage += norm > 0 ? rebuilt / norm : 1;
+        for (int i = 0; i < own->kept.count[r]; i++)
+            own->fired[active[i]]++;
+        if (!dictionary_known(&run->config))
+            continue;
+        const struct recovery_sample sample = {active, own->kept.value + own->kept.start[r], own->kept.count[r],
+                                               run->truth.index + run->truth.start[r], run->truth.count[r]};
         recovery_add(&own->recovery, &sample);
         if (run->data.shape.kind == PLANTED_TREES)
             count_absorption(run, &own->recovery, &sample, x, own->ones);
     }
+}
+
+static void add_gallery(const struct method_run *run, struct evaluation *e, int64_t position, int count)
+{
+    const struct kept *first = &e->seed[0].kept;
+    for (int r = 0; e->gallery && r < count; r++)
+        gallery_add(e->gallery, run_input(run, position + r), first->index + first->start[r],
+                    first->value + first->start[r], first->count[r]);
 }
 
 static void add_pairs(struct evaluation *e, int count)
@@ -202,6 +225,7 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
     if (status)
         return status;
     add_pairs(e, count);
+    add_gallery(run, e, position, count);
     int64_t left = run->config.pursuit_samples - position;
     int compared = (int)(left < count ? left : count);
     const struct kept *first = &e->seed[0].kept;
@@ -213,37 +237,50 @@ static enum status add_batch(struct method_run *run, int64_t position, int count
 
 /* ---- figures ------------------------------------------------------------------------------------------------- */
 
+/* Adds how well a seed's latents are the true features. */
+static void add_scores(const struct recovery_scores *score, double seeds, struct outcome *o, double squares[2])
+{
+    o->mcc += score->mcc / seeds;
+    o->uniqueness += score->uniqueness / seeds;
+    o->precision += score->precision / seeds;
+    o->recall += score->recall / seeds;
+    o->f1 += score->f1 / seeds;
+    o->accuracy += score->accuracy / seeds;
+    o->absorption_full += score->absorption_full / seeds;
+    o->absorption_fraction += score->absorption_fraction / seeds;
+    squares[0] += score->mcc * score->mcc / seeds;
+    squares[1] += score->f1 * score->f1 / seeds;
+    for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
+        o->found[tenth] += score->found[tenth] / seeds;
+}
+
 static void mean_of_seeds(const struct method_run *run, const struct evaluation *e, struct outcome *o)
 {
+    struct recovery_scores unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {0}};
     double n = (double)run->position, seeds = e->seeds, centre = 0, squares[2] = {0};
+    for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
+        unknown.found[tenth] = NAN;
     for (int k = 0; k < e->inputs; k++)
         centre += e->mean[k] / n * (e->mean[k] / n);
     double variance = e->power / n - centre;
     for (int s = 0; s < e->seeds; s++) {
         const struct seed_sums *own = &e->seed[s];
-        struct recovery_scores score = recovery_scores(&own->recovery);
+        struct recovery_scores score = unknown;
+        if (dictionary_known(&run->config))
+            score = recovery_scores(&own->recovery);
         int silent = 0;
         for (int j = 0; j < e->width; j++)
-            silent += own->recovery.fired[j] == 0;
+            silent += own->fired[j] == 0;
         o->loss += own->error / n / (run->scale * run->scale) / seeds;
         o->explained += (1 - own->error / n / variance) / seeds;
         o->l0 += own->active / n / seeds;
         o->shrinkage += own->shrinkage / n / seeds;
         o->dead += (double)silent / e->width / seeds;
-        o->mcc += score.mcc / seeds;
-        o->uniqueness += score.uniqueness / seeds;
-        o->precision += score.precision / seeds;
-        o->recall += score.recall / seeds;
-        o->f1 += score.f1 / seeds;
-        o->accuracy += score.accuracy / seeds;
-        o->absorption_full += score.absorption_full / seeds;
-        o->absorption_fraction += score.absorption_fraction / seeds;
-        squares[0] += score.mcc * score.mcc / seeds;
-        squares[1] += score.f1 * score.f1 / seeds;
-        for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++)
-            o->found[tenth] += score.found[tenth] / seeds;
+        add_scores(&score, seeds, o, squares);
     }
     double bessel = seeds > 1 ? seeds / (seeds - 1) : NAN;
+    if (!dictionary_known(&run->config))
+        bessel = NAN;
     o->mcc_sd = sqrt(bessel * fmax(0, squares[0] - o->mcc * o->mcc));
     o->f1_sd = sqrt(bessel * fmax(0, squares[1] - o->f1 * o->f1));
 }
@@ -282,17 +319,17 @@ static enum status agree(const struct method_run *run, const struct evaluation *
 /* Fills the table of the latents of seed 0. LATENT_PARTNER and LATENT_AGREES are already there. */
 static void describe_latents(const struct evaluation *e, struct outcome *o, double *table)
 {
-    const struct recovery *r = &e->seed[0].recovery;
+    const struct recovery *r = e->seed[0].recovery.latents > 0 ? &e->seed[0].recovery : NULL;
     o->recurring = o->worth = 0;
     for (int j = 0; j < e->width; j++) {
-        double *row = table + (ptrdiff_t)j * LATENT_COLUMNS, fired = (double)r->fired[j];
-        double active = (double)r->active[r->own[j]], both = (double)r->both[j];
+        double *row = table + (ptrdiff_t)j * LATENT_COLUMNS, fired = (double)e->seed[0].fired[j];
+        double active = r ? (double)r->active[r->own[j]] : NAN, both = r ? (double)r->both[j] : NAN;
         bool recurs = row[LATENT_PARTNER] >= RECURS && fired > 0;
-        row[LATENT_RATE] = fired / (double)r->samples;
-        row[LATENT_FEATURE] = r->own[j];
-        row[LATENT_COSINE] = r->cosine[(ptrdiff_t)j * r->features + r->own[j]];
-        row[LATENT_PRECISION] = fired > 0 ? both / fired : 0;
-        row[LATENT_RECALL] = active > 0 ? both / active : 0;
+        row[LATENT_RATE] = fired / (double)e->position;
+        row[LATENT_FEATURE] = r ? (double)r->own[j] : NAN;
+        row[LATENT_COSINE] = r ? r->cosine[(ptrdiff_t)j * r->features + r->own[j]] : NAN;
+        row[LATENT_PRECISION] = !r ? NAN : fired > 0 ? both / fired : 0;
+        row[LATENT_RECALL] = !r ? NAN : active > 0 ? both / active : 0;
         row[LATENT_WORTH] = recurs && row[LATENT_AGREES] >= AGREES;
         o->recurring += recurs;
         o->worth += row[LATENT_WORTH];
@@ -329,6 +366,8 @@ static enum status figures(struct method_run *run, struct error *err)
     }
     if (!status)
         describe_latents(e, o, table);
+    if (!status && e->gallery)
+        gallery_finish(e->gallery, &run->sae[0]->shape);
     if (!status && run->latents)
         memcpy(run->latents, table, (size_t)e->width * LATENT_COLUMNS * sizeof *table);
     free(columns);

@@ -1,0 +1,22 @@
+/* A random order of [0, count) that needs no memory: each place is computed on its own.
+ *
+ * A Feistel network of four rounds permutes the numbers of the smallest even number of bits that holds `count`. Numbers
+ * outside the range are permuted again until they are inside (Black and Rogaway 2002), at most four times on average.
+ * Pure functions; any thread. */
+#ifndef MOTIF_CORE_BASE_RANDOM_PERMUTATION_H
+#define MOTIF_CORE_BASE_RANDOM_PERMUTATION_H
+
+#include <stdint.h>
+
+struct permutation {
+    int64_t count;
+    int half; /* bits of each half */
+    uint32_t key[2];
+};
+
+/* The order of this (seed, stream, step). count: at least 1, at most 2^62. */
+struct permutation permutation_make(int64_t count, uint64_t seed, uint32_t stream, uint64_t step);
+/* The number at place `at`, which is in [0, count). Each number has one place. */
+int64_t permutation_at(const struct permutation *order, int64_t at);
+
+#endif

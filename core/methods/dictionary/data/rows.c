@@ -1,0 +1,218 @@
+/* Reads rows of an uploaded data set in a random order (rows.h). */
+#include "core/methods/dictionary/data/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/descriptor.h"
+#include "core/methods/shared/table_source.h"
+
+static const char *const FIELD = "/config/dataset_name";
+enum { ORDER_SPLIT = 0x5300, ORDER_BLOCKS, ORDER_WINDOW };
+
+/* ---- the set ------------------------------------------------------------------------------------------------- */
+
+static enum status measure(struct rows *r, const char *name, struct error *err)
+{
+    const struct collection *c = &r->set;
+    bool table = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_SEQUENCES;
+    /* In sequences of one row, every sample must be as long as the others. */
+    if (!table || c->channels != 1 || c->start[c->count] != c->count * c->cols)
+        return error_set(err, STATUS_INVALID, FIELD,
+                         "%s must be an array of numbers, [rows][dimensions] or [samples][tokens][dimensions]", name);
+    r->tokens = c->rows;
+    r->inputs = c->cols;
+    r->count = c->count * c->rows;
+    r->place = collection_place(c);
+    if (r->count < ROWS_LEAST || r->inputs > ROWS_INPUTS_MOST)
+        return error_set(err, STATUS_INVALID, FIELD,
+                         "%s has %lld rows of %d numbers; there must be at least %d rows of at most %d", name,
+                         (long long)r->count, r->inputs, ROWS_LEAST, ROWS_INPUTS_MOST);
+    return STATUS_OK;
+}
+
+static void split(struct rows *r, uint64_t seed)
+{
+    int64_t block = r->count / ROWS_WINDOW;
+    r->seed = seed;
+    r->block = block < 1 ? 1 : block > ROWS_BLOCK ? ROWS_BLOCK : (int)block;
+    r->blocks = r->count / r->block;
+    r->test_blocks = r->blocks / 10 > 0 ? r->blocks / 10 : 1;
+    r->split = permutation_make(r->blocks, seed, ORDER_SPLIT, 0);
+}
+
+static enum status open_file(const char *data, const char *name, const char *hash, struct rows *out, struct error *err)
+{
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    struct error cause = {0};
+    enum status status = source_folder(name, hash, data, folder, &cause);
+    if (!status) {
+        snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+        out->file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (out->file < 0)
+            status = error_set(&cause, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL,
+                               "data set %s contains no rows of numbers that a dictionary can read", name);
+    }
+    if (!status)
+        status = collection_map(out->file, &out->set, &cause);
+    return status ? error_set(err, status, FIELD, "%s", cause.message) : STATUS_OK;
+}
+
+enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,
+                      struct error *err)
+{
+    *out = (struct rows){.file = -1};
+    enum status status = open_file(data, name, hash, out, err);
+    if (!status)
+        status = measure(out, name, err);
+    if (!status)
+        split(out, seed);
+    return status;
+}
+
+void rows_close(struct rows *rows)
+{
+    if (rows->count > 0 || rows->set.mapping)
+        collection_close(&rows->set);
+    if (rows->file > 0)
+        descriptor_close(&rows->file);
+    *rows = (struct rows){.file = -1};
+}
+
+enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TEXT], int64_t *inputs, struct error *err)
+{
+    struct error cause = {0};
+    struct rows rows;
+    if (name[0] == '\0')
+        return error_set(err, STATUS_INVALID, FIELD, "must name a data set; GET /v1/datasets lists them");
+    enum status status = source_resolve(name, data, hash, &cause);
+    if (status)
+        return error_set(err, status, FIELD, "%s", cause.message);
+    if (!dataset_name_good(name))
+        return STATUS_OK; /* the method's check() reports that */
+    status = rows_open(data, name, hash, 0, &rows, err);
+    *inputs = rows.inputs;
+    rows_close(&rows);
+    return status;
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+static int64_t train_blocks(const struct rows *r)
+{
+    return r->blocks - r->test_blocks;
+}
+
+int64_t rows_test_count(const struct rows *r)
+{
+    return r->test_blocks * r->block + r->count - r->blocks * r->block;
+}
+
+int64_t rows_test(const struct rows *r, int64_t index)
+{
+    int64_t whole = r->test_blocks * r->block;
+    if (index >= whole)
+        return r->blocks * r->block + index - whole;
+    return permutation_at(&r->split, train_blocks(r) + index / r->block) * r->block + index % r->block;
+}
+
+/* The blocks of a training sample: those of its window, in the order of its epoch. */
+struct spot {
+    int64_t epoch, window, blocks, at; /* blocks: in the window; at: place in the window */
+    struct permutation order;
+};
+
+static struct spot spot_of(const struct rows *r, int64_t index)
+{
+    int64_t all = train_blocks(r), rows = all * r->block, long_window = (int64_t)ROWS_WINDOW * r->block;
+    struct spot s = {.epoch = index / rows};
+    int64_t place = index % rows;
+    s.window = place / long_window;
+    s.at = place % long_window;
+    s.blocks = all - s.window * ROWS_WINDOW < ROWS_WINDOW ? all - s.window * ROWS_WINDOW : ROWS_WINDOW;
+    s.order = permutation_make(all, r->seed, ORDER_BLOCKS, (uint64_t)s.epoch);
+    return s;
+}
+
+static int64_t block_of(const struct rows *r, const struct spot *s, int64_t number)
+{
+    return permutation_at(&r->split, permutation_at(&s->order, s->window * ROWS_WINDOW + number));
+}
+
+int64_t rows_train(const struct rows *r, int64_t index)
+{
+    struct spot s = spot_of(r, index);
+    const struct permutation mixed =
+        permutation_make(s.blocks * r->block, r->seed, ORDER_WINDOW + (uint32_t)s.window, (uint64_t)s.epoch);
+    int64_t at = permutation_at(&mixed, s.at);
+    return block_of(r, &s, at / r->block) * r->block + at % r->block;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+static size_t value_bytes(const struct rows *r)
+{
+    return r->set.values ? sizeof(float) : 1;
+}
+
+static enum status read_bytes(const struct rows *r, int64_t row, void *to, struct error *err)
+{
+    size_t bytes = (size_t)r->inputs * value_bytes(r);
+    int64_t at = r->place + row * (int64_t)bytes;
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(r->file, (char *)to + done, bytes - done, at + (int64_t)done);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            return error_set(err, STATUS_IO, NULL, "row %lld of the data set cannot be read", (long long)row);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return STATUS_OK;
+}
+
+enum status rows_read(const struct rows *r, int64_t row, float *x, struct error *err)
+{
+    if (r->set.values)
+        return read_bytes(r, row, x, err);
+    unsigned char *bytes = (unsigned char *)x + (size_t)r->inputs * (sizeof *x - 1);
+    enum status status = read_bytes(r, row, bytes, err);
+    /* The bytes are at the end of the row's memory, so each is read before a number is written over it. */
+    for (int k = 0; !status && k < r->inputs; k++) {
+        unsigned char byte = bytes[k];
+        x[k] = r->set.unit ? (float)(byte / 255.0) : (float)byte;
+    }
+    return status;
+}
+
+void rows_expect(const struct rows *r, int64_t index)
+{
+    int64_t rows = train_blocks(r) * r->block, window = (int64_t)ROWS_WINDOW * r->block;
+    int64_t next = index - index % rows % window + window; /* the first sample of the next window */
+    struct spot s = spot_of(r, next);
+    off_t bytes = (off_t)((size_t)r->block * (size_t)r->inputs * value_bytes(r));
+    for (int64_t number = 0; index % rows % window == 0 && number < s.blocks; number++)
+        (void)posix_fadvise(r->file, (off_t)r->place + (off_t)block_of(r, &s, number) * bytes, bytes,
+                            POSIX_FADV_WILLNEED);
+}
+
+void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
+{
+    const struct collection *c = &r->set;
+    int64_t sample = row / r->tokens;
+    const int32_t *label;
+    int labels = collection_labels(c, sample, &label);
+    sink_integer(out, "row", row);
+    sink_integer(out, "sample", sample);
+    if (r->tokens > 1)
+        sink_integer(out, "token", row % r->tokens);
+    if (c->group)
+        sink_text(out, "group", c->groups.name[c->group[sample]]);
+    if (labels == 0)
+        return;
+    sink_begin_list(out, "label");
+    for (int i = 0; i < labels; i++)
+        if (label[i] >= 0)
+            sink_text(out, NULL, c->vocabulary.name[label[i]]);
+    sink_end_list(out);
+}

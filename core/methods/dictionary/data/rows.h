@@ -1,0 +1,54 @@
+/* Rows of numbers in an uploaded data set: activations of a model, one row for each sample or token.
+ *
+ * A table [n][d] has n rows. An array [n][tokens][d] has n * tokens rows: row i is token i mod tokens of sample
+ * i / tokens. The values stay on disk: a row is read when it is needed, so memory does not grow with the data.
+ *
+ * Neighbouring rows often come from the same text, so they stay together: whole blocks of rows are test rows, about a
+ * tenth of all. Training reads the other blocks in a new random order in every epoch, and mixes the rows of WINDOW
+ * blocks at a time. Large data are therefore read from disk in long pieces. The order is a function of the seed.
+ *
+ * Read-only once open: any number of threads. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
+#define MOTIF_CORE_METHODS_DICTIONARY_DATA_ROWS_H
+
+#include "core/base/config.h"
+#include "core/base/random/permutation.h"
+#include "core/base/sink.h"
+#include "core/data/uploads/collection.h"
+
+enum { ROWS_LEAST = 20, ROWS_WINDOW = 64, ROWS_BLOCK = 256, ROWS_INPUTS_MOST = 16384 };
+
+struct rows {
+    struct collection set;
+    int file;           /* -1: not open */
+    int64_t place;      /* byte of the file at which the values begin */
+    int64_t count;      /* rows */
+    int inputs, tokens; /* numbers of a row, rows of a sample */
+    uint64_t seed;
+    int block;
+    int64_t blocks, test_blocks; /* whole blocks; the rows after the last one are test rows, too */
+    struct permutation split;    /* the order of blocks, of which the first are for training */
+};
+
+/* Opens the data set `name`. hash: of the upload that the job was submitted with, or "". data: folder of data sets.
+ * STATUS_INVALID: the set has no rows of numbers; STATUS_NOT_FOUND; STATUS_CONFLICT: another file was uploaded under
+ * the name. Errors point to /config/dataset_name. The caller calls rows_close(), after an error too. */
+enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,
+                      struct error *err);
+void rows_close(struct rows *rows); /* a zeroed struct is allowed */
+/* For resolve(): the hash and the numbers of a row of a data set. */
+enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TEXT], int64_t *inputs,
+                         struct error *err);
+
+int64_t rows_test_count(const struct rows *rows);
+/* The row of test sample `index` in [0, rows_test_count()), and that of training sample `index` >= 0. */
+int64_t rows_test(const struct rows *rows, int64_t index);
+int64_t rows_train(const struct rows *rows, int64_t index);
+/* Reads a row. x: [inputs]. STATUS_IO: the file cannot be read. */
+enum status rows_read(const struct rows *rows, int64_t row, float *x, struct error *err);
+/* Tells the kernel which rows training sample `index` and its neighbours will need next. */
+void rows_expect(const struct rows *rows, int64_t index);
+/* Writes what is known about a row: row, sample, token (if there are several), id, group, label. */
+void rows_describe(const struct rows *rows, int64_t row, const struct sink *out);
+
+#endif

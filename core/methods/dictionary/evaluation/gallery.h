@@ -1,0 +1,61 @@
+/* What a gallery shows of each latent of seed 0: its strongest test samples, a histogram of its activations, the
+ * latents that are active together with it, and its parent among the latents of an earlier level.
+ *
+ * Activations are those of a dictionary with rows of norm 1, for scaled samples. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_EVALUATION_GALLERY_H
+#define MOTIF_CORE_METHODS_DICTIONARY_EVALUATION_GALLERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/snapshot.h"
+#include "core/methods/dictionary/model/sae.h"
+
+enum { GALLERY_TOP = 16, GALLERY_NEAR = 8, GALLERY_BINS = 24 };
+/* Bin b contains activations from 2^((b - GALLERY_BINS / 2) / 2) up to the next bin; the first and the last one also
+ * contain everything below and above. */
+double gallery_bin_from(int bin);
+
+/* A row of each table. */
+struct gallery_counts {
+    int64_t input[GALLERY_TOP]; /* the strongest samples: rows of a data set, or indices of test samples; -1: none */
+    int64_t bins[GALLERY_BINS]; /* active samples by activation */
+    int64_t together[GALLERY_NEAR]; /* latents that are most often active together with this one; -1: none */
+    int64_t parent;                 /* -1: none */
+};
+struct gallery_values {
+    float value[GALLERY_TOP];
+    float share[GALLERY_NEAR]; /* of the samples in which one of both is active, the share in which both are */
+    float parent_share;        /* of this latent's samples, the share in which the parent is active */
+};
+enum {
+    GALLERY_COUNTS = sizeof(struct gallery_counts) / sizeof(int64_t),
+    GALLERY_VALUES = sizeof(struct gallery_values) / sizeof(float)
+};
+
+/* The tables of all latents, which checkpoints contain. */
+struct gallery {
+    int width;
+    struct gallery_counts *counts; /* [width] */
+    struct gallery_values *values; /* [width] */
+};
+enum status gallery_create(int width, struct gallery *out, struct error *err);
+void gallery_close(struct gallery *g); /* a zeroed struct is allowed */
+/* Adds both tables as state. */
+enum status gallery_snapshot(const struct gallery *g, struct snapshot *snapshot, struct error *err);
+int64_t gallery_bytes(int width);
+
+/* The codes of test samples while they are measured. */
+struct gallery_codes;
+/* samples: how many will come; active: their expected number of active latents. Together they limit the entries that
+ * are kept for counts of pairs; later samples count only as strongest samples and in the histograms. */
+enum status gallery_codes_create(struct gallery *g, int64_t samples, double active, struct gallery_codes **out,
+                                 struct error *err);
+void gallery_codes_destroy(struct gallery_codes *c); /* NULL is fine */
+int64_t gallery_codes_bytes(int width, int64_t samples, double active);
+/* Adds a sample: each latent at most once. */
+void gallery_add(struct gallery_codes *c, int64_t input, const int32_t *latent, const float *value, int count);
+/* Fills in `together` and `parent`, after the last sample. */
+void gallery_finish(struct gallery_codes *c, const struct sae_shape *shape);
+
+#endif

@@ -1,0 +1,221 @@
+/* Opens the model of a checkpoint for queries: the dictionaries of its case, what was measured of the latents, and the
+ * source of the samples. */
+#include "core/methods/dictionary/queries/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/dictionary/run_int.h"
+
+/* Planted data that take more operations to create are not drawn for queries. */
+static const double PLANTED_WORK = 2e11;
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+{
+    struct dictionary_case *cases = malloc(DICTIONARY_CASES * sizeof *cases);
+    struct snapshot *snapshot = NULL;
+    int64_t at = -1, phase = 0, tested = 0;
+    int count = cases ? dictionary_cases(&m->config, cases) : 0;
+    enum status status =
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    const struct snapshot_number numbers[] = {{"run.at", &at, NULL},
+                                              {"run.phase", &phase, NULL},
+                                              {"evaluation.samples", &tested, NULL},
+                                              {"run.scale", NULL, &m->scale}};
+    if (!status)
+        status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    if (!status && (at < 0 || at >= count || count > DICTIONARY_CASES || !(m->scale > 0) || !isfinite(m->scale)))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
+    if (!status) {
+        m->c = cases[at];
+        m->tested = count == 1 && phase == CASE_SWEEP_DONE && tested > 0 ? tested : 0;
+    }
+    snapshot_destroy(snapshot);
+    free(cases);
+    return status;
+}
+
+static enum status declare_weights(struct method_model *m, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int s = 0; !status && s < m->seeds; s++)
+        status = params_snapshot(m->sae[s]->params, snapshot, err);
+    return status;
+}
+
+static enum status read_weights(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+{
+    struct sae_shape shape = dictionary_shape(&m->config, &m->c);
+    struct snapshot *snapshot = NULL;
+    enum status status = snapshot_create(&snapshot, err);
+    shape.penalty *= m->scale;
+    for (int s = 0; !status && s < m->seeds; s++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d.", s);
+        status = sae_create(&shape, name, false, &m->sae[s], err);
+    }
+    if (!status)
+        status = declare_weights(m, snapshot, err);
+    if (!status)
+        status = snapshot_fits(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    for (int s = 0; !status && s < m->seeds; s++)
+        status = params_check(m->sae[s]->params, err);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
+static enum status read_tables(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+{
+    const uint64_t table[2] = {(uint64_t)m->c.width, LATENT_COLUMNS};
+    struct snapshot *snapshot = NULL;
+    if (m->tested == 0)
+        return STATUS_OK;
+    m->latents = calloc((size_t)m->c.width * LATENT_COLUMNS, sizeof *m->latents);
+    enum status status = m->latents ? gallery_create(m->c.width, &m->gallery, err)
+                                    : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a gallery");
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, m->latents, err);
+    if (!status)
+        status = gallery_snapshot(&m->gallery, snapshot, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
+/* Numbers of latents in the tables are used as indices, so they must be possible. */
+static enum status check_tables(const struct method_model *m, struct error *err)
+{
+    bool sound = true;
+    for (int j = 0; m->tested > 0 && j < m->c.width; j++) {
+        const struct gallery_counts *counts = &m->gallery.counts[j];
+        sound = sound && counts->parent >= -1 && counts->parent < m->c.width;
+        for (int i = 0; i < GALLERY_NEAR; i++)
+            sound = sound && counts->together[i] >= -1 && counts->together[i] < m->c.width;
+    }
+    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's gallery is damaged");
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static enum status measure(struct method_model *m, struct error *err)
+{
+    size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
+    float *scratch = malloc(infer_scratch(&m->sae[0]->shape) * sizeof *scratch);
+    bool full = scratch != NULL;
+    for (int s = 0; full && s < m->seeds; s++) {
+        m->norm[s] = malloc(width * sizeof *m->norm[s]);
+        full = m->norm[s] != NULL;
+        for (size_t j = 0; full && j < width; j++)
+            m->norm[s][j] = (float)sqrt(m->kernels->sum_squares(d, m->sae[s]->decoder->value + j * d));
+        if (full)
+            m->infer[s] = infer_make(m->sae[s], m->kernels, scratch);
+    }
+    free(scratch);
+    return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+}
+
+/* The source of samples is optional: a data set may be gone, and large planted data take long to create. */
+static enum status open_source(struct method_model *m, const char *data, struct error *err)
+{
+    const struct dictionary_config *c = &m->config;
+    struct error unused = {0};
+    struct thread_pool *pool = NULL;
+    if (!dictionary_known(c)) {
+        if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->rows, &unused) ||
+            m->rows.inputs != m->c.inputs)
+            rows_close(&m->rows);
+        return STATUS_OK;
+    }
+    struct planted_shape shape = dictionary_data(c, &m->c);
+    if (planted_work(&shape) > PLANTED_WORK)
+        return STATUS_OK;
+    enum status status = thread_pool_create(1, &pool, err);
+    if (!status)
+        status = planted_create(&shape, m->kernels, pool, &m->planted, err);
+    thread_pool_destroy(pool);
+    return status;
+}
+
+static enum status fill(struct method_model *m, const char *data, const struct snapshot_reader *from, struct error *err)
+{
+    enum status status = read_case(m, from, err);
+    if (status)
+        return status;
+    status = read_weights(m, from, err);
+    if (status)
+        return status;
+    status = read_tables(m, from, err);
+    if (status)
+        return status;
+    status = check_tables(m, err);
+    if (status)
+        return status;
+    status = measure(m, err);
+    return status ? status : open_source(m, data, err);
+}
+
+enum status dictionary_open_model(const void *config, const struct kernels *kernels, const char *data,
+                                  const struct snapshot_reader *from, struct method_model **model, struct error *err)
+{
+    struct method_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->kernels = kernels;
+    m->config = *(const struct dictionary_config *)config;
+    m->seeds = (int)m->config.seeds;
+    m->rows.file = -1;
+    enum status status = fill(m, data, from, err);
+    if (status) {
+        dictionary_close_model(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void dictionary_close_model(struct method_model *m)
+{
+    if (!m)
+        return;
+    for (int s = 0; s < DICTIONARY_SEEDS; s++) {
+        sae_destroy(m->sae[s]);
+        free(m->norm[s]);
+    }
+    free(m->latents);
+    gallery_close(&m->gallery);
+    rows_close(&m->rows);
+    planted_close(&m->planted);
+    free(m);
+}
+
+uint64_t dictionary_model_bytes(const struct method_model *m)
+{
+    struct planted_shape shape = dictionary_data(&m->config, &m->c);
+    uint64_t bytes = sizeof *m + (m->planted.directions ? (uint64_t)planted_bytes(&shape) : 0);
+    for (int s = 0; s < m->seeds; s++)
+        bytes += params_bytes(m->sae[s]->params) + (uint64_t)m->c.width * sizeof(float);
+    if (m->tested > 0)
+        bytes += (uint64_t)gallery_bytes(m->c.width) + (uint64_t)m->c.width * LATENT_COLUMNS * sizeof(double);
+    return bytes;
+}
+
+enum status dictionary_seed(const struct method_question *question, int *seed, struct error *err)
+{
+    const struct dictionary_question *asked = question->parameters;
+    *seed = asked ? (int)asked->dictionary : 0;
+    if (*seed >= question->model->seeds)
+        return error_set(err, STATUS_INVALID, "/dictionary", "must be below %d, the number of dictionaries; got %d",
+                         question->model->seeds, *seed);
+    return STATUS_OK;
+}

@@ -1,0 +1,71 @@
+/* The queries of a dictionary job, and the model that they read. Private to core/methods/dictionary.
+ *
+ * Queries speak in the units of the data, and of rows of norm 1: a code is the length of a direction in the
+ * reconstruction. So  reconstruction = bias / scale + sum over j of code_j row_j / |row_j|,  and a code of 2 in one job
+ * means the same as in another. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
+#define MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
+
+#include "core/methods/dictionary/config.h"
+#include "core/methods/dictionary/data/rows.h"
+#include "core/methods/dictionary/evaluation/gallery.h"
+#include "core/methods/dictionary/model/infer.h"
+
+struct method_model {
+    const struct kernels *kernels;
+    struct dictionary_config config;
+    struct dictionary_case c; /* the case in which the checkpoint was saved */
+    double scale;
+    int seeds;
+    struct sae *sae[DICTIONARY_SEEDS];
+    float *norm[DICTIONARY_SEEDS]; /* [width] norms of the decoder's rows */
+    struct infer infer[DICTIONARY_SEEDS];
+    int64_t tested;  /* test samples that were measured; 0: the tables below are empty */
+    double *latents; /* [width][LATENT_COLUMNS] */
+    struct gallery gallery;
+    struct rows rows;       /* of the data set; its file is -1 if the set is gone, has changed, or there is none */
+    struct planted planted; /* for samples by number; directions NULL if they are unknown or take long to make */
+};
+
+enum status dictionary_open_model(const void *config, const struct kernels *kernels, const char *data,
+                                  const struct snapshot_reader *from, struct method_model **model, struct error *err);
+void dictionary_close_model(struct method_model *model);
+uint64_t dictionary_model_bytes(const struct method_model *model);
+
+enum { DICTIONARY_QUERIES = 6, DICTIONARY_SCHEMAS = 5 };
+extern const struct method_query dictionary_queries[DICTIONARY_QUERIES];
+extern const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS];
+
+/* Parameters of several queries. */
+struct dictionary_question {
+    int64_t dictionary;    /* which seed */
+    char set[CONFIG_TEXT]; /* steer */
+    int64_t first, count;  /* latents */
+    int sort;
+    double shared; /* compare */
+};
+
+/* codes.c */
+enum status dictionary_encode(const struct method_question *question, const struct sink *out, struct error *err);
+enum status dictionary_encode_array(const struct method_question *question, struct buf *values, int *rank,
+                                    int64_t dim[4], struct error *err);
+enum status dictionary_encode_rows(const struct method_question *question, const float *in, int count, float *out,
+                                   struct error *err);
+void dictionary_encode_widths(const struct method_model *model, int *from, int *to);
+enum status dictionary_decode(const struct method_question *question, const struct sink *out, struct error *err);
+enum status dictionary_decode_array(const struct method_question *question, struct buf *values, int *rank,
+                                    int64_t dim[4], struct error *err);
+enum status dictionary_decode_rows(const struct method_question *question, const float *in, int count, float *out,
+                                   struct error *err);
+void dictionary_decode_widths(const struct method_model *model, int *from, int *to);
+enum status dictionary_steer(const struct method_question *question, const struct sink *out, struct error *err);
+enum status dictionary_steer_array(const struct method_question *question, struct buf *values, int *rank,
+                                   int64_t dim[4], struct error *err);
+/* latents.c, compare.c */
+enum status dictionary_latents(const struct method_question *question, const struct sink *out, struct error *err);
+enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err);
+
+/* model.c: the seed that a question asks for. STATUS_INVALID if there are fewer. */
+enum status dictionary_seed(const struct method_question *question, int *seed, struct error *err);
+
+#endif

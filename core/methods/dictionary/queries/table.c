@@ -1,0 +1,93 @@
+/* The queries of dictionary jobs as tables: parameters, queries, schemas of answers. */
+#include <stddef.h>
+
+#include "core/methods/dictionary/queries/model.h"
+
+#define SEED_FIELD                                                                                                     \
+    {                                                                                                                  \
+        "dictionary", FIELD_INT, offsetof(struct dictionary_question, dictionary), "0", 0, DICTIONARY_SEEDS - 1,       \
+            false, false, NULL, "", "Which of the job's dictionaries: the number of its seed.", GROUP_EVALUATION,      \
+            LEVEL_BASIC, NULL                                                                                          \
+    }
+
+static const char *const sorts[] = {"number", "rate", "strength", NULL};
+static const struct config_field seed_fields[] = {SEED_FIELD};
+static const struct config_field steer_fields[] = {
+    SEED_FIELD,
+    {"set", FIELD_TEXT, offsetof(struct dictionary_question, set), "", 0, 0, false, false, NULL, "",
+     "New codes of latents, separated by commas: \"12=3.5,40=0\" gives latent 12 the code 3.5 and removes latent 40.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+static const struct config_field latents_fields[] = {
+    {"first", FIELD_INT, offsetof(struct dictionary_question, first), "0", 0, 65535, false, false, NULL, "latents",
+     "Place in the list from which latents are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"count", FIELD_INT, offsetof(struct dictionary_question, count), "64", 1, 1024, false, false, NULL, "latents",
+     "Most latents that are returned.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"sort", FIELD_CHOICE, offsetof(struct dictionary_question, sort), "number", 0, 0, false, false, sorts, "",
+     "Order of the list: by number, by the share of samples in which a latent is active, or by its strongest "
+     "activation; the largest first.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+static const struct config_field compare_fields[] = {
+    {"shared", FIELD_REAL, offsetof(struct dictionary_question, shared), "0.7", 0, 1, false, false, NULL, "",
+     "The |cosine| from which latents of both dictionaries count as shared.", GROUP_EVALUATION, LEVEL_BASIC, NULL}};
+static const struct config_table dictionary_seed_table = CONFIG_TABLE(seed_fields, struct dictionary_question);
+static const struct config_table dictionary_steer_table = CONFIG_TABLE(steer_fields, struct dictionary_question);
+static const struct config_table dictionary_latents_table = CONFIG_TABLE(latents_fields, struct dictionary_question);
+static const struct config_table dictionary_compare_table = CONFIG_TABLE(compare_fields, struct dictionary_question);
+
+const struct method_query dictionary_queries[DICTIONARY_QUERIES] = {
+    {.name = "encode",
+     .meaning = "The active latents of samples and their codes; as .npy a row of `width` codes for each sample",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .parameters = &dictionary_seed_table,
+     .schema = "DictionaryCode",
+     .answer = dictionary_encode,
+     .array = dictionary_encode_array},
+    {.name = "decode",
+     .meaning = "Reconstructions of samples from codes",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .parameters = &dictionary_seed_table,
+     .schema = "DictionaryDecoded",
+     .answer = dictionary_decode,
+     .array = dictionary_decode_array},
+    {.name = "steer",
+     .meaning = "Samples with changed latents: the reconstruction, and the sample moved by the change",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .parameters = &dictionary_steer_table,
+     .schema = "DictionarySteered",
+     .answer = dictionary_steer,
+     .array = dictionary_steer_array},
+    {.name = "latents",
+     .meaning = "The latents of the first dictionary, with their strongest samples",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &dictionary_latents_table,
+     .answer = dictionary_latents},
+    {.name = "latents",
+     .item = "latent",
+     .meaning = "One latent: its strongest samples, a histogram, the nearest latents by cosine and by common activity, "
+                "and its place in the tree of levels",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .schema = "DictionaryLatent",
+     .answer = dictionary_latents},
+    {.name = "compare",
+     .meaning = "Which latents of two dictionaries are the same",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_MODEL,
+     .parameters = &dictionary_compare_table,
+     .schema = "DictionaryComparison",
+     .answer = dictionary_compare},
+};
+
+const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS] = {
+    {"DictionaryCode", "*dictionary integer, *latents [object], *l0 integer, *explained number", NULL, false},
+    {"DictionaryDecoded", "*dictionary integer, *reconstruction [number]", NULL, false},
+    {"DictionarySteered", "*dictionary integer, *changes [object], *reconstruction [number], *steered [number]", NULL,
+     false},
+    {"DictionaryLatent", "*latent integer, *rate number, *strongest [object], *histogram [object], *nearest [object]",
+     NULL, false},
+    {"DictionaryComparison", "*width integer, *with_width integer, *shared integer, *nearest number", NULL, false},
+};
