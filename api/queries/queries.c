@@ -11,7 +11,9 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/models/model_cache.h"
+#include "api/queries/npy_header.h"
 #include "api/queries/query_request.h"
+#include "api/queries/query_rows.h"
 #include "core/base/hash.h"
 #include "core/data/dataset.h"
 #include "core/draw/picture.h"
@@ -53,7 +55,11 @@ static void respond_method_error(struct exchange *x, const struct query_request 
     struct error full;
     error_clear(&full);
     char pointer[192] = "";
-    if (a->inputs->items[index].kind != METHOD_INPUT_ARRAY || query_request_is_json(x))
+    bool parameter = a->query->parameters != NULL && err->pointer[0] == '/' &&
+                     config_find(a->query->parameters, err->pointer + 1) != NULL;
+    if (parameter)
+        (void)snprintf(pointer, sizeof pointer, "%s", err->pointer);
+    else if (a->inputs->items[index].kind != METHOD_INPUT_ARRAY || query_request_is_json(x))
         (void)snprintf(pointer, sizeof pointer, "/inputs/%zu%s", index, err->pointer);
     (void)error_set(&full, err->code, pointer, "%s", err->message);
     respond_error(x, &full);
@@ -132,21 +138,6 @@ static void answer_picture(struct exchange *x, const struct query_request *a, co
     picture_destroy(picture);
 }
 
-/* Writes the header of a .npy file: float32, shape [inputs] followed by the shape of one answer. The format requires a
- * header size that is a multiple of 64 bytes. */
-static void write_npy_header(struct buf *out, size_t inputs, int rank, const int64_t *dim)
-{
-    char text[192];
-    int length = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,", inputs);
-    for (int d = 0; d < rank; d++)
-        length += snprintf(text + length, sizeof text - (size_t)length, " %lld,", (long long)dim[d]);
-    length += snprintf(text + length, sizeof text - (size_t)length, "), }");
-    size_t padded = ((size_t)length + 11 + 63) / 64 * 64 - 10;
-    unsigned char head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
-    buf_append(out, head, sizeof head);
-    buf_format(out, "%-*s\n", (int)padded - 1, text);
-}
-
 /* Computes one array for each input into `values`, and responds. */
 static void answer_values(struct exchange *x, const struct query_request *a, const struct method_model *model,
                           const struct method_model *with, struct buf *values)
@@ -173,7 +164,7 @@ static void answer_values(struct exchange *x, const struct query_request *a, con
         respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; send fewer inputs.",
                         API_DOCUMENT_MAX >> 21);
     } else {
-        write_npy_header(&x->response->body, count, rank, dim);
+        npy_header_write(&x->response->body, count, rank, dim);
         buf_append(&x->response->body, values->data, values->size);
         response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
         respond_body(x, 200, "application/x-npy");
@@ -246,76 +237,14 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     (void)snprintf(etag, 40, "\"%.32s\"", hex);
 }
 
-bool queries_stopped(void *context)
-{
-    struct query_run *run = context;
-    const struct api_request *request = run->x->request;
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    run->late = run->late || (run->deadline && (now.tv_sec > run->until.tv_sec ||
-                                                (now.tv_sec == run->until.tv_sec && now.tv_nsec > run->until.tv_nsec)));
-    return run->late || atomic_load(&run->x->api->interrupted) ||
-           (request->gone != NULL && request->gone(request->gone_context));
-}
-
-void queries_respond_stopped(struct query_run *run)
-{
-    if (run->late) {
-        respond_problem(run->x, PROBLEM_DEADLINE,
-                        "The query took longer than %lld s, the limit of this daemon (--query-seconds); send fewer "
-                        "inputs or ask for fewer samples.",
-                        (long long)run->x->api->options.query_seconds);
-    } else {
-        respond_problem(run->x, PROBLEM_UNAVAILABLE,
-                        "The query was stopped, because its client has disconnected or the daemon ends.");
-    }
-}
-
-/* A query that reads a long text gets a second more for so many bytes of it. */
-enum { BYTES_PER_SECOND = 100000 };
-
-bool queries_enter(struct exchange *x, bool batch, struct query_run *run)
-{
-    const struct api_request *request = x->request;
-    bool token = request->who != NULL && request->who[0] != '\0';
-    const char *peer = request->peer != NULL ? request->peer : "";
-    *run = (struct query_run){.x = x, .deadline = x->api->options.query_seconds > 0};
-    run->ticket = (struct query_ticket){.batch = batch, .stop = queries_stopped, .context = run};
-    (void)snprintf(run->ticket.caller, sizeof run->ticket.caller, "%s%s", token ? "token/" : "",
-                   token ? request->who : peer);
-    (void)clock_gettime(CLOCK_MONOTONIC, &run->until);
-    run->until.tv_sec += x->api->options.query_seconds + (time_t)(request->body_bytes / BYTES_PER_SECOND);
-    switch (query_gate_enter(x->api->gate, &run->ticket)) {
-    case QUERY_ENTERED:
-        return true;
-    case QUERY_STOPPED:
-        queries_respond_stopped(run);
-        return false;
-    case QUERY_CALLER_FULL:
-        respond_problem(x, PROBLEM_TOO_MANY,
-                        "This token or address has as many queries in progress as it may have; try again later.");
-        return false;
-    default:
-        respond_problem(x, PROBLEM_TOO_MANY, "%d queries are running, which is the limit; try again later.",
-                        x->api->options.queries_at_once);
-        return false;
-    }
-}
-
-bool queries_yield(struct query_run *run)
-{
-    return !queries_stopped(run) && query_gate_yield(run->x->api->gate, &run->ticket);
-}
-
-void queries_leave(struct query_run *run)
-{
-    query_gate_leave(run->x->api->gate, &run->ticket);
-}
-
 static void answer(struct exchange *x, const struct query_request *a, const struct method_model *model,
                    const struct method_model *with)
 {
-    if (a->form == FORM_PICTURE)
+    if (a->rows) {
+        struct method_question question = question_of(a, model, with, 0);
+        question.input = NULL;
+        query_rows_answer(x, a, &question);
+    } else if (a->form == FORM_PICTURE)
         answer_picture(x, a, model, with);
     else if (a->form == FORM_ARRAY)
         answer_array(x, a, model, with);
@@ -333,7 +262,7 @@ static void compute(struct exchange *x, struct query_request *a)
     char etag[40];
     error_clear(&err);
     tag_of(x, a, etag);
-    bool batch = a->inputs != NULL && a->inputs->count > 1;
+    bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1);
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, &run))
         return;
     /* `run` ends before `a`, which keeps this pointer. That is safe: only functions that are called from here read

@@ -123,8 +123,8 @@ static bool prepare(struct exchange *x, struct query_request *a)
     return true;
 }
 
-/* Reads ?checkpoint= and, for GET, the parameters of the query. They are checked again here, because the route admits
- * the parameters of every method that shares it. */
+/* Reads ?checkpoint= and, unless the body is JSON, the parameters of the query. They are checked again here, because
+ * the route admits the parameters of every method that shares it. */
 static bool read_query_string(struct exchange *x, struct query_request *a)
 {
     const char *checkpoint = exchange_query(x, "checkpoint");
@@ -133,16 +133,20 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
         return false;
     }
     bool sample = a->query->takes == METHOD_TAKES_SAMPLE;
-    bool read = a->query->verb == METHOD_GET || a->query->takes == METHOD_TAKES_FILE;
-    for (size_t i = 0; i < x->query.count && read; i++) {
+    bool strict = a->query->verb == METHOD_GET || a->query->takes == METHOD_TAKES_FILE;
+    bool json = !strict && query_request_is_json(x);
+    for (size_t i = 0; i < x->query.count; i++) {
         const struct query_pair *pair = &x->query.pairs[i];
         const struct config_field *field =
             a->query->parameters != NULL ? config_find(a->query->parameters, pair->name) : NULL;
         struct error err;
         error_clear(&err);
-        if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
+        if (field != NULL && json)
+            api_faults_add(a->faults, pair->name, "must be a member of the JSON body");
+        else if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
             api_faults_add(a->faults, pair->name, "%s", err.message);
-        else if (field == NULL && strcmp(pair->name, "checkpoint") != 0 && !(sample && strcmp(pair->name, "seed") == 0))
+        else if (field == NULL && strict && strcmp(pair->name, "checkpoint") != 0 &&
+                 !(sample && strcmp(pair->name, "seed") == 0))
             api_faults_add(a->faults, pair->name, "is not a parameter of this query");
     }
     if (a->faults->count > 0) {
@@ -162,6 +166,10 @@ static bool read_file(struct exchange *x, struct query_request *a)
 {
     struct error err;
     error_clear(&err);
+    a->rows = a->query->rows != NULL && a->form == FORM_ARRAY && exchange_query_flag(x, "batch") &&
+              media_is(exchange_header(x, "Content-Type"), "application/x-npy");
+    if (a->rows)
+        return true;
     enum status status = input_from_bytes(exchange_header(x, "Content-Type"), x->request->body, x->request->body_bytes,
                                           "", a->inputs, &err);
     if (status == STATUS_OK && exchange_query_flag(x, "batch"))
@@ -250,9 +258,19 @@ static bool read_document(struct exchange *x, struct query_request *a)
     return status == STATUS_OK;
 }
 
+/* The route admits the large bodies of queries over rows and texts; other bodies are smaller. */
+static bool small_enough(struct exchange *x, const struct query_request *a)
+{
+    bool large = a->query->takes == METHOD_TAKES_FILE || (a->query->rows != NULL && !query_request_is_json(x));
+    if (large || x->request->body_bytes <= API_BODY_MAX)
+        return true;
+    respond_problem(x, PROBLEM_TOO_LARGE, "The inputs of this query may have at most %u bytes.", API_BODY_MAX);
+    return false;
+}
+
 static bool read_request(struct exchange *x, struct query_request *a)
 {
-    if (!read_query_string(x, a))
+    if (!read_query_string(x, a) || !small_enough(x, a))
         return false;
     if (a->query->takes == METHOD_TAKES_FILE)
         return true; /* the body is the text */

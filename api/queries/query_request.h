@@ -19,6 +19,7 @@ struct query_request {
     struct storage_checkpoint_pick pick;
     struct storage_checkpoint checkpoint, with_checkpoint;
     struct inputs *inputs; /* the inputs, for a query that takes samples or inputs; else NULL */
+    bool rows;             /* the body is an array of many rows (query_rows.h); `inputs` is empty */
     void *parameters;      /* a struct of query->parameters, or NULL */
     struct api_faults *faults;
     int64_t item;

@@ -31,7 +31,7 @@ struct query_routes {
 struct merged {
     const struct method_query *query; /* the query of the first of these methods */
     bool inputs, edits, sample, model, bare, file, parameters;
-    bool answers, draws, arrays;
+    bool answers, draws, arrays, rows;
     const struct method_text *texts[METHOD_TEXTS];
     size_t text_count;
 };
@@ -90,6 +90,7 @@ static void merge(const struct query_routes *r, const struct method_query *query
             out->answers = out->answers || q->answer != NULL;
             out->draws = out->draws || q->draw != NULL;
             out->arrays = out->arrays || q->array != NULL;
+            out->rows = out->rows || q->rows != NULL;
             for (size_t t = 0; t < q->text_count; t++)
                 add_text(out, &q->texts[t]);
         }
@@ -176,14 +177,15 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         0,
         0,
         NULL,
-        "1: a body that is one array contains one input at each position of its first axis, at most 4096"};
+        "1: a body that is one array contains one input at each position of its first axis, at most 4096, or at most "
+        "100000 rows where the query answers with rows"};
     struct api_parameter *list = space(r, field_count(r) + 4, sizeof *list);
     size_t count = 0;
     if (list == NULL)
         return NULL;
     if (merged->sample)
         add_parameter(list, &count, seed);
-    if (merged->query->verb == METHOD_GET || merged->file)
+    if (merged->query->verb == METHOD_GET || merged->file || merged->inputs || merged->edits)
         add_fields(r, merged->query, list, &count);
     if (merged->inputs || merged->edits || merged->sample || merged->bare || merged->file)
         add_parameter(list, &count, checkpoint);
@@ -290,6 +292,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
                            .scope = API_SCOPE_READ,
                            .body_limit = !post                           ? 0
                                          : merged.file                   ? API_TEXT_MAX
+                                         : merged.rows                   ? API_ROWS_MAX
                                          : merged.inputs || merged.edits ? API_BODY_MAX
                                                                          : API_JSON_MAX,
                            .body_optional = post && merged.bare,

@@ -138,8 +138,7 @@ struct method_query {
     const char *meaning; /* one line */
     enum method_verb verb;
     enum method_takes takes;
-    /* Parameters: of the query string for GET, members of the JSON body for POST. NULL: none. A body that is a file
-     * leaves them at their defaults. */
+    /* Parameters: members of a JSON body, otherwise of the query string. NULL: none. */
     const struct config_table *parameters;
     /* Names of the text parameters that name data sets ("": none); ends with NULL. The ETag of an answer covers the
      * content of these data sets. NULL: there are none. */
@@ -162,6 +161,11 @@ struct method_query {
      * same for every input. Only for queries that take inputs. */
     enum status (*array)(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                          struct error *err);
+    /* Many rows of numbers, sent as .npy if the body is .npy with ?batch=1: computes out: [count][to] from in:
+     * [count][from]. row_widths() returns `from` and `to`. Only for queries that take inputs and have `array`. */
+    enum status (*rows)(const struct method_question *question, const float *in, int count, float *out,
+                        struct error *err);
+    void (*row_widths)(const struct method_model *model, int *from, int *to);
     /* Texts, sent to clients that ask for one of these media types. Only for queries that take no inputs. */
     const struct method_text *texts;
     size_t text_count; /* at most METHOD_TEXTS */

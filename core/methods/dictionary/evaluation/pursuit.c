@@ -280,26 +280,35 @@ enum status comparison_add(struct comparison *c, struct method_run *run, const s
     return STATUS_OK;
 }
 
+static double mean_of(double sum, double count)
+{
+    return count > 0 ? sum / count : NAN;
+}
+
 enum status comparison_finish(struct comparison *c, struct outcome *o, double *agrees, struct error *err)
 {
-    enum status status = STATUS_OK;
-    double n = c ? c->samples : 0;
-    o->code_encoder = o->code_learned = o->code_true = NAN;
-    o->overlap_fista = n > 0 ? c->overlap[DECODED_FISTA] / n : NAN;
-    o->overlap_omp = n > 0 ? c->overlap[DECODED_OMP] / n : NAN;
-    o->overlap_iht = n > 0 ? c->overlap[DECODED_IHT] / n : NAN;
-    bool right = n > 0 && c->known;
-    o->right_fista = right ? c->right[DECODED_FISTA] / n : NAN;
-    o->right_omp = right ? c->right[DECODED_OMP] / n : NAN;
-    o->right_iht = right ? c->right[DECODED_IHT] / n : NAN;
-    o->right_encoder = right ? c->right[DECODED] / n : NAN;
-    o->coherence = c ? c->coherence : NAN;
-    o->guaranteed = n > 0 ? c->guaranteed / n : NAN;
-    for (int j = 0; c && j < c->width; j++)
-        agrees[j] = c->either[j] > 0 ? c->both[j] / c->either[j] : NAN;
-    if (!c || !c->correlates)
+    double *const figures[] = {&o->code_encoder, &o->code_learned,  &o->code_true,   &o->overlap_fista,
+                               &o->overlap_omp,  &o->overlap_iht,   &o->right_fista, &o->right_omp,
+                               &o->right_iht,    &o->right_encoder, &o->coherence,   &o->guaranteed};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        *figures[i] = NAN;
+    if (!c)
         return STATUS_OK;
-    status = pair_moments_mcc(&c->encoder, &o->code_encoder, err);
+    o->overlap_fista = mean_of(c->overlap[DECODED_FISTA], c->samples);
+    o->overlap_omp = mean_of(c->overlap[DECODED_OMP], c->samples);
+    o->overlap_iht = mean_of(c->overlap[DECODED_IHT], c->samples);
+    double known = c->known ? c->samples : 0;
+    o->right_fista = mean_of(c->right[DECODED_FISTA], known);
+    o->right_omp = mean_of(c->right[DECODED_OMP], known);
+    o->right_iht = mean_of(c->right[DECODED_IHT], known);
+    o->right_encoder = mean_of(c->right[DECODED], known);
+    o->coherence = c->coherence;
+    o->guaranteed = mean_of(c->guaranteed, c->samples);
+    for (int j = 0; j < c->width; j++)
+        agrees[j] = c->either[j] > 0 ? c->both[j] / c->either[j] : NAN;
+    if (!c->correlates)
+        return STATUS_OK;
+    enum status status = pair_moments_mcc(&c->encoder, &o->code_encoder, err);
     if (!status)
         status = pair_moments_mcc(&c->fista, &o->code_learned, err);
     return status ? status : pair_moments_mcc(&c->perfect, &o->code_true, err);

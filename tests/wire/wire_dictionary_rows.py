@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Trains a dictionary on uploaded activations and asks it over HTTP, with NumPy: wire_dictionary_rows.py MOTIFD. Skipped (77) without NumPy."""
+import io
+import os
+import sys
+import tempfile
+import time
+
+try:
+    import numpy
+except ImportError:
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "harness")]
+from daemon import Daemon, run_checks  # noqa: E402
+
+NPY = "application/x-npy"
+SAMPLES, TOKENS, WIDTH, D, TRUE = 600, 5, 24, 12, 20
+RNG = numpy.random.default_rng(1)
+DIRECTIONS = RNG.normal(size=(TRUE, D))
+DIRECTIONS /= numpy.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
+ROWS = ((RNG.random((SAMPLES * TOKENS, TRUE)) < 0.1) * RNG.uniform(1, 2, (SAMPLES * TOKENS, TRUE)) @ DIRECTIONS).astype(numpy.float32)
+
+
+def npy(array):
+    file = io.BytesIO()
+    numpy.save(file, array)
+    return file.getvalue()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder, Daemon(os.path.abspath(sys.argv[1]), os.path.join(folder, "db"), "--data", folder + "/data") as daemon:
+        def ask(method, path, body=None, **more):
+            return daemon.ask(method, path, body, **more)
+
+        def rows(query, array, expected=200, more=""):
+            status, _, body = ask("POST", f"/v1/jobs/own/{query}?batch=1{more}", npy(array), kind=NPY, headers={"Accept": NPY})
+            assert status == expected, (status, body)
+            return numpy.load(io.BytesIO(body)) if status == 200 else body
+
+        def a_job_trains_on_samples_of_tokens():
+            file = io.BytesIO()
+            numpy.savez(file, x=ROWS.reshape(SAMPLES, TOKENS, D), group=[f"doc{i // 10}" for i in range(SAMPLES)])
+            status, _, body = ask("PUT", "/v1/datasets/own", file.getvalue(), kind="application/x-npz")
+            assert status == 201, body
+            status, _, body = ask("POST", "/v1/jobs", {"kind": "dictionary", "preset": "dataset", "name": "own", "config": {
+                "dataset_name": "own", "learner": "matryoshka", "width": WIDTH + 8, "l0": 2, "seeds": 2, "batch": 100, "learning_rate": 3e-3,
+                "total_samples": 100000, "pursuit_samples": 50}})
+            assert status == 201 and body["config"]["inputs"] == D, body
+            deadline = time.monotonic() + 120
+            while (body := ask("GET", "/v1/jobs/own")[2])["state"] not in ("succeeded", "failed") and time.monotonic() < deadline:
+                time.sleep(0.2)
+            assert body["state"] == "succeeded", body
+            result = body["result"]
+            assert result["explained_variance"] > 0.3 and result["mcc"] is None and 0 < result["pw_mcc"] <= 1, result
+            assert result["samples"] < SAMPLES * TOKENS / 5, result
+
+        def latents_point_back_to_the_rows():
+            listed = ask("GET", "/v1/jobs/own/latents?count=5&sort=rate")[2]
+            assert listed["levels"] == [1, 4, 16, 32] and len(listed["latents"]) == 5, listed
+            rates = [latent["rate"] for latent in listed["latents"]]
+            assert rates == sorted(rates, reverse=True), rates
+            first = ask("GET", f"/v1/jobs/own/latents/{listed['latents'][0]['latent']}")[2]
+            assert len(first["strongest"]) == 16 and len(first["nearest"]) == 8, first
+            for place in first["strongest"]:
+                assert place["row"] == TOKENS * place["sample"] + place["token"] and place["group"] == f"doc{place['sample'] // 10}", place
+            assert sum(part["samples"] for part in first["histogram"]) == round(first["rate"] * listed["samples"]), first
+            assert ask("GET", "/v1/jobs/own/latents/32")[0] == 404
+
+        def many_rows_go_through_encode_and_decode():
+            many = numpy.tile(ROWS, (34, 1))[:100000]
+            codes = rows("encode", many, more="&dictionary=1")
+            assert codes.shape == (100000, 32) and codes.dtype == numpy.float32 and (codes >= 0).all()
+            one = ask("POST", "/v1/jobs/own/encode", {"inputs": [{"array": many[-1].tolist()}], "dictionary": 1})[2]["answers"][0]
+            sparse = numpy.zeros(32)
+            for latent in one["latents"]:
+                sparse[latent["latent"]] = latent["value"]
+            assert abs(sparse - codes[-1]).max() < 1e-4, (sparse, codes[-1])
+            back = rows("decode", codes, more="&dictionary=1")
+            share = 1 - ((back - many) ** 2).sum() / ((many - many.mean(0)) ** 2).sum()
+            assert back.shape == many.shape and share > 0.3, share
+            assert b"at most 100000 rows" in rows("encode", numpy.zeros((100001, D), "f4"), 422).__repr__().encode()
+            rows("encode", numpy.zeros((3, D + 1), "f4"), 422)
+            rows("encode", numpy.full((3, D), numpy.nan, "f4"), 422)
+            rows("encode", ROWS[:3], 400, more="&dictionary=8")
+            rows("encode", ROWS[:3], 422, more="&dictionary=2")
+
+        def steering_and_comparison_answer():
+            row = int(abs(ROWS).sum(1).argmax())
+            codes = ask("POST", "/v1/jobs/own/encode", {"inputs": [{"sample": {"seed": row}}]})[2]["answers"][0]["latents"]
+            number = codes[0]["latent"]
+            answer = ask("POST", "/v1/jobs/own/steer", {"inputs": [{"sample": {"seed": row}}], "set": f"{number}=0"})[2]["answers"][0]
+            moved = numpy.array(answer["steered"]) - ROWS[row]
+            assert abs(numpy.linalg.norm(moved) - codes[0]["value"]) < 1e-4 and answer["changes"][0]["before"] == codes[0]["value"], answer
+            status, _, body = ask("POST", "/v1/jobs/own/steer", {"inputs": [{"sample": {"seed": 7}}], "set": "99=1"})
+            assert status == 422 and body["errors"][0]["pointer"] == "/set", body
+            own = ask("GET", "/v1/jobs/own")[2]["id"]
+            same = ask("POST", "/v1/jobs/own/compare", {"with": own})[2]
+            assert same["shared"] == same["width"] == 32 and same["pw_mcc"] > 0.999, same
+
+        run_checks(("a job trains on samples of tokens", a_job_trains_on_samples_of_tokens),
+                   ("latents point back to the rows", latents_point_back_to_the_rows),
+                   ("many rows go through encode and decode", many_rows_go_through_encode_and_decode),
+                   ("steering and comparison answer", steering_and_comparison_answer))
+
+
+main()
