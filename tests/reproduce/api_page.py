@@ -290,6 +290,7 @@ class Run:
         example("GET", at + "/latents/{latent}", names={"id": latents, "latent": 1})
         example("POST", at + "/decode", body={"inputs": [{"array": [0, 2.5, 0, 0, 0, 0, 1, 0]}]}, names={"id": latents})
         example("POST", at + "/steer", body={**SAMPLE, "set": "1=2.5"}, names={"id": latents})
+        example("GET", at + "/saelens", names={"id": latents})
         example("GET", at + "/attestation", names=of)
         example("GET", at + "/onnx", names=of)
         bundle = example("GET", at + "/bundle", names=of)[2]

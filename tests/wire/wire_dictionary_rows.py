@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Trains a dictionary on uploaded activations and asks it over HTTP, with NumPy: wire_dictionary_rows.py MOTIFD. Skipped (77) without NumPy."""
 import io
+import json
 import os
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -27,6 +29,47 @@ def npy(array):
     file = io.BytesIO()
     numpy.save(file, array)
     return file.getvalue()
+
+
+def read_folder(tar):
+    """The files of an exported folder: the configuration, and the tensors of each safetensors file."""
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+        for member in archive.getmembers():
+            data = archive.extractfile(member).read()
+            if member.name.endswith(".json"):
+                files[member.name] = json.loads(data)
+                continue
+            length = int.from_bytes(data[:8], "little")
+            head, rest, end = json.loads(data[8:8 + length]), data[8 + length:], 0
+            assert length % 8 == 0
+            files[member.name] = {}
+            for name, what in head.items():  # no gaps, no overlaps
+                begin, end_here = what["data_offsets"]
+                assert what["dtype"] == "F32" and begin == end and end_here - begin == 4 * numpy.prod(what["shape"]), what
+                files[member.name][name], end = numpy.frombuffer(rest[begin:end_here], "<f4").reshape(what["shape"]), end_here
+            assert end == len(rest)
+    return files
+
+
+def saelens_codes(files, x):
+    """What SAELens computes with the folder (sae_lens/saes): standard, topk and jumprelu, without normalisation."""
+    config, w = files["cfg.json"], files["sae_weights.safetensors"]
+    assert config["apply_b_dec_to_input"] is True and config["normalize_activations"] == "none" and config["dtype"] == "float32", config
+    assert int(config["metadata"]["sae_lens_version"].split(".")[0]) >= 6
+    names = {"W_enc": [config["d_in"], config["d_sae"]], "W_dec": [config["d_sae"], config["d_in"]], "b_enc": [config["d_sae"]], "b_dec": [config["d_in"]]}
+    if config["architecture"] == "jumprelu":
+        names["threshold"] = [config["d_sae"]]
+    assert {name: list(w[name].shape) for name in w} == names, names
+    h = (x.astype(float) - w["b_dec"]) @ w["W_enc"].astype(float) + w["b_enc"]
+    if config["architecture"] == "jumprelu":
+        return numpy.maximum(h, 0) * (h > w["threshold"]), w
+    a = numpy.maximum(h, 0)
+    if config["architecture"] == "topk":
+        assert config["rescale_acts_by_decoder_norm"] is False
+        cut = numpy.sort(h, axis=1)[:, -config["k"]]
+        a *= h >= cut[:, None]
+    return a, w
 
 
 def main():
@@ -99,10 +142,50 @@ def main():
             same = ask("POST", "/v1/jobs/own/compare", {"with": own})[2]
             assert same["shared"] == same["width"] == 32 and same["pw_mcc"] > 0.999, same
 
+        def saelens_computes_the_same_codes_from_the_export():
+            x = ROWS[:300]
+            for learner in ("matryoshka", "l1", "topk", "jumprelu", "batchtopk"):
+                if learner != "matryoshka":
+                    status, _, body = ask("POST", "/v1/jobs", {"kind": "dictionary", "preset": "dataset", "name": learner, "config": {
+                        "dataset_name": "own", "learner": learner, "width": 20, "l0": 2, "seeds": 2, "batch": 100, "total_samples": 10000,
+                        "test_samples": 200, "pursuit_samples": 0}})
+                    assert status == 201, body
+                name = "own" if learner == "matryoshka" else learner
+                deadline = time.monotonic() + 120
+                while ask("GET", "/v1/jobs/" + name)[2]["state"] != "succeeded" and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                for seed in (0, 1):
+                    status, head, tar = ask("GET", f"/v1/jobs/{name}/saelens?dictionary={seed}")
+                    assert status == 200 and head["Content-Type"] == "application/x-tar", (status, tar)
+                    files = read_folder(tar)
+                    assert ("sparsity.safetensors" in files) == (seed == 0)
+                    codes, w = saelens_codes(files, x)
+                    body = ask("POST", f"/v1/jobs/{name}/encode?batch=1&dictionary={seed}", npy(x), kind=NPY, headers={"Accept": NPY})[2]
+                    ours = numpy.load(io.BytesIO(body))
+                    if learner == "topk":  # rows of any norm
+                        codes = codes * numpy.linalg.norm(w["W_dec"], axis=1)
+                    else:
+                        assert abs(numpy.linalg.norm(w["W_dec"], axis=1) - 1).max() < 1e-5
+                    differ = abs(codes - ours) > 1e-3 * (1 + abs(ours))
+                    assert differ.mean() < 1e-3 and (ours > 0).sum() > 50, (learner, seed, differ.mean())  # rounding may move a value over a threshold
+                    back = numpy.load(io.BytesIO(ask("POST", f"/v1/jobs/{name}/decode?batch=1&dictionary={seed}", npy(ours), kind=NPY,
+                                                     headers={"Accept": NPY})[2]))
+                    unit = w["W_dec"] / numpy.linalg.norm(w["W_dec"], axis=1)[:, None]
+                    assert abs(ours @ unit + w["b_dec"] - back).max() < 1e-3
+            assert ask("POST", "/v1/jobs", {"kind": "dictionary", "name": "pursuit", "config": {
+                "learner": "matching-pursuit", "features": 16, "inputs": 6, "roots": 2, "width": 8, "l0": 2, "batch": 64, "total_samples": 640,
+                "test_samples": 50, "pursuit_samples": 0}})[0] == 201
+            deadline = time.monotonic() + 60
+            while ask("GET", "/v1/jobs/pursuit")[2]["state"] != "succeeded" and time.monotonic() < deadline:
+                time.sleep(0.1)
+            status, _, body = ask("GET", "/v1/jobs/pursuit/saelens")
+            assert status == 409 and "no encoder" in body["detail"], body
+
         run_checks(("a job trains on samples of tokens", a_job_trains_on_samples_of_tokens),
                    ("latents point back to the rows", latents_point_back_to_the_rows),
                    ("many rows go through encode and decode", many_rows_go_through_encode_and_decode),
-                   ("steering and comparison answer", steering_and_comparison_answer))
+                   ("steering and comparison answer", steering_and_comparison_answer),
+                   ("SAELens computes the same codes from the export", saelens_computes_the_same_codes_from_the_export))
 
 
 main()

@@ -32,7 +32,7 @@ enum status dictionary_open_model(const void *config, const struct kernels *kern
 void dictionary_close_model(struct method_model *model);
 uint64_t dictionary_model_bytes(const struct method_model *model);
 
-enum { DICTIONARY_QUERIES = 6, DICTIONARY_SCHEMAS = 5 };
+enum { DICTIONARY_QUERIES = 7, DICTIONARY_SCHEMAS = 5 };
 extern const struct method_query dictionary_queries[DICTIONARY_QUERIES];
 extern const struct method_schema dictionary_schemas[DICTIONARY_SCHEMAS];
 
@@ -61,6 +61,8 @@ void dictionary_decode_widths(const struct method_model *model, int *from, int *
 enum status dictionary_steer(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_steer_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err);
+/* saelens.c */
+enum status dictionary_saelens(const struct method_question *question, struct buf *out, struct error *err);
 /* latents.c, compare.c */
 enum status dictionary_latents(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err);

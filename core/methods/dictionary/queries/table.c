@@ -34,6 +34,12 @@ static const struct config_table dictionary_steer_table = CONFIG_TABLE(steer_fie
 static const struct config_table dictionary_latents_table = CONFIG_TABLE(latents_fields, struct dictionary_question);
 static const struct config_table dictionary_compare_table = CONFIG_TABLE(compare_fields, struct dictionary_question);
 
+static const struct method_text saelens_texts[] = {
+    {"application/x-tar",
+     "A folder that SAELens loads with SAE.load_from_disk: cfg.json, sae_weights.safetensors and, "
+     "if it was measured, sparsity.safetensors.",
+     dictionary_saelens}};
+
 const struct method_query dictionary_queries[DICTIONARY_QUERIES] = {
     {.name = "encode",
      .meaning = "The active latents of samples and their codes; as .npy a row of `width` codes for each sample",
@@ -77,6 +83,13 @@ const struct method_query dictionary_queries[DICTIONARY_QUERIES] = {
      .takes = METHOD_TAKES_NOTHING,
      .schema = "DictionaryLatent",
      .answer = dictionary_latents},
+    {.name = "saelens",
+     .meaning = "A dictionary as a folder for SAELens",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &dictionary_seed_table,
+     .texts = saelens_texts,
+     .text_count = 1},
     {.name = "compare",
      .meaning = "Which latents of two dictionaries are the same",
      .verb = METHOD_POST,

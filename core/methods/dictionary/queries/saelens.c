@@ -1,0 +1,216 @@
+/* The query saelens: a dictionary as a folder that SAELens loads (SAE.load_from_disk), as a tar of
+ *
+ *   cfg.json                  architecture, sizes, and how to apply the weights
+ *   sae_weights.safetensors   W_enc [d][m], W_dec [m][d], b_enc [m], b_dec [d]; jumprelu: threshold [m]
+ *   sparsity.safetensors      log10 of the share of test samples in which a latent is active; if it was measured
+ *
+ * The file is for samples as they are, so the scale s of the training is folded in: W_enc s, W_dec / s, b_dec / s.
+ * Except for topk, each row of W_dec is then scaled to norm 1, and its column of W_enc, bias and threshold are
+ * multiplied by the old norm, so that activations are the codes of the query encode. topk selects by activations as
+ * they are, which such a scaling would change. batchtopk and matryoshka become jumprelu with their running threshold
+ * for all latents. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/dictionary/queries/model.h"
+#include "core/methods/dictionary/run_int.h"
+
+enum { BLOCK = 512 };
+static const char VERSION[] = "6.36.2"; /* of SAELens, whose format this is */
+
+/* ---- tar ----------------------------------------------------------------------------------------------------- */
+
+/* Begins a member of known size: the header of the ustar format. */
+static void begin_member(struct buf *out, const char *name, size_t bytes)
+{
+    char head[BLOCK] = "";
+    unsigned sum = 0;
+    (void)snprintf(head, 100, "%s", name);
+    memcpy(head + 100, "0000644", 8);
+    memcpy(head + 108, "0000000", 8);
+    memcpy(head + 116, "0000000", 8);
+    (void)snprintf(head + 124, 12, "%011llo", (unsigned long long)bytes);
+    memcpy(head + 136, "00000000000", 12);
+    memset(head + 148, ' ', 8);
+    head[156] = '0';
+    memcpy(head + 257, "ustar\00000", 8);
+    for (int i = 0; i < BLOCK; i++)
+        sum += (unsigned char)head[i];
+    (void)snprintf(head + 148, 8, "%06o", sum);
+    buf_append(out, head, BLOCK);
+}
+
+static void pad(struct buf *out, size_t bytes)
+{
+    static const char zeros[2 * BLOCK];
+    buf_append(out, zeros, (BLOCK - bytes % BLOCK) % BLOCK);
+}
+
+static void add_member(struct buf *out, const char *name, const struct buf *bytes)
+{
+    begin_member(out, name, bytes->size);
+    buf_append(out, bytes->data, bytes->size);
+    pad(out, bytes->size);
+}
+
+/* ---- safetensors --------------------------------------------------------------------------------------------- */
+
+struct array {
+    const char *name;
+    int rank;
+    int64_t dim[2];
+    const float *values;
+};
+
+static size_t array_bytes(const struct array *t)
+{
+    return sizeof(float) * (size_t)t->dim[0] * (size_t)(t->rank == 2 ? t->dim[1] : 1);
+}
+
+/* The length and the JSON of a file of float32 tensors; 8 + length is a multiple of 8. */
+static void write_head(struct buf *out, const struct array *tensors, int count)
+{
+    struct buf json;
+    size_t at = 0;
+    unsigned char length[8];
+    buf_init(&json, 4096);
+    buf_format(&json, "{");
+    for (int i = 0; i < count; i++) {
+        const struct array *t = &tensors[i];
+        buf_format(&json, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%lld", i > 0 ? "," : "", t->name,
+                   (long long)t->dim[0]);
+        if (t->rank == 2)
+            buf_format(&json, ",%lld", (long long)t->dim[1]);
+        buf_format(&json, "],\"data_offsets\":[%zu,%zu]}", at, at + array_bytes(t));
+        at += array_bytes(t);
+    }
+    buf_format(&json, "}");
+    while (!json.failed && json.size % 8 != 0)
+        buf_format(&json, " ");
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)(json.size >> (8 * i));
+    buf_append(out, length, sizeof length);
+    buf_append(out, json.data, json.size);
+    out->failed = out->failed || json.failed;
+    buf_close(&json);
+}
+
+static void add_tensors(struct buf *out, const char *name, const struct array *tensors, int count)
+{
+    struct buf head;
+    buf_init(&head, 8192);
+    write_head(&head, tensors, count);
+    size_t bytes = head.size;
+    for (int i = 0; i < count; i++)
+        bytes += array_bytes(&tensors[i]);
+    begin_member(out, name, bytes);
+    buf_append(out, head.data, head.size);
+    for (int i = 0; i < count; i++)
+        buf_append(out, tensors[i].values, array_bytes(&tensors[i]));
+    pad(out, bytes);
+    out->failed = out->failed || head.failed;
+    buf_close(&head);
+}
+
+/* ---- the dictionary ------------------------------------------------------------------------------------------ */
+
+static const char *architecture_of(enum learner learner)
+{
+    return learner == LEARNER_L1 ? "standard" : learner == LEARNER_TOPK ? "topk" : "jumprelu";
+}
+
+/* Arrays in SAELens' layout. */
+struct folded {
+    float *memory, *encoder, *decoder, *encoder_bias, *bias, *threshold, *sparsity;
+};
+
+static void fold(const struct method_model *m, int seed, const struct folded *f)
+{
+    const struct sae *sae = m->sae[seed];
+    int d = m->c.inputs, width = m->c.width;
+    double scale = m->scale;
+    for (int k = 0; k < d; k++)
+        f->bias[k] = (float)((double)sae->bias->value[k] / scale);
+    for (int j = 0; j < width; j++) {
+        const float *encoder = sae->encoder->value + (ptrdiff_t)j * d,
+                    *decoder = sae->decoder->value + (ptrdiff_t)j * d;
+        double norm = (double)m->norm[seed][j] / scale;
+        if (sae->shape.learner == LEARNER_TOPK || !(norm > 0))
+            norm = 1;
+        for (int k = 0; k < d; k++) {
+            f->encoder[(ptrdiff_t)k * width + j] = (float)((double)encoder[k] * scale * norm);
+            f->decoder[(ptrdiff_t)j * d + k] = (float)((double)decoder[k] / scale / norm);
+        }
+        f->encoder_bias[j] = (float)((double)sae->encoder_bias->value[j] * norm);
+        f->threshold[j] = (float)((double)sae_threshold(sae, j) * norm);
+        if (m->tested > 0)
+            f->sparsity[j] = (float)log10(m->latents[(ptrdiff_t)j * LATENT_COLUMNS + LATENT_RATE] + 1e-10);
+    }
+}
+
+static void write_config(const struct method_model *m, struct buf *out)
+{
+    bool topk = m->c.learner == LEARNER_TOPK;
+    buf_format(out,
+               "{\"architecture\": \"%s\", \"d_in\": %d, \"d_sae\": %d, \"dtype\": \"float32\", \"device\": \"cpu\", "
+               "\"apply_b_dec_to_input\": true, \"normalize_activations\": \"none\", \"reshape_activations\": \"none\"",
+               architecture_of(m->c.learner), m->c.inputs, m->c.width);
+    if (topk)
+        buf_format(out, ", \"k\": %d, \"rescale_acts_by_decoder_norm\": false", (int)(m->c.l0 + 0.5));
+    buf_format(out,
+               ", \"metadata\": {\"sae_lens_version\": \"%s\", \"sae_lens_training_version\": \"%s\", "
+               "\"exported_by\": \"motifd\", \"learner\": \"%s\"}}\n",
+               VERSION, VERSION, dictionary_learners[m->c.learner]);
+}
+
+static void write_folder(const struct method_model *m, int seed, const struct folded *f, struct buf *out)
+{
+    static const char end[2 * BLOCK];
+    int64_t d = m->c.inputs, width = m->c.width;
+    const struct array tensors[] = {{"W_dec", 2, {width, d}, f->decoder},
+                                    {"W_enc", 2, {d, width}, f->encoder},
+                                    {"b_dec", 1, {d, 1}, f->bias},
+                                    {"b_enc", 1, {width, 1}, f->encoder_bias},
+                                    {"threshold", 1, {width, 1}, f->threshold}};
+    const struct array sparsity = {"sparsity", 1, {width, 1}, f->sparsity};
+    bool jump = strcmp(architecture_of(m->c.learner), "jumprelu") == 0;
+    struct buf config;
+    buf_init(&config, 4096);
+    write_config(m, &config);
+    add_member(out, "cfg.json", &config);
+    out->failed = out->failed || config.failed;
+    buf_close(&config);
+    add_tensors(out, "sae_weights.safetensors", tensors, jump ? 5 : 4);
+    if (m->tested > 0 && seed == 0)
+        add_tensors(out, "sparsity.safetensors", &sparsity, 1);
+    buf_append(out, end, sizeof end);
+}
+
+enum status dictionary_saelens(const struct method_question *question, struct buf *out, struct error *err)
+{
+    const struct method_model *m = question->model;
+    size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
+    int seed = 0;
+    enum status status = dictionary_seed(question, &seed, err);
+    if (status)
+        return status;
+    if (!sae_has_encoder(m->c.learner))
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "dictionaries of the learner %s have no encoder, which SAELens needs",
+                         dictionary_learners[m->c.learner]);
+    struct folded f = {.memory = malloc((2 * d * width + d + 3 * width) * sizeof(float))};
+    if (!f.memory)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+    f.encoder = f.memory;
+    f.decoder = f.encoder + d * width;
+    f.bias = f.decoder + d * width;
+    f.encoder_bias = f.bias + d;
+    f.threshold = f.encoder_bias + width;
+    f.sparsity = f.threshold + width;
+    fold(m, seed, &f);
+    write_folder(m, seed, &f, out);
+    free(f.memory);
+    return out->failed ? error_set(err, STATUS_LIMIT, NULL, "this dictionary is too large for one answer") : STATUS_OK;
+}
