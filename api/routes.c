@@ -97,6 +97,10 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_CHOICE, "layout", 0, 0, layouts,
      "npz, npy: position of the channels in four-dimensional arrays (default: channels-last, or channels-first where "
      "only the second size looks like a number of channels)"},
+    {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives,
+     "for FASTA: shuffle adds for each record with a label a sample without one, its bases shuffled so that all pairs "
+     "of "
+     "neighbours are kept (none)"},
     {PARAMETER_CHOICE, "target", 0, 0, targets, "what the labels are (default: the format's own rules decide)"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL,
      "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},

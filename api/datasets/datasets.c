@@ -53,7 +53,8 @@ static const char *const layouts[] = {"channels-last", "channels-first"};
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
     const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
-               *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target");
+               *layout = exchange_query(x, "layout"), *target = exchange_query(x, "target"),
+               *negatives = exchange_query(x, "negatives");
     const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
     *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
                                        .most = x->api->options.upload_bytes,
@@ -63,6 +64,9 @@ static bool read_request(struct exchange *x, struct upload_request *request)
     for (int t = 0; target && collection_targets[t]; t++)
         if (strcmp(target, collection_targets[t]) == 0)
             request->target = (enum collection_target)t;
+    for (int n = 0; negatives && collection_negatives[n]; n++)
+        if (strcmp(negatives, collection_negatives[n]) == 0)
+            request->negatives = (enum collection_negatives)n;
     (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
     (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
     (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
@@ -228,6 +232,7 @@ static void write_about(const struct arrived *a, struct buf *out)
     sink_text(to, "group", a->request->group);
     sink_text(to, "layout", layout_of(a));
     sink_text(to, "target", wanted_of(a));
+    sink_text(to, "negatives", collection_negatives[a->request->negatives]);
     sink_end_object(to);
     sink_time(to, "created_at", now_ms());
     collection_describe(a->collection, to);
@@ -364,17 +369,18 @@ static enum status same_again(struct exchange *x, const struct arrived *a, bool 
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
-    const char *names[] = {"label", "group", "layout", "target"};
-    const char *wanted[] = {a->request->label, a->request->group, layout_of(a), wanted_of(a)};
+    const char *names[] = {"label", "group", "layout", "target", "negatives"};
+    const char *wanted[] = {a->request->label, a->request->group, layout_of(a), wanted_of(a),
+                            collection_negatives[a->request->negatives]};
     bool same = true;
     for (int i = 0; i < 2; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
         same = same && value && strcmp(value, values[i]) == 0;
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
-        if (!value && i == 3)
-            value = ""; /* older data sets have no member `target` */
+        if (!value && i >= 3)
+            value = i == 3 ? "" : collection_negatives[NEGATIVES_NONE]; /* older data sets lack these members */
         same = same && value && strcmp(value, wanted[i]) == 0;
     }
     cJSON_Delete(about);

@@ -61,8 +61,8 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 static void *parse(void *context)
 {
     struct api_upload *u = context;
-    struct collection_options options = {u->request.label, u->request.group, u->request.layout, u->request.target,
-                                         &u->store};
+    struct collection_options options = {u->request.label,  u->request.group, u->request.layout,
+                                         u->request.target, &u->store,        u->request.negatives};
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored > limits.bytes ? u->request.stored : limits.bytes;
     struct byte_source from = {u, pull};

@@ -22,6 +22,7 @@ struct upload_request {
     char label[64], group[64];
     enum collection_layout layout;
     enum collection_target target; /* NONE: the format's own rules decide */
+    enum collection_negatives negatives;
     char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
     int64_t offset;       /* bytes that arrived in earlier requests */
     int64_t most;         /* upper limit of the bytes of the whole upload */

@@ -249,6 +249,11 @@ struct tensor *op_sigma_prior(struct exec *e, struct weight *log_sigma, double l
  * [w->count], borrowed until backward; NULL: ones. */
 struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *coefficient, int power, double factor);
 
+/* The maximum over both strands. x: a map of 2 n images; image n + i is image i of the other strand, whose last column
+ * lies on the first column of image i. The result has n images: max(x[i][col], x[n + i][width - 1 - col]). In a tie the
+ * gradient goes to the first strand. *reverse: a map of 1 where the other strand is larger, and 0; may be NULL. */
+struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **reverse);
+
 /* --- losses: [1][1] --------------------------------------------------------------------------- */
 
 /* Cross-entropy: the mean of -log softmax(logits)[target] over the rows with a target >= 0; 0 if there are none.

@@ -72,8 +72,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct byte_source_memory memory = {data + 1, size - 1, 1 + size % 61};
     struct byte_source from = byte_source_of_memory(&memory);
-    struct collection_options options = {"", "", size % 3,
-                                         size % 11 < 6 ? (enum collection_target)(size % 11) : TARGET_NONE, NULL};
+    struct collection_options options = {.label = "",
+                                         .group = "",
+                                         .layout = size % 3,
+                                         .target = size % 11 < 6 ? (enum collection_target)(size % 11) : TARGET_NONE,
+                                         .negatives = size % 13 == 0 ? NEGATIVES_SHUFFLE : NEGATIVES_NONE};
     struct collection c;
     struct error err = {0};
 #ifdef FUZZ_FORMAT

@@ -21,7 +21,7 @@ enum status stored_set(const char *folder, const char *format, const char *text,
     struct byte_source from = byte_source_of_memory(&memory);
     struct collection c;
     struct collection_limits limits = COLLECTION_LIMITS;
-    struct collection_options options = {"", "", LAYOUT_AUTO, TARGET_NONE, NULL};
+    struct collection_options options = {.label = "", .group = ""};
     enum status status = collection_read(collection_format_named(format), &from, &options, &limits, &c, err);
     if (status)
         return status;

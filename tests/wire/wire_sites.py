@@ -3,6 +3,7 @@
 
     wire_sites.py MOTIFD MOTIFCTL
 """
+import gzip
 import os
 import random
 import struct
@@ -157,6 +158,44 @@ class Site:
             assert status == 400 and query.split("=")[0] in str(problem), (query, problem)
         assert self.daemon.ask("GET", f"/v1/jobs/{self.job}/signal", headers={"Accept": "application/json"})[0] == 406
 
+    def compressed_sequences_are_read(self):
+        text = "".join(f">{name}\r\n{seq}\r\n" for name, seq in self.records.items()).encode()
+        packed = gzip.compress(text[:700]) + gzip.compress(text[700:])
+        status, _, body = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites", packed, FASTA)
+        assert status == 200 and body["sites"] == self.get("sites")["sites"]
+        status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites", packed[:-5], FASTA)
+        assert status == 422 and "gzip" in str(problem), problem
+        status, _, made = self.daemon.ask("PUT", "/v1/datasets/packed?format=fasta&negatives=shuffle",
+                                          gzip.compress(b"".join(b">r%d x\n%s\n" % (i, bases(30, i).encode()) for i in range(9))), "application/octet-stream")
+        assert status == 201 and made["samples"] == 18 and made["target"] == "sequence" and made["options"]["negatives"] == "shuffle", made
+        assert self.daemon.ask("PUT", "/v1/datasets/wrong?format=csv&negatives=shuffle", b"a,label\n1,x\n", "application/octet-stream")[0] == 422
+
+    def both_strands_are_one_motif(self):
+        """The reverse complement has the same motifs at the mirrored places on the other strand. Threads do not change the weights."""
+        made = []
+        for threads in (1, 2):
+            job = {"kind": "sparling", "preset": "dataset", "threads": threads, "config": {"dataset_name": "regions", **TINY, "strands": "both"}}
+            status, _, job = self.daemon.ask("POST", "/v1/jobs", job)
+            assert status == 201, job
+            made.append(job["id"])
+        while any(self.daemon.ask("GET", f"/v1/jobs/{job}")[2]["state"] in ("queued", "running") for job in made):
+            pass
+        results = [self.daemon.ask("GET", f"/v1/jobs/{job}")[2]["result"] for job in made]
+        assert results[0]["weights_sha256"] == results[1]["weights_sha256"], results
+        seq = bases(COLS, 901)
+        text = f">a\n{seq}\n>b\n{reverse(seq)}\n".encode()
+        status, _, answer = self.daemon.ask("POST", f"/v1/jobs/{made[0]}/motifs", text, FASTA)
+        assert status == 200, answer
+        one, other = ({(m["channel"], m["position"][1]): m for m in side["motifs"]} for side in answer["answers"])
+        assert one and {(channel, COLS - 1 - place) for channel, place in other} == set(one)
+        for (channel, place), motif in one.items():
+            twin = other[channel, COLS - 1 - place]
+            assert {motif["strand"], twin["strand"]} == {"+", "-"} and abs(motif["value"] - twin["value"]) < 1e-4
+        assert self.daemon.ask("GET", f"/v1/jobs/{made[0]}/onnx")[0] == 409
+        assert "strand" not in self.post("motifs", f">a\n{seq}\n")["answers"][0]["motifs"][0]
+        status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "splicing", "config": {"strands": "both"}})
+        assert status == 422 and "strands" in str(problem), problem
+
     def motifctl_writes_files(self):
         def run(*words):
             return subprocess.run([self.motifctl, "--server", self.daemon.url, *words], capture_output=True, text=True)
@@ -184,7 +223,7 @@ def main():
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
-                "motifctl_writes_files")))
+                "compressed_sequences_are_read", "both_strands_are_one_motif", "motifctl_writes_files")))
 
 
 if __name__ == "__main__":

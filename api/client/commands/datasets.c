@@ -15,6 +15,7 @@ static const struct option_spec options[] = {
     {"group", "COLUMN", "put, csv: name of the column that decides the split"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
+    {"negatives", "KIND", "put FASTA: shuffle adds a shuffled copy without a label of each record with one (none)"},
     {"target", "KIND", "put: what the labels are: labels, sequence, class or count"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
@@ -24,17 +25,22 @@ static const struct option_spec options[] = {
  * if the list does not contain the ending. Returns an exit code. */
 static int find_format(struct ctl *ctl, const char *file, char format[32])
 {
-    const char *dot = strrchr(file, '.');
+    size_t length = strlen(file), packed = length > 3 && strcmp(file + length - 3, ".gz") == 0 ? 3 : 0, size;
+    const char *dot = file + length - packed;
     const cJSON *row;
     cJSON *json = NULL;
     struct http_answer answer;
     format[0] = '\0';
-    if (!dot)
+    do
+        dot -= dot > file;
+    while (dot > file && *dot != '.');
+    size = (size_t)(file + length - packed - dot);
+    if (*dot != '.' || size < 2)
         return CTL_SUCCESS;
     int code = ctl_call(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, &answer, &json);
     cJSON_ArrayForEach (row, json_member(json, "endings")) {
         const char *ending = json_string(row, "ending"), *name = json_string(row, "format");
-        if (ending && name && strcmp(dot + 1, ending) == 0)
+        if (ending && name && strlen(ending) == size - 1 && strncmp(dot + 1, ending, size - 1) == 0)
             snprintf(format, 32, "%s", name);
     }
     cJSON_Delete(json);
@@ -198,6 +204,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
                : options_has(args, "channels-last") ? "channels-last"
                                                     : NULL);
     add_option(&path, "target", options_value(args, "target"));
+    add_option(&path, "negatives", options_value(args, "negatives"));
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,

@@ -7,6 +7,8 @@
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", NULL};
 
+const char *const collection_negatives[] = {"none", "shuffle", NULL};
+
 static void names_close(struct collection_names *names, bool own)
 {
     for (int i = 0; own && i < names->count; i++)

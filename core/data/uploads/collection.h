@@ -118,6 +118,11 @@ struct collection_limits {
  * unless the shape looks like channels first (collection_npz.c); then a warning says so. */
 enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST };
 
+/* Samples without a label that are added to sequences: none, or for each record with a label a shuffled copy that has
+ * the same pairs of neighbouring bases (dinucleotides.h). */
+enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE };
+extern const char *const collection_negatives[]; /* "none", "shuffle"; NULL-terminated */
+
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
     const char *label, *group; /* names of a table's columns that contain labels and groups */
@@ -125,12 +130,14 @@ struct collection_options {
     enum collection_target target; /* what the labels are; NONE: the format's own rules decide */
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
+    enum collection_negatives negatives;
 };
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {
     const char *name; /* name of the format, such as "npz" */
     const char *media_type;
+    bool text; /* the file may be compressed by gzip or bgzip */
     enum status (*read)(const struct byte_source *from, const struct collection_options *options,
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };

@@ -125,4 +125,4 @@ static enum status read_csv(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format csv_format = {"csv", "text/csv", read_csv};
+const struct collection_format csv_format = {"csv", "text/csv", true, read_csv};

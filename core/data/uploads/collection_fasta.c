@@ -1,13 +1,16 @@
 /* Reads sequences of bases. The words after a record's name are its label. With a GFF3 file (in a tar,
  * collection_tar.c) each base has a class instead: donor, acceptor or neither. Records are then cut into windows of
  * GENE_PIECE bases with GENE_FLANK bases of context on either side, grouped by record (splicing_genes.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/uploads/collection_fasta.h"
+#include "core/data/uploads/dinucleotides.h"
 #include "core/formats/text_lines.h"
 
 enum { GENE_PIECE = 1000, GENE_FLANK = 200 };
+enum { STREAM_SHUFFLED = 0x5348 }; /* random numbers of shuffled records */
 
 static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t count, struct error *err)
 {
@@ -105,6 +108,52 @@ static enum status add_labels(struct builder *b, const char *text, size_t size, 
     return status;
 }
 
+/* Adds a shuffled copy of a record as a sample without a label. */
+static enum status add_shuffled(struct builder *b, const struct genes *genes, int record, uint8_t *out,
+                                struct error *err)
+{
+    const struct fasta_record *locus = &genes->locus[record];
+    struct collection_names *names = &b->c->records;
+    struct philox from = philox_stream(0, STREAM_SHUFFLED, (uint64_t)record);
+    uint64_t at = 0;
+    char name[FASTA_NAME + 16];
+    dinucleotides_shuffle(genes->bases + locus->first, locus->length, &from, &at, out);
+    int64_t sample = b->c->count;
+    enum status status = add_bases(b, out, locus->length, err);
+    if (status)
+        return status;
+    builder_turn_to(b, sample);
+    snprintf(name, sizeof name, "%s_shuffled", locus->name);
+    names->name[names->count] = strdup(name);
+    if (!names->name[names->count])
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    names->count++;
+    return STATUS_OK;
+}
+
+/* Adds a negative sample for each record that has a label. */
+static enum status add_negatives(struct builder *b, const struct genes *genes, struct error *err)
+{
+    struct collection *c = b->c;
+    int64_t longest = 0, labelled = 0;
+    for (int i = 0; i < genes->loci; i++) {
+        longest = genes->locus[i].length > longest ? genes->locus[i].length : longest;
+        labelled += c->label_start[i + 1] > c->label_start[i];
+    }
+    if (labelled == 0)
+        return error_set(err, STATUS_INVALID, NULL, "negatives=shuffle: no record has a label, so all are negatives");
+    char **names = realloc(c->records.name, (size_t)(genes->loci + labelled) * sizeof *names);
+    uint8_t *out = malloc((size_t)longest);
+    c->records.name = names ? names : c->records.name;
+    enum status status =
+        names && out ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for shuffled sequences");
+    for (int i = 0; !status && i < genes->loci; i++)
+        if (c->label_start[i + 1] > c->label_start[i])
+            status = add_shuffled(b, genes, i, out, err);
+    free(out);
+    return status;
+}
+
 static enum status read_fasta(const struct byte_source *from, const struct collection_options *options,
                               const struct collection_limits *limits, struct collection *c, struct error *err)
 {
@@ -120,6 +169,8 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
         status = fasta_add(&b, &genes, false, err);
     if (!status)
         status = add_labels(&b, text, size, err);
+    if (!status && options->negatives == NEGATIVES_SHUFFLE)
+        status = add_negatives(&b, &genes, err);
     if (!status)
         status = builder_finish(&b, false, err);
     builder_close(&b);
@@ -128,4 +179,4 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
     return status;
 }
 
-const struct collection_format fasta_format = {"fasta", "text/x-fasta", read_fasta};
+const struct collection_format fasta_format = {"fasta", "text/x-fasta", true, read_fasta};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"
+#include "core/formats/gunzip.h"
 
 static const struct collection_format *const formats[] = {&npz_format, &npy_format,   &csv_format,
                                                           &tar_format, &fasta_format, &motifs_format};
@@ -26,8 +27,17 @@ enum status collection_read(const struct collection_format *format, const struct
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err)
 {
+    struct gunzip *gunzip = NULL;
     *c = (struct collection){0};
-    enum status status = format->read(from, options, limits, c, err);
+    enum status status = format->text ? gunzip_open(from, &gunzip, err) : STATUS_OK;
+    if (status)
+        return status;
+    struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
+    if (options->negatives != NEGATIVES_NONE && format != &fasta_format)
+        status = error_set(err, STATUS_INVALID, NULL, "negatives are made of sequences in FASTA only");
+    if (!status)
+        status = format->read(&unpacked, options, limits, c, err);
+    gunzip_close(gunzip);
     if (!status)
         status = collection_inspect(c, err);
     if (status)

@@ -400,5 +400,5 @@ static enum status read_npy(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format npz_format = {"npz", "application/x-npz", read_npz};
-const struct collection_format npy_format = {"npy", "application/x-npy", read_npy};
+const struct collection_format npz_format = {"npz", "application/x-npz", false, read_npz};
+const struct collection_format npy_format = {"npy", "application/x-npy", false, read_npy};

@@ -475,4 +475,4 @@ static enum status read_tar(const struct byte_source *from, const struct collect
     return status;
 }
 
-const struct collection_format tar_format = {"tar", "application/x-tar", read_tar};
+const struct collection_format tar_format = {"tar", "application/x-tar", false, read_tar};

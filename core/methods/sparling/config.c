@@ -19,6 +19,7 @@ static const char *const head_norm_names[] = {"post", "pre", NULL};
 static const char *const positions_names[] = {"row", "grid", "learned", NULL};
 static const char *const attend_names[] = {"all", "active", NULL};
 static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-embed", NULL};
+static const char *const strands_names[] = {"one", "both", NULL};
 static const char *const motif_scale_names[] = {"none", "rms", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
 #define DOMAIN_NAME(name, NAME) #name,
@@ -206,6 +207,12 @@ static void check_domain(const struct sparling_config *c, const struct method_fa
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)
 {
     struct domain_shape shape = domain_shape(c);
+    if (c->strands == STRANDS_BOTH && (shape.rows != 1 || shape.channels != 4 || strcmp(domain_of(c)->name, "dataset")))
+        method_fault(
+            faults, "strands",
+            "may be both only for an uploaded data set of DNA (four channels, one row); got %d channels and %d "
+            "rows",
+            shape.channels, shape.rows);
     if (c->units + c->narrow_units > SPARLING_UNITS)
         method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
                      (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);

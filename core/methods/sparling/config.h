@@ -34,6 +34,7 @@ enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
 enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
 enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
 enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
+enum sparling_strands { STRANDS_ONE, STRANDS_BOTH };
 enum sparling_motif_scale { MOTIF_SCALE_NONE, MOTIF_SCALE_RMS };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
@@ -74,7 +75,7 @@ struct sparling_config {
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;
-    int head_norm, positions, embed_order, attend, motif_scale;
+    int head_norm, positions, embed_order, attend, motif_scale, strands;
     int precision;
     bool lstm, identical_layers;
     double dropout;

@@ -78,6 +78,7 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     double taps = (double)map.kernel_h * map.kernel_w, in = (double)domain_shape(c).channels;
     double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
     double g = pixels * (in * w + ((double)c->units * taps + (double)c->narrow_units) * 2 * w * w + w * m);
+    g *= c->strands == STRANDS_BOTH ? 2 : 1;
     if (domain_shape(c).positions)
         return g + pixels * sparling_dilated_macs(c);
     double collapse = (c->embed_order == EMBED_THEN_POOL ? pixels : n) * m * d;
@@ -104,6 +105,8 @@ static double activation_floats(const struct sparling_config *c)
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
     double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
+    if (c->strands == STRANDS_BOTH)
+        maps = 2 * maps + map * 3 * m;
     if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, classes as map and as rows */
         double units = dilated_units((int)c->context);
         return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens);

@@ -453,6 +453,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = fits(&s->c, err);
     if (!status)
         status = agree(s, config, hash, err);
+    if (!status && config->strands == STRANDS_BOTH && s->c.kind != COLLECTION_SEQUENCES)
+        status = error_set(err, STATUS_INVALID, "/config/strands", "may be both only for sequences of DNA");
     if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
         status = error_set(err, STATUS_CORRUPT, "/config/dataset_name", "has recordings that are not stored as floats");
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {

@@ -136,6 +136,9 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
     if (c->sparsity == SPARSITY_NOISE)
         return error_set(err, STATUS_CONFLICT, NULL,
                          "a model with sparsity noise has no graph, because its output is random");
+    if (c->strands == STRANDS_BOTH)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "a model that reads both strands has no graph; its field strands is both");
     out->input(out->context, "input", 4, input);
     conv(&w, "g.first", &n->first);
     for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {

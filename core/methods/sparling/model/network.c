@@ -288,25 +288,49 @@ struct tensor *network_features(struct exec *e, struct network *n, const real *i
     return features(e, n, inputs, count, &n->shape);
 }
 
-/* Computes the input of the bottleneck: g, then the batch norm. */
-static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
-                                 const struct domain_shape *s)
+/* Copies the inputs and appends the reverse complement of each. The bases A, C, G, T are the channels 0 to 3, so the
+ * complement of channel c is 3 - c. Step memory; NULL after a failure. */
+static const real *both_strands(struct exec *e, const real *inputs, int count, const struct domain_shape *s)
 {
-    struct tensor *x = features(e, n, inputs, count, s);
+    size_t one = domain_inputs(s), all = (size_t)count * one, cols = (size_t)s->cols;
+    real *both = arena_alloc(e->arena, 2 * all * sizeof *both);
+    if (!both) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for both strands");
+        return NULL;
+    }
+    memcpy(both, inputs, all * sizeof *both);
+    for (size_t line = 0; line < (size_t)count * (size_t)s->channels; line++) {
+        size_t sample = line / (size_t)s->channels, channel = line % (size_t)s->channels;
+        const real *from = inputs + sample * one + ((size_t)s->channels - 1 - channel) * cols;
+        real *to = both + all + line * cols;
+        for (size_t i = 0; i < cols; i++)
+            to[i] = from[cols - 1 - i];
+    }
+    return both;
+}
+
+/* Computes the input of the bottleneck: g, then the batch norm. *reverse (may be NULL): as in struct network_extras. */
+static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
+                                 const struct domain_shape *s, struct tensor **reverse)
+{
+    bool both = n->config.strands == STRANDS_BOTH;
+    if (both && !(inputs = both_strands(e, inputs, count, s)))
+        return NULL;
+    struct tensor *x = features(e, n, inputs, both ? 2 * count : count, s);
     exec_done_from(e, n->last.w);
     x = conv_layer_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
-    return x;
+    return both ? op_strand_max(e, x, reverse) : x;
 }
 
 struct tensor *network_motifs_extras(struct exec *e, struct network *n, const real *inputs, int count, double density,
                                      struct network_extras *extras)
 {
-    struct tensor *x = normalised(e, n, inputs, count, &n->shape);
+    struct tensor *reverse = NULL, *x = normalised(e, n, inputs, count, &n->shape, &reverse);
     if (!extras)
         return bottleneck(e, n, x, density, NULL);
-    *extras = (struct network_extras){0};
+    *extras = (struct network_extras){.reverse = reverse};
     if (n->presence_gain)
         extras->scores = op_log_mean_exp(e, x, PRESENCE_SHARPNESS);
     x = bottleneck(e, n, x, density, &extras->penalty);
@@ -336,7 +360,7 @@ void network_follow_scale(struct exec *e, struct network *n, struct tensor *moti
 struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
                               const struct domain_shape *shape)
 {
-    struct tensor *x = normalised(e, n, inputs, count, shape);
+    struct tensor *x = normalised(e, n, inputs, count, shape, NULL);
     const real *thresholds = sparse_thresholds(n->sparse);
     return thresholds ? op_threshold(e, x, thresholds, false, NULL) : x;
 }

@@ -62,6 +62,7 @@ void network_destroy(struct network *network);
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
 /* The same as network_motifs(), and what the loss needs besides the map. */
 struct network_extras {
+    struct tensor *reverse; /* with strands both: a map of 1 where the other strand is larger, and 0; else NULL */
     struct tensor *penalty; /* the term that sparsity l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
         *scores; /* with the presence objective: [count][motif channels] the pooled map before the bottleneck */

@@ -25,11 +25,12 @@ struct annotation {
     const struct open_domain *domain;     /* borrowed */
     const struct channel_name *names;     /* [channels] borrowed; NULL: the channels have no names */
     const struct channel_extent *extents; /* [channels] borrowed; NULL: the extents are unknown */
-    int rows, cols, channels;             /* sizes of the motif map */
-    const float *input;                   /* borrowed */
-    const struct domain_truth *truth;     /* borrowed; NULL when unknown */
-    struct read_motif *motifs;            /* in scan order: channel, row, column */
-    int count, total;                     /* count: number of motifs in the list; total: in the map */
+    const float *reverse;     /* planes like the map: 1 where the motif is on the other strand; NULL: strands unknown */
+    int rows, cols, channels; /* sizes of the motif map */
+    const float *input;       /* borrowed */
+    const struct domain_truth *truth; /* borrowed; NULL when unknown */
+    struct read_motif *motifs;        /* in scan order: channel, row, column */
+    int count, total;                 /* count: number of motifs in the list; total: in the map */
     /* tokens of the label that the model reads; none with a label at every position */
     struct decoded decoded;
     struct read_site {

@@ -167,8 +167,17 @@ enum status inquiry_map(const struct method_model *model, struct inquiry *inquir
     if (status)
         return status;
     exec_begin(&inquiry->exec, false, 0);
-    inquiry->motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, 1, 1);
-    return exec_status(&inquiry->exec, err);
+    struct network_extras extras;
+    inquiry->motifs = network_motifs_extras(&inquiry->exec, model->network, inquiry->planes, 1, 1, &extras);
+    status = exec_status(&inquiry->exec, err);
+    if (status || !extras.reverse)
+        return status;
+    float *reverse = arena_alloc(&inquiry->space.arena, extras.reverse->count * sizeof *reverse);
+    if (!reverse)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
+    tensor_to_planes(extras.reverse, reverse);
+    inquiry->reverse = reverse;
+    return STATUS_OK;
 }
 
 enum status inquiry_begin(const struct method_question *question, const struct method_input *input,
@@ -195,6 +204,7 @@ static enum status inquire(const struct method_question *question, struct inquir
     const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
     status = annotation_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
                                &inquiry->annotation, err);
+    inquiry->annotation.reverse = inquiry->reverse;
     inquiry->annotation.names = model->names;
     inquiry->annotation.extents = model->extents;
     return status;
@@ -242,6 +252,17 @@ static void write_shape(const struct annotation *annotation, const struct sink *
     sink_end_list(out);
 }
 
+/* Writes the strand of a motif if the model reads both strands. */
+static void write_strand(const struct annotation *annotation, const struct motif *at, const struct sink *out)
+{
+    size_t cols = (size_t)annotation->cols, plane = (size_t)annotation->rows * cols;
+    if (annotation->reverse)
+        sink_text(out, "strand",
+                  annotation->reverse[(size_t)at->channel * plane + (size_t)at->row * cols + (size_t)at->col] > 0
+                      ? "-"
+                      : "+");
+}
+
 static void write_motifs(const struct annotation *annotation, const struct sink *out)
 {
     char name[CHANNEL_NAME_TEXT];
@@ -263,6 +284,7 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
             sink_null(out, "name");
         sink_number(out, "value", (double)motif->at.value);
         sink_boolean(out, "maximal", motif->maximal);
+        write_strand(annotation, &motif->at, out);
         struct box extent;
         channel_extent_write(annotation_extent(annotation, &motif->at, &extent) ? &extent : NULL, out);
         sink_end_object(out);

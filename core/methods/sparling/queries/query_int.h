@@ -40,6 +40,7 @@ struct inquiry {
     float *planes;
     struct domain_truth *truth;
     struct tensor *motifs;
+    const float *reverse; /* struct annotation; step memory */
     struct annotation annotation, after;
 };
 

@@ -246,8 +246,9 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
     "elements integer, "
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
-    {"Motif", "position [integer], channel integer, name text?, value number, maximal flag, extent [integer]?", NULL,
-     false},
+    {"Motif",
+     "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?",
+     NULL, false},
     {"MotifAnswer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
     {"LabelAnswer", "*truth [object]?", NULL, false},
     {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},

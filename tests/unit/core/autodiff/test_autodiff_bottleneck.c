@@ -245,6 +245,50 @@ static void presence_refuses_names_without_a_score(void **state)
     probe_close(&p);
 }
 
+/* A second operation reads the map too, so that gradients are added. */
+static struct tensor *build_strands(struct probe *p, const void *context)
+{
+    struct exec *e = &p->exec;
+    struct tensor *x = probe_input(p, 0), *most = op_strand_max(e, x, NULL);
+    return *(const bool *)context ? op_add(e, op_sum(e, most, 0.3), op_sum(e, op_relu(e, x), 0.1)) : most;
+}
+
+static void strand_gradients_match_differences(void **state)
+{
+    const struct map_shape shapes[] = {{4, 18, 1, 37, 0, 1}, {2, 3, 1, 8, 0, 1}, {6, 5, 3, 7, 1, 1}};
+    for (int i = 0; i < 6; i++) {
+        struct probe p;
+        bool twice = i > 2;
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &shapes[i % 3], 2.0);
+        probe_check(&p, build_strands, &twice, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static void strand_maximum_says_which_strand_it_is(void **state)
+{
+    enum { IMAGES = 2, CHANNELS = 3, COLS = 9, ONE = CHANNELS * COLS };
+    struct map_shape shape = {2 * IMAGES, CHANNELS, 1, COLS, 0, 1};
+    struct probe p;
+    real out[IMAGES * ONE], side[IMAGES * ONE];
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &shape, 2.0);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *reverse = NULL, *most = op_strand_max(&p.exec, probe_input(&p, 0), &reverse);
+    const real *x = p.inputs[0].value;
+    tensor_to_planes(most, out);
+    tensor_to_planes(reverse, side);
+    for (int i = 0; i < IMAGES * ONE; i++) {
+        real plus = x[i], minus = x[IMAGES * ONE + i / COLS * COLS + COLS - 1 - i % COLS];
+        assert_true(out[i] == (minus > plus ? minus : plus) && side[i] == (minus > plus ? R(1.0) : R(0.0)));
+    }
+    shape.images = 3;
+    assert_null(op_strand_max(&p.exec, tensor_from_planes(&p.exec, x, &shape, false), NULL));
+    assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+    probe_close(&p);
+}
+
 /* Joins channels of two maps. Channels 5 to 8 of the first map occur several times, before and after the channels of
  * the second map, so their gradients must be added. */
 static struct tensor *build_channels(struct probe *p, const void *context)
@@ -288,6 +332,8 @@ int main(void)
         cmocka_unit_test(pooled_scores_and_presence_loss_equal_their_formulas),
         cmocka_unit_test(presence_refuses_names_without_a_score),
         cmocka_unit_test(rate_divergence_equals_its_formula),
+        cmocka_unit_test(strand_gradients_match_differences),
+        cmocka_unit_test(strand_maximum_says_which_strand_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection.h"
+#include "core/data/uploads/dinucleotides.h"
 #include "core/formats/csv.h"
 #include "core/draw/png.h"
 
@@ -28,7 +30,7 @@ static enum status read_bytes(const char *format, const void *bytes, size_t size
 {
     struct byte_source_memory memory = {bytes, size, 5};
     struct byte_source from = byte_source_of_memory(&memory);
-    struct collection_options options = {label, "", LAYOUT_AUTO, wanted, NULL};
+    struct collection_options options = {.label = label, .group = "", .target = wanted};
     err = (struct error){0};
     return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
 }
@@ -378,6 +380,110 @@ static void faulty_motifs_are_refused_with_the_line(void **state)
 #undef HEAD
 }
 
+/* ---- compressed text, and negatives ------------------------------------------------------------------------ */
+
+static size_t gzip(const char *text, size_t size, unsigned char *out, size_t room)
+{
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)(uintptr_t)text;
+    z.avail_in = (uInt)size;
+    z.next_out = out;
+    z.avail_out = (uInt)room;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    return room - z.avail_out;
+}
+
+static void compressed_text_is_read_member_by_member(void **state)
+{
+    static const char text[] = ">a up\nACGTACGTAC\n>b\nGGGGCCCC\n";
+    unsigned char packed[512];
+    struct collection c;
+    /* two members that meet in the middle of a line, as in a file of bgzip */
+    size_t size = gzip(text, 11, packed, sizeof packed);
+    size += gzip(text + 11, sizeof text - 1 - 11, packed + size, sizeof packed - size);
+    assert_int_equal(read_bytes("fasta", packed, size, "", &c), STATUS_OK);
+    assert_true(c.count == 2 && collection_length(&c, 0) == 10 && collection_length(&c, 1) == 8);
+    assert_int_equal(c.records.count, 2);
+    assert_string_equal(c.records.name[1], "b");
+    collection_close(&c);
+    assert_int_equal(read_bytes("fasta", packed, size - 4, "", &c), STATUS_CORRUPT);
+    packed[size / 2] ^= 0x55;
+    assert_int_equal(read_bytes("fasta", packed, size, "", &c), STATUS_CORRUPT);
+    assert_int_equal(read_bytes("fasta", "\x1f", 1, "", &c), STATUS_INVALID);
+}
+
+/* All pairs of neighbours occur as often as before, and both ends stay. */
+static void shuffled_sequences_keep_the_counts_of_pairs(void **state)
+{
+    enum { LONGEST = 200, ROUNDS = 400 };
+    struct philox noise = philox_stream(7, 1, 0);
+    uint64_t drawn = 0, at = 0;
+    int changed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint8_t base[LONGEST], out[LONGEST];
+        int pairs[5][5] = {{0}}, count = 1 + (int)(philox_u32(&noise, drawn++) % LONGEST), letters = 1 + round % 5;
+        for (int i = 0; i < count; i++)
+            base[i] = (uint8_t)(philox_u32(&noise, drawn++) % (uint32_t)letters);
+        dinucleotides_shuffle(base, count, &noise, &at, out);
+        assert_true(out[0] == base[0] && out[count - 1] == base[count - 1]);
+        for (int i = 0; i + 1 < count; i++) {
+            pairs[base[i]][base[i + 1]]++;
+            pairs[out[i]][out[i + 1]]--;
+        }
+        for (int i = 0; i < 25; i++)
+            assert_int_equal(pairs[i / 5][i % 5], 0);
+        changed += memcmp(base, out, (size_t)count) != 0;
+    }
+    assert_true(changed > ROUNDS / 2);
+}
+
+/* AABABBA has six orders with the same pairs and ends. Each must be as frequent as any other. */
+static void all_shuffles_are_equally_probable(void **state)
+{
+    enum { LENGTH = 7, DRAWS = 6000 };
+    static const uint8_t base[LENGTH] = {0, 0, 1, 0, 1, 1, 0};
+    struct philox noise = philox_stream(3, 2, 0);
+    uint64_t at = 0;
+    int count[1 << LENGTH] = {0}, orders = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        uint8_t out[LENGTH];
+        int code = 0;
+        dinucleotides_shuffle(base, LENGTH, &noise, &at, out);
+        for (int j = 0; j < LENGTH; j++)
+            code = 2 * code + out[j];
+        count[code]++;
+    }
+    for (int code = 0; code < 1 << LENGTH; code++)
+        orders += count[code] > 0;
+    for (int code = 0; code < 1 << LENGTH; code++)
+        assert_true(count[code] == 0 || abs(count[code] - DRAWS / orders) < 5 * (int)sqrt(DRAWS / (double)orders));
+    assert_int_equal(orders, 6);
+}
+
+static void negatives_are_shuffled_copies_without_a_label(void **state)
+{
+    struct byte_source_memory memory = {(const unsigned char *)">a x\nACGTTGCAACGT\n>b\nGG\n>c x y\nCCATG\n", 38, 7};
+    struct byte_source from = byte_source_of_memory(&memory);
+    struct collection_options options = {.label = "", .group = "", .negatives = NEGATIVES_SHUFFLE};
+    struct collection c;
+    const int32_t *label;
+    memory.left = strlen((const char *)memory.at);
+    err = (struct error){0};
+    assert_int_equal(collection_read(collection_format_named("fasta"), &from, &options, &limits, &c, &err), STATUS_OK);
+    assert_true(c.count == 5 && c.records.count == 5 && c.target == TARGET_SEQUENCE);
+    assert_string_equal(c.records.name[3], "a_shuffled");
+    assert_string_equal(c.records.name[4], "c_shuffled");
+    assert_true(collection_length(&c, 3) == 12 && collection_length(&c, 4) == 5);
+    assert_int_equal(collection_labels(&c, 2, &label), 2);
+    assert_true(collection_labels(&c, 3, &label) == 0 && collection_labels(&c, 4, &label) == 0);
+    collection_close(&c);
+    memory = (struct byte_source_memory){(const unsigned char *)"a,label\n1,x\n", 13, 0};
+    assert_int_equal(collection_read(collection_format_named("csv"), &from, &options, &limits, &c, &err),
+                     STATUS_INVALID);
+}
+
 static void the_stored_form_equals_the_collection(void **state)
 {
     struct collection c, again;
@@ -413,6 +519,10 @@ int main(void)
         cmocka_unit_test(genes_become_windows_with_a_class_for_each_base),
         cmocka_unit_test(motifs_are_read_from_meme_and_jaspar_files),
         cmocka_unit_test(faulty_motifs_are_refused_with_the_line),
+        cmocka_unit_test(compressed_text_is_read_member_by_member),
+        cmocka_unit_test(shuffled_sequences_keep_the_counts_of_pairs),
+        cmocka_unit_test(all_shuffles_are_equally_probable),
+        cmocka_unit_test(negatives_are_shuffled_copies_without_a_label),
         cmocka_unit_test(the_stored_form_equals_the_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static enum status read_tar(bool colour, struct collection *c)
     struct byte_source_memory memory = {(unsigned char *)packed, size, 0};
     struct byte_source from = byte_source_of_memory(&memory);
     struct collection_limits limits = COLLECTION_LIMITS;
-    struct collection_options options = {"", "", LAYOUT_AUTO, TARGET_NONE, NULL};
+    struct collection_options options = {.label = "", .group = ""};
     return collection_read(collection_format_named("tar"), &from, &options, &limits, c, NULL);
 }
 

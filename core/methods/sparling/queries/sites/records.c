@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/formats/gunzip.h"
 #include "core/methods/sparling/queries/sites/sites.h"
 #include "core/methods/sparling/run_int.h"
 
@@ -83,13 +84,30 @@ static enum status add_samples(const struct method_question *question, struct sc
     return status;
 }
 
+/* Scans the body, which may be compressed. */
+static enum status add_text(const struct method_question *question, struct scan *scan, struct error *err)
+{
+    struct byte_source_memory memory = {(const unsigned char *)question->text, question->text_bytes, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    struct gunzip *gunzip = NULL;
+    enum status status = gunzip_open(&from, &gunzip, err);
+    if (status)
+        return status;
+    struct byte_source text = gunzip_source(gunzip);
+    struct error cause = {0};
+    status = scan_fasta(scan, &text, &cause);
+    gunzip_close(gunzip);
+    if (status == STATUS_CORRUPT) /* the body is damaged, not something stored */
+        status = STATUS_INVALID;
+    return status ? error_set(err, status, NULL, "%s", cause.message) : STATUS_OK;
+}
+
 enum status sites_scan(const struct method_question *question, const struct scan_target *to, struct error *err)
 {
     struct scan *scan = NULL;
     enum status status = scan_create(question, threads(), to, &scan, err);
     if (!status)
-        status = question->text ? scan_fasta(scan, question->text, question->text_bytes, err)
-                                : add_samples(question, scan, err);
+        status = question->text ? add_text(question, scan, err) : add_samples(question, scan, err);
     if (!status)
         status = scan_finish(scan, err);
     scan_destroy(scan);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/formats/text_lines.h"
-
 enum { IMAGES = 8, CORE = 2048, UNKNOWN = 4, LETTERS = 4 };
 
 struct scan {
@@ -240,77 +238,126 @@ enum status scan_finish(struct scan *scan, struct error *err)
 
 /* ---- FASTA --------------------------------------------------------------------------------------------------- */
 
-static enum status fault(const struct plain_lines *lines, const char *detail, struct error *err)
+/* The parser takes pieces of any size, because a compressed text is never complete in memory. */
+enum fasta_state { AT_START, IN_NAME, BEHIND_NAME, IN_BASES };
+struct fasta_parser {
+    struct scan *scan;
+    enum fasta_state state;
+    int64_t line;
+    char name[FASTA_NAME];
+    size_t name_size;
+    bool open; /* a record has begun */
+};
+
+static enum status fault(const struct fasta_parser *p, const char *detail, struct error *err)
 {
-    return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)lines->number, detail);
+    return error_set(err, STATUS_INVALID, NULL, "FASTA, line %lld: %s", (long long)p->line, detail);
 }
 
-/* Converts letters to bases; *bad: there is a letter that is no code of a base. */
-static void convert(const char *letters, size_t count, unsigned char *out, bool *bad)
+/* Converts letters to bases up to the end of the line or the piece; *bad: there is a letter that is no code of a base.
+ * Returns the number of letters. */
+static size_t convert(const char *letters, size_t count, unsigned char *out, bool *bad)
 {
     static const unsigned char codes[256] = {
         ['A'] = 1, ['C'] = 2, ['G'] = 3, ['T'] = 4, ['U'] = 4, ['a'] = 1, ['c'] = 2, ['g'] = 3,
         ['t'] = 4, ['u'] = 4, ['N'] = 5, ['R'] = 5, ['Y'] = 5, ['S'] = 5, ['W'] = 5, ['K'] = 5,
         ['M'] = 5, ['B'] = 5, ['D'] = 5, ['H'] = 5, ['V'] = 5, ['n'] = 5, ['r'] = 5, ['y'] = 5,
         ['s'] = 5, ['w'] = 5, ['k'] = 5, ['m'] = 5, ['b'] = 5, ['d'] = 5, ['h'] = 5, ['v'] = 5};
-    for (size_t i = 0; i < count; i++) {
-        unsigned char code = codes[(unsigned char)letters[i]];
+    size_t n = 0;
+    for (; n < count && letters[n] != '\n' && letters[n] != '\r'; n++) {
+        unsigned char code = codes[(unsigned char)letters[n]];
         *bad = *bad || code == 0;
-        out[i] = (unsigned char)(code - 1);
+        out[n] = (unsigned char)(code - 1);
     }
+    return n;
 }
 
-static enum status add_line(struct scan *s, const struct plain_lines *lines, struct plain_line line, struct error *err)
+static enum status take_bases(struct fasta_parser *p, const char *text, size_t size, size_t *used, struct error *err)
 {
     unsigned char bases[4096];
-    enum status status = STATUS_OK;
     bool bad = false;
-    while (!status && line.size > 0) {
-        size_t now = line.size < sizeof bases ? line.size : sizeof bases;
-        convert(line.at, now, bases, &bad);
-        if (bad)
-            return fault(lines, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
-        status = scan_add(s, bases, now, err);
-        line.at += now;
-        line.size -= now;
+    *used = convert(text, size < sizeof bases ? size : sizeof bases, bases, &bad);
+    if (bad)
+        return fault(p, "a letter that is no IUPAC code of a base (A, C, G, T, U, N, R, Y, ...)", err);
+    if (!p->open)
+        return fault(p, "bases before the first record; a record begins with a line '>NAME'", err);
+    return scan_add(p->scan, bases, *used, err);
+}
+
+/* Ends the name at a blank or at the end of the line. */
+static enum status end_name(struct fasta_parser *p, struct error *err)
+{
+    if (p->name_size == 0)
+        return fault(p, "a record needs a name directly after its '>'", err);
+    p->name[p->name_size] = '\0';
+    p->open = true;
+    p->state = BEHIND_NAME;
+    return scan_begin(p->scan, p->name, err);
+}
+
+static enum status take_name(struct fasta_parser *p, char c, struct error *err)
+{
+    if (c == ' ' || c == '\t')
+        return end_name(p, err);
+    if (p->name_size == sizeof p->name - 1 || c == '\0')
+        return fault(p, "the name of the record is too long; at most 63 bytes are allowed", err);
+    p->name[p->name_size++] = c;
+    return STATUS_OK;
+}
+
+static enum status begin_line(struct fasta_parser *p, char c, struct error *err)
+{
+    p->line++;
+    p->state = c == '>' ? IN_NAME : IN_BASES;
+    p->name_size = 0;
+    return c == '>' && p->open ? scan_end(p->scan, err) : STATUS_OK;
+}
+
+static enum status parse_piece(struct fasta_parser *p, const char *text, size_t size, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < size;) {
+        size_t used = 1;
+        bool begins = p->state == AT_START;
+        if (begins)
+            status = begin_line(p, text[i], err);
+        if (status)
+            return status;
+        if (text[i] == '\n') {
+            status = p->state == IN_NAME ? end_name(p, err) : STATUS_OK;
+            p->state = AT_START;
+        } else if (text[i] == '\r' || (begins && p->state == IN_NAME)) {
+            /* the end of a line, or its '>' */
+        } else if (p->state == IN_NAME) {
+            status = take_name(p, text[i], err);
+        } else if (p->state == IN_BASES) {
+            status = take_bases(p, text + i, size - i, &used, err);
+        }
+        i += used;
     }
     return status;
 }
 
-static enum status begin_line(struct scan *s, const struct plain_lines *lines, struct plain_line line,
-                              struct error *err)
+static enum status end_text(struct fasta_parser *p, struct error *err)
 {
-    struct plain_line rest = {line.at + 1, line.size - 1}, name;
-    char text[FASTA_NAME];
-    if (!plain_word(&rest, &name) || name.at != line.at + 1)
-        return fault(lines, "a record needs a name directly after its '>'", err);
-    if (name.size >= sizeof text || memchr(name.at, '\0', name.size))
-        return fault(lines, "the name of the record is too long; at most 63 bytes are allowed", err);
-    memcpy(text, name.at, name.size);
-    text[name.size] = '\0';
-    return scan_begin(s, text, err);
+    enum status status = p->state == IN_NAME ? end_name(p, err) : STATUS_OK;
+    if (status)
+        return status;
+    return p->open ? scan_end(p->scan, err) : fault(p, "the file has no record", err);
 }
 
-enum status scan_fasta(struct scan *scan, const char *text, size_t size, struct error *err)
+enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct error *err)
 {
-    struct plain_lines lines = plain_lines(text, size);
-    struct plain_line line;
-    bool open = false;
-    enum status status = STATUS_OK;
-    while (!status && plain_next(&lines, &line)) {
-        if (line.size == 0)
-            continue;
-        if (line.at[0] == '>') {
-            status = open ? scan_end(scan, err) : STATUS_OK;
-            open = true;
-            if (!status)
-                status = begin_line(scan, &lines, line, err);
-        } else {
-            status = open ? add_line(scan, &lines, line, err)
-                          : fault(&lines, "bases before the first record; a record begins with a line '>NAME'", err);
-        }
+    static const size_t most = 1 << 16;
+    struct fasta_parser p = {.scan = scan};
+    char *piece = malloc(most);
+    size_t got = 1;
+    enum status status = piece ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a scan");
+    while (!status && got > 0) {
+        status = from->read(from->context, piece, most, &got, err);
+        if (!status)
+            status = parse_piece(&p, piece, got, err);
     }
-    if (!status && !open)
-        return fault(&lines, "the file has no record", err);
-    return status ? status : scan_end(scan, err);
+    free(piece);
+    return status ? status : end_text(&p, err);
 }

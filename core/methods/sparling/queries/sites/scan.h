@@ -6,6 +6,7 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_SITES_SCAN_H
 
+#include "core/formats/byte_source.h"
 #include "core/formats/fasta.h"
 #include "core/methods/sparling/queries/query_int.h"
 
@@ -46,6 +47,6 @@ enum status scan_finish(struct scan *scan, struct error *err);
 
 /* Reads the records of a FASTA text. Letters that stand for several bases are unknown. STATUS_INVALID: no FASTA; the
  * message names the line. */
-enum status scan_fasta(struct scan *scan, const char *text, size_t size, struct error *err);
+enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct error *err);
 
 #endif

@@ -1,0 +1,16 @@
+/* A byte source that decompresses gzip files, also those of several members, such as bgzip's. Bytes that do not begin
+ * like a gzip file pass unchanged. One thread at a time. */
+#ifndef MOTIF_CORE_FORMATS_GUNZIP_H
+#define MOTIF_CORE_FORMATS_GUNZIP_H
+
+#include "core/formats/byte_source.h"
+
+struct gunzip;
+
+/* `from` is copied; what it refers to must outlive the object. STATUS_NO_MEMORY. */
+enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, struct error *err);
+void gunzip_close(struct gunzip *gunzip); /* NULL is allowed */
+/* The decompressed bytes. Errors: STATUS_CORRUPT, and those of `from`. */
+struct byte_source gunzip_source(struct gunzip *gunzip);
+
+#endif
