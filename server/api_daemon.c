@@ -58,6 +58,21 @@ static void family(struct buf *out, const char *name, const char *type, const ch
     buf_format(out, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
 }
 
+static void notices_metrics(struct daemon *daemon, struct buf *out)
+{
+    struct notices_stats stats;
+    int64_t waiting = 0;
+    struct notices *notices = daemon->notices;
+    if (notices == NULL || storage_notice_count(daemon->storage, &waiting, NULL) != STATUS_OK)
+        return;
+    notices_stats_read(notices, &stats);
+    prometheus_family(out, "motifd_notices_total", "counter",
+                      "Deliveries of notices of ended jobs since the start, by their success.");
+    buf_format(out, "motifd_notices_total{result=\"delivered\"} %llu\n", (unsigned long long)stats.delivered);
+    buf_format(out, "motifd_notices_total{result=\"failed\"} %llu\n", (unsigned long long)stats.failed);
+    family(out, "motifd_notices_waiting", "gauge", "Notices that are not delivered yet.", (double)waiting);
+}
+
 static void process_metrics(void *context, struct buf *out)
 {
     static const char *const phases[] = {"idle", "head", "body", "answering", "sending"};
@@ -92,6 +107,7 @@ static void process_metrics(void *context, struct buf *out)
     family(out, "motifd_event_streams_cut_total", "counter", "Event streams cut because their reader took nothing.",
            (double)streams.cut);
     family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
+    notices_metrics(daemon, out);
     struct http *http = daemon->http;
     if (http == NULL)
         return;

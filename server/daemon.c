@@ -200,7 +200,25 @@ static enum status start_core(struct daemon *daemon, struct error *err)
 
 static void events_added(void *context)
 {
-    streams_notify(context);
+    struct daemon *daemon = context;
+    streams_notify(daemon->streams);
+    notices_wake(daemon->notices);
+}
+
+/* Without --notify-url, the notices of an earlier process stay in the database. */
+static enum status start_notices(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    struct notices *notices = NULL;
+    const struct notices_options options = {.url = settings->notify_url,
+                                            .secret = settings->notify_secret,
+                                            .storage = daemon->storage,
+                                            .journal = daemon->journal};
+    if (settings->notify_url[0] == '\0')
+        return STATUS_OK;
+    enum status status = notices_start(&options, &notices, err);
+    daemon->notices = notices;
+    return status;
 }
 
 static enum status start_storage(struct daemon *daemon, struct error *err)
@@ -219,7 +237,8 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .threads_of_job = daemon->threads_per_job,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .events_added = events_added,
-        .events_context = daemon->streams,
+        .events_context = daemon,
+        .notices = daemon->settings->notify_url[0] != '\0',
     };
     enum status status = storage_open(&options, &daemon->storage, err);
     if (status == STATUS_OK)
@@ -341,6 +360,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     if (status != STATUS_OK)
         return status;
     status = start_storage(daemon, err);
+    if (status != STATUS_OK)
+        return status;
+    status = start_notices(daemon, err);
     if (status != STATUS_OK)
         return status;
     status = crash_prepare(daemon->settings->db, daemon->facts.build, err); /* a file beside the database */
@@ -493,7 +515,9 @@ static void stop(struct daemon *daemon)
         /* only http_stop() ends the streams, so end them here if no HTTP server was started */
         streams_end(daemon->streams);
     }
+    notices_stop(daemon->notices);
     storage_close(daemon->storage);
+    notices_destroy(daemon->notices);
     streams_destroy(daemon->streams);
     deadline_stop();
     journal_close(daemon->journal);

@@ -10,6 +10,7 @@
 #include "server/executors/executor.h"
 #include "trainer/facts.h"
 #include "server/http/http.h"
+#include "server/notices/notices.h"
 #include "server/process/journal.h"
 #include "server/scheduler.h"
 #include "server/settings/settings.h"
@@ -32,7 +33,8 @@ struct daemon {
     struct api *api;
     struct console *console; /* answers `motifd token`; NULL if its socket could not be opened */
     struct scheduler *scheduler;
-    struct http *_Atomic http; /* NULL until the listener is open; handlers read the port from it */
+    struct notices *_Atomic notices; /* NULL without --notify-url */
+    struct http *_Atomic http;       /* NULL until the listener is open; handlers read the port from it */
     char host[128];
     uint16_t port;
     bool loopback;

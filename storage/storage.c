@@ -124,6 +124,7 @@ static enum status recover(struct storage *storage, struct error *err)
     if (status != STATUS_OK)
         return status;
     status = db_run(db, err, "UPDATE meta SET value = 0 WHERE key = 'clean'", "");
+    db->notices = storage->options.notices;
     if (status == STATUS_OK)
         status = job_recover(db, &yielded, err);
     if (status == STATUS_OK)

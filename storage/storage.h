@@ -62,6 +62,7 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
                                 0 selects 256 MiB */
     int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a larger file is
                                 interrupted; 0 selects 1 GiB */
+    bool notices;            /* store a notice when a job ends (storage_notice_next) */
     const char *vfs;         /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
     struct log_hook log;
     /* The writing thread calls this after each commit that added events. It must return at once: it may only wake a
@@ -532,6 +533,31 @@ enum status storage_lease_get(struct storage *storage, const char *id, struct ar
                               struct error *err);
 enum status storage_lease_find(struct storage *storage, const uint8_t hash[STORAGE_LEASE_HASH], struct arena *arena,
                                struct storage_lease *out, struct error *err);
+
+/* ---- notices of ended jobs ----------------------------------------------------------------------------- */
+
+/* A notice is stored in the transaction in which its job ends, if storage_options.notices is set. It stays until
+ * storage_notice_delivered(), over restarts too. */
+struct storage_notice {
+    int64_t id;
+    char job[STORAGE_ID];
+    const char *state; /* "succeeded", "failed" or "cancelled" */
+    const char *data;  /* JSON object: what the notice reports */
+    int64_t time;      /* end of the job */
+    int tries;         /* failed deliveries */
+};
+
+#define STORAGE_NOTICE_DELAY_MAX ((int64_t)3600 * 1000) /* longest time in ms between two deliveries of a notice */
+
+/* Reads the notice that is due first. NOT_FOUND: none is due at the time `now` (milliseconds since 1970). */
+enum status storage_notice_next(struct storage *storage, int64_t now, struct arena *arena, struct storage_notice *out,
+                                struct error *err);
+/* Removes a delivered notice. */
+enum status storage_notice_delivered(struct storage *storage, int64_t id, struct error *err);
+/* Counts a failed delivery; the next one is due at due_at, at most STORAGE_NOTICE_DELAY_MAX from now. */
+enum status storage_notice_failed(struct storage *storage, int64_t id, int64_t due_at, struct error *err);
+/* Counts the notices that wait. */
+enum status storage_notice_count(struct storage *storage, int64_t *count, struct error *err);
 
 /* ---- audit: which changes were requested, and by whom ------------------------------------------------ */
 

@@ -260,6 +260,8 @@ enum status event_add(struct db *db, int64_t job, const char *type, const char *
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
 /* job_read.c: does the work of storage_owner_bytes() on a connection that the caller has taken. */
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
+/* outbox.c: adds the notice of a job that has ended, in a transaction. */
+enum status notice_add(struct db *db, int64_t job, struct error *err);
 /* job.c: applies JOB_EVENT_YIELD to every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 

@@ -18,7 +18,7 @@
 #define LINE_BYTES 4096
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
-static const char *const component_names[] = {"server", "http", "scheduler", "executor"};
+static const char *const component_names[] = {"server", "http", "scheduler", "executor", "notices"};
 
 struct bucket {
     double lines; /* number of lines that the component may write now */

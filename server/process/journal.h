@@ -14,7 +14,14 @@
 
 struct journal;
 
-enum journal_component { JOURNAL_SERVER, JOURNAL_HTTP, JOURNAL_SCHEDULER, JOURNAL_EXECUTOR, JOURNAL_COMPONENTS };
+enum journal_component {
+    JOURNAL_SERVER,
+    JOURNAL_HTTP,
+    JOURNAL_SCHEDULER,
+    JOURNAL_EXECUTOR,
+    JOURNAL_NOTICES,
+    JOURNAL_COMPONENTS
+};
 
 /* Opens the log on `fd`, which is borrowed. Lines below `least` are not written. */
 enum status journal_open(struct journal **journal, int fd, enum log_level least, struct error *err);

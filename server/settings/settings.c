@@ -46,6 +46,11 @@ const struct setting settings_table[] = {
      "program that starts several ranks within a job of Slurm, with options, separated by spaces"},
     {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
      "address of the daemon for trainers, when it differs from --listen, as with TLS or on other machines"},
+    {"notify-url", SETTING_TEXT, FIELD(notify_url), "", 0, 0, "URL",
+     "address to which the daemon sends a notice when a job ends, as CloudEvents 1.0; needs MOTIFD_NOTIFY_SECRET"},
+    {"notify-secret", SETTING_TEXT, FIELD(notify_secret), "", 0, 0, "TEXT",
+     "key of the notices' signatures, of 16 characters or more, or whsec_ and base64; other users can see flags, so "
+     "prefer MOTIFD_NOTIFY_SECRET"},
     {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",
      "bearer token with every scope; other users can see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
     {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
@@ -157,6 +162,15 @@ static bool text_allowed(const struct setting *setting, const char *value, char 
         return false;
     }
     if (strcmp(setting->name, "token") == 0 && value[0] != '\0' && strlen(value) < 16) {
+        (void)snprintf(detail, detail_bytes, "must have at least 16 characters");
+        return false;
+    }
+    if (strcmp(setting->name, "notify-url") == 0 && value[0] != '\0' && strncmp(value, "http://", 7) != 0 &&
+        strncmp(value, "https://", 8) != 0) {
+        (void)snprintf(detail, detail_bytes, "must begin with http:// or https://");
+        return false;
+    }
+    if (strcmp(setting->name, "notify-secret") == 0 && value[0] != '\0' && strlen(value) < 16) {
         (void)snprintf(detail, detail_bytes, "must have at least 16 characters");
         return false;
     }

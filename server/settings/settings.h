@@ -30,7 +30,9 @@ struct settings {
     char executors[SETTINGS_TEXT]; /* executors that jobs may request, separated by commas, the default first */
     char mpirun[SETTINGS_TEXT];    /* the command and its options, separated by spaces */
     char slurm_bin[SETTINGS_TEXT], slurm_options[SETTINGS_TEXT], srun[SETTINGS_TEXT];
-    char trainer_url[SETTINGS_TEXT]; /* address of the daemon for trainers, "" for its own address */
+    char notify_url[SETTINGS_TEXT];    /* address that receives notices of ended jobs, "" for none */
+    char notify_secret[SETTINGS_TEXT]; /* key of their signatures */
+    char trainer_url[SETTINGS_TEXT];   /* address of the daemon for trainers, "" for its own address */
     int64_t workers, threads_per_job, queue_limit, job_memory, jobs_per_token;
     int64_t upload_bytes, datasets_bytes;
     int64_t threads_per_token, job_bytes_per_token, dataset_bytes_per_token;

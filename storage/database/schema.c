@@ -140,6 +140,15 @@ static const char tables[] =
     "  CHECK ((state = 'none') = (hash IS NULL))"
     ") STRICT;"
 
+    /* Notices of ended jobs that wait for their delivery (outbox.c). A notice contains all that it reports, because its
+     * job may be deleted before the delivery. */
+    "CREATE TABLE outbox("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  job TEXT NOT NULL, state TEXT NOT NULL, data TEXT NOT NULL, time INTEGER NOT NULL,"
+    "  tries INTEGER NOT NULL, due_at INTEGER NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX outbox_by_due ON outbox(due_at, id);"
+
     /* The changes that were requested over HTTP, and who requested them. `status` is NULL while a request is being
        handled. */
     "CREATE TABLE audit("

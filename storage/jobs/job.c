@@ -46,6 +46,8 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
                "tnini", job_state_name(next_state), (int)next_requested, now, (int)job_state_final(next_state), job);
     if (status == STATUS_OK && next_state != *state) {
         status = event_add(db, job, "state", job_state_name(next_state), err);
+        if (status == STATUS_OK && db->notices && job_state_final(next_state))
+            status = notice_add(db, job, err);
         if (command != NULL)
             command->adds_events = true;
     }
@@ -287,11 +289,11 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     enum status status = job_number(db, c->id, &job, err);
     if (status != STATUS_OK)
         return status;
-    status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
+    if (c->result != NULL || c->error != NULL) /* before the state, because a notice contains the verdict */
+        status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
     if (status != STATUS_OK)
         return status;
-    if (c->result != NULL || c->error != NULL)
-        status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
+    status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
     if (status != STATUS_OK)
         return status;
     if (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL)

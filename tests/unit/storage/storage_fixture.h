@@ -37,6 +37,7 @@ static inline struct fixture *fixture_new_in(const char *parent)
     assert_non_null(mkdtemp(f->folder));
     (void)snprintf(f->path, sizeof f->path, "%s/test.db", f->folder);
     f->options.path = f->path;
+    f->options.notices = true;
     arena_init(&f->arena, 65536, 0);
     return f;
 }

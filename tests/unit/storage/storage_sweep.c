@@ -76,6 +76,7 @@ static const char *const tables[] = {
     "SELECT job, state, epoch, executor, foreign_id, sequence, tries, newest FROM lease ORDER BY job",
     "SELECT who, peer, request, method, target, coalesce(status, ''), coalesce(length(made), '') FROM audit ORDER BY "
     "id",
+    "SELECT state, length(data), tries, due_at > time FROM outbox ORDER BY id",
     "SELECT * FROM pragma_integrity_check UNION ALL SELECT \"table\" FROM pragma_foreign_key_check",
 };
 

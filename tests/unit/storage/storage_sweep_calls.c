@@ -241,6 +241,18 @@ static enum status read_audit(struct fixture *f)
     return status;
 }
 
+static enum status read_notice(struct fixture *f)
+{
+    struct storage_notice notice;
+    int64_t count = 0;
+    enum status status = storage_notice_next(f->storage, INT64_MAX / 2, &f->arena, &notice, &f->err);
+    if (status == STATUS_OK)
+        status = storage_notice_count(f->storage, &count, &f->err);
+    if (status == STATUS_OK) /* the times in the data have a constant length */
+        answer_add("%s %d %zu %lld", notice.state, notice.tries, strlen(notice.data), (long long)count);
+    return status;
+}
+
 static enum status read_stats(struct fixture *f)
 {
     struct storage_stats s;
@@ -459,6 +471,15 @@ static enum status audit(struct fixture *f)
     return then_flush(f, storage_audit_begin(f->storage, &entry, &f->err));
 }
 
+static enum status deliver_notice(struct fixture *f)
+{
+    return storage_notice_delivered(f->storage, 1, &f->err);
+}
+static enum status fail_notice(struct fixture *f)
+{
+    return storage_notice_failed(f->storage, 1, INT64_MAX / 2, &f->err);
+}
+
 const struct sweep_call sweep_reads[] = {
     {"job", get_job, AS_IT_IS, false},
     {"jobs", list_jobs, AS_IT_IS, false},
@@ -471,6 +492,7 @@ const struct sweep_call sweep_reads[] = {
     {"artifacts", read_artifacts, AS_IT_IS, false},
     {"tokens", read_tokens, AS_IT_IS, false},
     {"audit", read_audit, AS_IT_IS, false},
+    {"notice", read_notice, AS_IT_IS, false},
     {"stats", read_stats, AS_IT_IS, false},
     {"lease", read_lease, HELD, false},
     {"copy", copy_store, AS_IT_IS, false},
@@ -504,6 +526,8 @@ const struct sweep_call sweep_writes[] = {
     {"end", end_lease, HELD, false},
     {"close", close_lease, HELD, false},
     {"audit", audit, AS_IT_IS, true},
+    {"notice delivered", deliver_notice, AS_IT_IS, false},
+    {"notice failed", fail_notice, AS_IT_IS, false},
 };
 
 const struct sweep_call sweep_again = {"submit again", submit_again, AS_IT_IS, false};
