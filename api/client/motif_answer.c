@@ -48,9 +48,12 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
     const cJSON *item = NULL;
     answer->motifs = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->motifs));
     answer->extents = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->extents));
-    if (!answer->motifs || !answer->extents)
+    answer->strands = calloc((size_t)cJSON_GetArraySize(list) + 1, 1);
+    if (!answer->motifs || !answer->extents || !answer->strands)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     cJSON_ArrayForEach (item, list) {
+        const char *strand = cJSON_GetStringValue(member(item, "strand"));
+        answer->strands[answer->motif_count] = strand && (*strand == '+' || *strand == '-') ? *strand : ' ';
         read_extent(member(item, "extent"), &answer->extents[answer->motif_count]);
         struct draw_motif *motif = &answer->motifs[answer->motif_count++];
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
@@ -103,6 +106,46 @@ static void read_symbols(const cJSON *list, char *out, size_t bytes)
     }
 }
 
+enum { LETTERS = 4 };
+
+/* Reads one-hot values, [columns][4], as letters; an unknown base is N, and the end of a shorter sequence is cut off.
+ */
+static void read_bases(const cJSON *values, struct motif_answer *answer)
+{
+    const cJSON *value = cJSON_GetArrayItem(values, 0);
+    size_t columns = (size_t)answer->columns, known = 0;
+    if ((size_t)cJSON_GetArraySize(values) != columns * LETTERS || !(answer->bases = calloc(columns + 1, 1)))
+        return;
+    for (size_t i = 0; i < columns; i++) {
+        answer->bases[i] = 'N';
+        for (int b = 0; b < LETTERS; b++, value = value->next) {
+            if (value->valuedouble == 0)
+                continue;
+            if (value->valuedouble != 1 || answer->bases[i] != 'N') { /* four channels that are no bases */
+                free(answer->bases);
+                answer->bases = NULL;
+                return;
+            }
+            answer->bases[i] = "ACGT"[b];
+            known = i + 1;
+        }
+    }
+    answer->bases[known] = '\0';
+}
+
+void motif_answer_take_bases(struct motif_answer *answer, const char *text, size_t size)
+{
+    size_t at = 0, count = 0;
+    if (answer->bases || answer->rows != 1 || size == 0 || text[0] != '>' ||
+        !(answer->bases = calloc((size_t)answer->columns + 1, 1)))
+        return;
+    while (at < size && text[at] != '\n')
+        at++;
+    for (; at < size && text[at] != '>' && count < (size_t)answer->columns; at++)
+        if ((text[at] >= 'A' && text[at] <= 'Z') || (text[at] >= 'a' && text[at] <= 'z'))
+            answer->bases[count++] = text[at];
+}
+
 /* Reads "input": {"shape": [rows, columns], "values": [...]}, in row-major order. Values of any range are stretched to
  * [0, 1]. */
 static void read_image(const cJSON *input, struct motif_answer *answer)
@@ -110,6 +153,8 @@ static void read_image(const cJSON *input, struct motif_answer *answer)
     const cJSON *values = member(input, "values"), *value = NULL;
     size_t count = (size_t)answer->rows * (size_t)answer->columns, i = 0;
     double low = INFINITY, high = -INFINITY;
+    if (answer->rows == 1 && number_at(member(input, "shape"), 2) == LETTERS)
+        read_bases(values, answer);
     if ((size_t)cJSON_GetArraySize(values) != count)
         return;
     cJSON_ArrayForEach (value, values) {
@@ -159,6 +204,8 @@ void motif_answer_close(struct motif_answer *answer)
     free(answer->extents);
     free(answer->boxes);
     free(answer->names);
+    free(answer->strands);
+    free(answer->bases);
     memset(answer, 0, sizeof(*answer));
 }
 
@@ -242,7 +289,71 @@ static void legend_line(const struct motif_answer *answer, int channel, bool col
     buf_text(out, "\n");
 }
 
-void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
+/* ---- letters with marks --------------------------------------------------------------------------------- */
+
+enum { MARK_LINES = 4 };
+
+/* Marks the part of a motif that lies in [first, end): the channel's letter at the place that the model marks, '='
+ * along its extent, and an arrow at its end in the direction of its strand. It takes the first line where it hides
+ * nothing. */
+static void mark(const struct motif_answer *answer, size_t index, int first, int end, int (*line)[SIDE_MAX])
+{
+    const struct draw_motif *motif = &answer->motifs[index];
+    const struct motif_extent *extent = &answer->extents[index];
+    int column = (int)motif->column, from = extent->known ? (int)extent->column0 : column;
+    int to = extent->known ? (int)extent->column1 : column + 1;
+    from = column < from ? column : from;
+    to = column >= to ? column + 1 : to;
+    for (int n = 0; n < MARK_LINES; n++) {
+        bool free_line = true;
+        for (int i = from < first ? first : from; i < to && i < end; i++)
+            free_line = free_line && line[n][i - first] == 0;
+        if (!free_line)
+            continue;
+        for (int i = from < first ? first : from; i < to && i < end; i++) {
+            int sign = i == to - 1 && answer->strands[index] == '+' ? '>' : '=';
+            sign = i == from && answer->strands[index] == '-' ? '<' : sign;
+            line[n][i - first] = (motif->channel + 1) << 8 | (i == column ? term_channel_letter(motif->channel) : sign);
+        }
+        return;
+    }
+}
+
+static void draw_marks(const int *line, int count, bool colour, struct buf *out)
+{
+    while (count > 0 && line[count - 1] == 0)
+        count--;
+    if (count == 0)
+        return;
+    buf_text(out, "        ");
+    for (int i = 0; i < count; i++) {
+        unsigned rgb = line[i] ? term_channel_colour((line[i] >> 8) - 1) : 0;
+        if (colour && line[i])
+            buf_format(out, "\033[1;38;2;%u;%u;%um%c\033[0m", rgb >> 16, rgb >> 8 & 255, rgb & 255, line[i] & 255);
+        else
+            buf_format(out, "%c", line[i] ? line[i] & 255 : ' ');
+    }
+    buf_text(out, "\n");
+}
+
+/* Prints the sequence in lines of a multiple of ten bases, each with the position of its first base. */
+static void draw_letters(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
+{
+    static int line[MARK_LINES][SIDE_MAX];
+    int length = (int)strlen(answer->bases), wide = columns > 28 ? (columns - 8) / 10 * 10 : 20;
+    for (int first = 0; first < length; first += wide) {
+        int end = first + wide < length ? first + wide : length;
+        memset(line, 0, sizeof line);
+        for (size_t i = 0; i < answer->motif_count; i++)
+            if (answer->motifs[i].maximal)
+                mark(answer, i, first, end, line);
+        buf_format(out, "  %5d %.*s\n", first, end - first, answer->bases + first);
+        for (int n = 0; n < MARK_LINES; n++)
+            draw_marks(line[n], end - first, colour, out);
+    }
+}
+
+static void draw_map(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
 {
     struct draw_image image = {answer->rows, answer->columns, answer->grey};
     int shrink = draw_shrink(answer->columns, columns);
@@ -259,6 +370,14 @@ void motif_answer_draw(const struct motif_answer *answer, int columns, bool colo
         buf_format(out, "  (%zu weaker motifs are not drawn)\n", answer->motif_count - count);
     if (shrink > 1)
         buf_format(out, "  (shrunk %d times to fit %d columns)\n", shrink, columns);
+}
+
+void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
+{
+    if (answer->bases)
+        draw_letters(answer, columns, colour, out);
+    else
+        draw_map(answer, columns, colour, out);
     for (int channel = 0; channel < answer->channels; channel++)
         legend_line(answer, channel, colour, out);
     if (answer->motif_count == 0)

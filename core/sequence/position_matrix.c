@@ -10,6 +10,8 @@
 #include <string.h>
 
 enum { WORD = 6, WORDS = 4096, SEEDS = 5, ROUNDS = 20 };
+enum { NEAR = 2 };
+static const double ALONE = 2.5;
 static const double WORD_BASE = 0.85; /* probability of a word's own base in the first matrix */
 static const double PSEUDO = 1;       /* pseudo-counts of a column while windows are placed */
 
@@ -50,12 +52,26 @@ void position_matrix_reverse(struct position_matrix *m)
             m->count[i][b] = from.count[m->width - 1 - i][BASES - 1 - b];
 }
 
+/* Whether a position may be the end of a matrix: `inwards` is the direction of the other positions. */
+static bool ends_well(const struct position_matrix *m, int position, int inwards, double least)
+{
+    double bits = position_matrix_information(m, position);
+    if (bits < least || bits >= ALONE * least)
+        return bits >= least;
+    for (int i = 1; i <= NEAR; i++) {
+        int next = position + i * inwards;
+        if (next >= 0 && next < m->width && position_matrix_information(m, next) >= least)
+            return true;
+    }
+    return false;
+}
+
 int position_matrix_trim(struct position_matrix *m, double least)
 {
     int first = 0, end = m->width;
-    while (first < end && position_matrix_information(m, first) < least)
+    while (first < end && !ends_well(m, first, 1, least))
         first++;
-    while (end > first && position_matrix_information(m, end - 1) < least)
+    while (end > first && !ends_well(m, end - 1, -1, least))
         end--;
     memmove(m->count, m->count + first, (size_t)(end - first) * sizeof *m->count);
     m->width = end - first;

@@ -83,6 +83,15 @@ async function signals() {
   await daemon.state(jobs.bases, "succeeded");
   await show(page, `#/jobs/${jobs.bases}/motifs`);
   await page.getByRole("img", { name: /^Logo of / }).first().waitFor();
+  const made = (await daemon.call("GET", `/v1/jobs/${jobs.bases}/channels`)).channels.some((c) => c.matrix);
+  if (made) {
+    const motif = "MEME version 4\nMOTIF M1 TBP\nletter-probability matrix: w= 6\n" + "TATAAT".split("").map((b) => ["A", "C", "G", "T"].map((x) => (x === b ? "1" : "0")).join(" ")).join("\n") + "\n";
+    if (!(await fetch(`${daemon.url}/v1/datasets/known?format=meme`, { method: "PUT", body: motif })).ok) throw new Error("the motifs were refused");
+    await page.reload();
+    await page.getByLabel("Compare with").selectOption("known");
+    await page.getByText(/M1, q /).first().waitFor();
+    await page.getByRole("button", { name: "Sites" }).waitFor();
+  }
   await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
   await page.getByRole("img", { name: /^The input as letters/ }).waitFor();
   if (!(await page.getByRole("columnheader", { name: "Position" }).isVisible())) throw new Error("the motifs of a sequence have no position");

@@ -38,7 +38,7 @@ export function DataPage() {
   const [sent, setSent] = useState<number | null>(null), [failed, setFailed] = useState<unknown>(null), [sure, setSure] = useState("");
   useEffect(() => { document.title = "Data · motifd"; }, []);
   const take = async (input: HTMLInputElement) => {
-    const file = input.files![0], ending = file.name.split(".").pop()!.toLowerCase();
+    const file = input.files![0], ending = file.name.replace(/\.gz$/i, "").split(".").pop()!.toLowerCase();
     setFailed(null);
     setSent(0);
     await upload(file, datasetName(file.name), data!.endings.find((e) => e.ending === ending)?.format ?? ending, setSent).then(reload, setFailed);

@@ -147,15 +147,15 @@ export function paintSignal(c: CanvasRenderingContext2D, signal: Signal, w: numb
 }
 
 /** Paints a sequence logo: at each position the letters of the bases, as high as the information that the aligned sequences have there (up to 2
- * bits). counts: [position][base]. */
-export function paintLogo(c: CanvasRenderingContext2D, counts: number[][], w: number, h: number): void {
+ * bits). counts: [position][base]. information: bits of each position, where the daemon has corrected them for few sequences. */
+export function paintLogo(c: CanvasRenderingContext2D, counts: number[][], w: number, h: number, information?: number[]): void {
   const wide = w / counts.length;
   c.textAlign = "center";
   c.textBaseline = "alphabetic";
   c.font = `700 ${wide}px "DejaVu Sans", Arial, sans-serif`;
   counts.forEach((column, x) => {
     const total = column.reduce((a, b) => a + b, 0) || 1, shares = column.map((n) => n / total);
-    const bits = 2 + shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log2(p) : 0), 0);
+    const bits = information ? information[x] : 2 + shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log2(p) : 0), 0);
     let y = h;
     for (const [base, share] of shares.map((p, b): [number, number] => [b, p]).sort((a, b) => a[1] - b[1])) {
       const high = share * bits / 2 * h;

@@ -183,6 +183,22 @@ static void trimming_removes_weak_ends_only(void **state)
     assert_int_equal(m.width, 0);
 }
 
+/* The first position is weak and alone; the last one is as weak, but near the motif. */
+static void trimming_removes_a_weak_end_that_is_alone(void **state)
+{
+    static const double counts[][BASES] = {{140, 20, 20, 20}, {50, 50, 50, 50}, {50, 50, 50, 50}, {200, 0, 0, 0},
+                                           {0, 200, 0, 0},    {50, 50, 50, 50}, {20, 20, 20, 140}};
+    struct position_matrix m = {.width = 7, .sites = 200};
+    memcpy(m.count, counts, sizeof counts);
+    assert_true(position_matrix_information(&m, 0) > 0.5 && position_matrix_information(&m, 0) < 1);
+    assert_int_equal(position_matrix_trim(&m, 0.4), 3);
+    assert_int_equal(m.width, 4);
+    memcpy(m.count, counts, sizeof counts);
+    m.width = 7;
+    assert_int_equal(position_matrix_trim(&m, 0.2), 0); /* strong enough to stay alone */
+    assert_int_equal(m.width, 7);
+}
+
 static void reverse_of_the_reverse_is_the_matrix(void **state)
 {
     struct position_matrix m = small(), twice = m;
@@ -349,6 +365,7 @@ int main(void)
         cmocka_unit_test(alignment_without_memory_fails),
         cmocka_unit_test(information_has_the_correction_for_few_sites),
         cmocka_unit_test(trimming_removes_weak_ends_only),
+        cmocka_unit_test(trimming_removes_a_weak_end_that_is_alone),
         cmocka_unit_test(reverse_of_the_reverse_is_the_matrix),
         cmocka_unit_test(column_has_pseudo_counts_of_the_background),
         cmocka_unit_test(fisher_test_has_the_textbook_values),

@@ -12,9 +12,12 @@ export type Edit = { channel: number; position?: [number, number]; delete?: true
 export interface Upload { name: string; type: string; data: string; bitmap: ImageBitmap | null }
 export type Source = { sample: { seed: number } } | { data: string; type: string } | { array: unknown };
 export interface Top { sample: number; position: [number, number]; value: number; symbol: string | null; window: [number, number, number, number] }
+export interface MotifMatch { id: string; name: string | null; qvalue: number; strand: string }
+/** The position matrix of a channel that reads DNA or RNA. */
+export interface Matrix { consensus: string; sites: number; evalue: number | null; counts: number[][]; information: number[]; same_as: number[]; matches: MotifMatch[] | null }
 export interface ChannelUse {
   channel: number; name: string | null; strength: number | null; active: number; inputs: number; motifs: number | null; mean: number; max: number; symbol: string | null;
-  symbols: { symbol: string | null; count: number }[] | null; histogram?: { edges: number[]; counts: number[] }; top?: Top[];
+  matrix: Matrix | null; symbols: { symbol: string | null; count: number }[] | null; histogram?: { edges: number[]; counts: number[] }; top?: Top[];
 }
 export interface ChannelList { samples: number; channels: ChannelUse[]; unused: number; elements: number }
 
