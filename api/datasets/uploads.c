@@ -61,8 +61,15 @@ static enum status pull(void *context, void *to, size_t most, size_t *got, struc
 static void *parse(void *context)
 {
     struct api_upload *u = context;
-    struct collection_options options = {u->request.label,  u->request.group, u->request.layout,
-                                         u->request.target, &u->store,        u->request.negatives};
+    struct collection_options options = {.label = u->request.label,
+                                         .group = u->request.group,
+                                         .layout = u->request.layout,
+                                         .target = u->request.target,
+                                         .store = &u->store,
+                                         .negatives = u->request.negatives,
+                                         .data = u->root,
+                                         .genome = u->request.genome,
+                                         .window = u->request.window};
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored > limits.bytes ? u->request.stored : limits.bytes;
     struct byte_source from = {u, pull};

@@ -402,7 +402,8 @@ async function everyFormat() {
   const npy = numbers([12, 3], rows.flatMap(([a, b]) => [a, b, a - b]));
   const tar = archive([...rows.map(([i]) => [`${i}.wav`, sound(i)]), ["labels.csv", Buffer.from(`file,label\n${rows.map(([i, , name]) => `${i}.wav,${name}\n`).join("")}`)]]);
   const text = (between) => Buffer.from([["a", "b", "label"], ...rows].map((row) => row.join(between) + "\n").join(""));
-  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases) };
+  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases),
+    meme: Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), jaspar: Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n") };
   await show(page, "#/data");
   const offered = await page.getByText(/^Upload \./).innerText();
   none((offered.match(/\.\w+/g) ?? []).filter((ending) => !files[ending.slice(1)]), "endings that this test does not try");

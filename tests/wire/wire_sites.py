@@ -170,6 +170,45 @@ class Site:
         assert status == 201 and made["samples"] == 18 and made["target"] == "sequence" and made["options"]["negatives"] == "shuffle", made
         assert self.daemon.ask("PUT", "/v1/datasets/wrong?format=csv&negatives=shuffle", b"a,label\n1,x\n", "application/octet-stream")[0] == 422
 
+    def regions_of_a_genome_keep_their_places(self):
+        """The operator's genome and uploaded regions: samples are windows around the middle, and sites lie in the genome."""
+        folder = os.path.join(self.folder, "data", "tiny")
+        os.makedirs(folder)
+        genome = {"chrA": bases(4000, 31), "chrB": bases(2500, 32)}
+        with open(os.path.join(folder, "genome.fa"), "w", encoding="utf-8") as fasta, open(os.path.join(folder, "genome.fa.fai"), "w", encoding="utf-8") as index:
+            for name, seq in genome.items():
+                fasta.write(f">{name}\n")
+                index.write(f"{name}\t{len(seq)}\t{fasta.tell()}\t60\t61\n")
+                fasta.write("".join(seq[i:i + 60] + "\n" for i in range(0, len(seq), 60)))
+        rows = [(name, 100 + 90 * i, 140 + 90 * i, "+-"[i % 2]) for i in range(20) for name in genome]
+        bed = "".join(f"{name}\t{a}\t{b}\t{name}\t0\t{strand}\n" for name, a, b, strand in rows).encode()
+        def put(name, query):
+            return self.daemon.ask("PUT", f"/v1/datasets/{name}?format=bed{query}", bed, "application/octet-stream")
+        status, _, made = put("windows", f"&genome=tiny&window={COLS}&label=name&negatives=gc")
+        assert status == 201 and made["samples"] == 80 and made["shape"]["cols"] == COLS and made["options"]["window"] == COLS, made
+        assert put("windows", f"&genome=tiny&window={COLS}&label=name&negatives=gc")[0] == 200
+        assert put("windows", "&genome=tiny&window=50&label=name&negatives=gc")[0] == 409
+        for query, says in (("", "need a genome"), ("&genome=none", "there is no data set none"), ("&genome=windows", "no file"), ("&genome=../tiny", "genome=")):
+            status, _, problem = put("other", query)
+            assert status == 422 and says in str(problem), (query, problem)
+        job = {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "windows", **TINY}}
+        status, _, job = self.daemon.ask("POST", "/v1/jobs", job)
+        assert status == 201, job
+        while self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
+            pass
+        own, self.job = self.job, job["id"]
+        found = self.get("sites?coordinates=bedtools")["sites"]
+        plain = self.get("sites")["sites"]
+        self.job = own
+        assert found and len(found) == len(plain) and {site["record"] for site in found} <= set(genome)
+        for site, there in zip(sorted(plain, key=lambda s: s["value"]), sorted(found, key=lambda s: s["value"])):
+            name, span = site["record"].split(":")
+            begin, end = (int(part) for part in span.split("(")[0].split("-"))
+            seq = genome[name][begin:end]
+            word = (reverse(seq) if span.endswith("(-)") else seq)[site["start"]:site["end"]]
+            place = genome[there["record"]][there["start"]:there["end"]]
+            assert word in (place, reverse(place)), (site, there)
+
     def both_strands_are_one_motif(self):
         """The reverse complement has the same motifs at the mirrored places on the other strand. Threads do not change the weights."""
         made = []
@@ -223,7 +262,7 @@ def main():
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
-                "compressed_sequences_are_read", "both_strands_are_one_motif", "motifctl_writes_files")))
+                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "motifctl_writes_files")))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ static const struct option_spec options[] = {
     {"group", "COLUMN", "put, csv: name of the column that decides the split"},
     {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
     {"channels-last", NULL, "put, npz and npy: [n][rows][cols][channels]"},
-    {"negatives", "KIND", "put FASTA: shuffle adds a shuffled copy without a label of each record with one (none)"},
+    {"negatives", "KIND",
+     "put FASTA, BED: shuffle adds shuffled copies without a label; BED: gc adds places with as many G and C (none)"},
+    {"genome", "NAME", "put BED: the operator's folder with genome.fa and its index"},
+    {"window", "N", "put BED: bases around each summit or middle; 0: the region itself (200)"},
     {"target", "KIND", "put: what the labels are: labels, sequence, class or count"},
     {"output", "FILE", "preview: file for the picture (NAME.png)"},
     {NULL, NULL, NULL},
@@ -205,6 +208,8 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
                                                     : NULL);
     add_option(&path, "target", options_value(args, "target"));
     add_option(&path, "negatives", options_value(args, "negatives"));
+    add_option(&path, "genome", options_value(args, "genome"));
+    add_option(&path, "window", options_value(args, "window"));
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,

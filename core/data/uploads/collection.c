@@ -7,7 +7,7 @@
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", NULL};
 
-const char *const collection_negatives[] = {"none", "shuffle", NULL};
+const char *const collection_negatives[] = {"none", "shuffle", "gc", NULL};
 
 static void names_close(struct collection_names *names, bool own)
 {

@@ -119,9 +119,10 @@ struct collection_limits {
 enum collection_layout { LAYOUT_AUTO, LAYOUT_LAST, LAYOUT_FIRST };
 
 /* Samples without a label that are added to sequences: none, or for each record with a label a shuffled copy that has
- * the same pairs of neighbouring bases (dinucleotides.h). */
-enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE };
-extern const char *const collection_negatives[]; /* "none", "shuffle"; NULL-terminated */
+ * the same pairs of neighbouring bases (dinucleotides.h), or for each region of a genome another one with as many G and
+ * C (collection_bed.c). */
+enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
+extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
 /* What the user states beside the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
@@ -131,6 +132,10 @@ struct collection_options {
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
     enum collection_negatives negatives;
+    /* for regions: the folder of data sets, the name of the genome's folder in it, and the bases of a window (0: the
+     * region itself, below 0: 200) */
+    const char *data, *genome;
+    int window;
 };
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */

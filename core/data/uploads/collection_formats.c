@@ -6,8 +6,8 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/formats/gunzip.h"
 
-static const struct collection_format *const formats[] = {&npz_format, &npy_format,   &csv_format,
-                                                          &tar_format, &fasta_format, &motifs_format};
+static const struct collection_format *const formats[] = {&npz_format,   &npy_format,    &csv_format, &tar_format,
+                                                          &fasta_format, &motifs_format, &bed_format};
 
 const struct collection_format *const *collection_formats(size_t *count)
 {
@@ -33,8 +33,10 @@ enum status collection_read(const struct collection_format *format, const struct
     if (status)
         return status;
     struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
-    if (options->negatives != NEGATIVES_NONE && format != &fasta_format)
-        status = error_set(err, STATUS_INVALID, NULL, "negatives are made of sequences in FASTA only");
+    if (options->negatives != NEGATIVES_NONE && format != &bed_format &&
+        (format != &fasta_format || options->negatives == NEGATIVES_GC))
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "negatives=shuffle is for FASTA and BED only, and negatives=gc for BED only");
     if (!status)
         status = format->read(&unpacked, options, limits, c, err);
     gunzip_close(gunzip);

@@ -49,7 +49,7 @@ export function DataPage() {
   return (
     <>
       <div class="page-head"><h1>Data</h1>
-        <label class="choice"><span>Upload {data?.endings.map((e) => `.${e.ending}`).join(", ")}</span><input type="file" disabled={sent !== null || !data} onChange={(e) => void take(e.currentTarget as HTMLInputElement)} /></label></div>
+        <label class="choice"><span>Upload {data?.endings.filter((e) => e.format !== "bed").map((e) => `.${e.ending}`).join(", ")}</span><input type="file" disabled={sent !== null || !data} onChange={(e) => void take(e.currentTarget as HTMLInputElement)} /></label></div>
       {sent !== null && <Bar value={sent} label="Uploaded" />}
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
