@@ -60,7 +60,7 @@ struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct ten
 
 void batch_norm_build(struct batch_norm *norm, struct params *params, const char *name, int channels, bool affine)
 {
-    *norm = (struct batch_norm){.momentum = 0.1, .epsilon = 1e-5};
+    *norm = (struct batch_norm){.momentum = BATCH_NORM_MOMENTUM, .epsilon = 1e-5};
     if (affine) {
         norm->gain = add_part(params, name, NULL, "weight", 1, &channels, init_constant(1.0));
         norm->bias = add_part(params, name, NULL, "bias", 1, &channels, init_constant(0.0));

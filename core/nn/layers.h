@@ -31,7 +31,9 @@ struct conv {
 void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
 struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
 
-/* Batch norm with initial running mean 0 and variance 1, momentum 0.1, epsilon 1e-5. affine: with gain and bias. */
+#define BATCH_NORM_MOMENTUM 0.1 /* share by which running statistics move towards those of a batch */
+
+/* Batch norm with initial running mean 0 and variance 1, epsilon 1e-5. affine: with gain and bias. */
 void batch_norm_build(struct batch_norm *norm, struct params *params, const char *name, int channels, bool affine);
 
 /* Layer norm; the initial gain is 1 and the initial bias 0. */

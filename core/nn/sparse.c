@@ -184,6 +184,11 @@ const real *sparse_thresholds(const struct sparse *sparse)
     return sparse->threshold == NULL ? NULL : sparse->threshold->value;
 }
 
+real *sparse_edit_thresholds(struct sparse *sparse)
+{
+    return sparse->threshold == NULL ? NULL : sparse->threshold->value;
+}
+
 const int64_t *sparse_active(const struct sparse *sparse)
 {
     return sparse->active;

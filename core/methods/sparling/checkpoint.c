@@ -110,6 +110,10 @@ static enum status add_extras(struct method_run *run, struct snapshot *snapshot,
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.topk", 3, topk, e->topk, err);
     if (status != STATUS_OK)
         return status;
+    if (run->config.calibrate)
+        status = snapshot_add_i64(snapshot, "calibration.position", &run->calibration.position, err);
+    if (status != STATUS_OK)
+        return status;
     if (run->config.chance_shuffles > 0)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.chance", 1, numbers, &e->chance, err);
     if (status != STATUS_OK)
@@ -147,6 +151,12 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
     status = presence_snapshot(run, snapshot, err);
     if (status != STATUS_OK)
         return status;
+    status = starts_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
+    status = course_snapshot(run, snapshot, err);
+    if (status != STATUS_OK)
+        return status;
     status = add_evaluation(&run->evaluation, snapshot, err);
     if (status != STATUS_OK)
         return status;
@@ -182,7 +192,7 @@ static bool sound_evaluation(const struct method_run *run)
     const struct evaluation *e = &run->evaluation;
     if (e->rows < 1 || e->rows > EVALUATION_MAX || e->at < 0 || e->at >= e->rows)
         return false;
-    if (e->part < PART_MOTIFS || e->part >= PARTS)
+    if (e->part < PART_EXTENTS || e->part >= PARTS)
         return false;
     for (int64_t i = 0; i < e->rows; i++)
         if (!sound_row(&e->row[i]))
@@ -219,21 +229,22 @@ static enum status check_data(const struct method_run *run, struct error *err)
 }
 
 /* A stream may be damaged, so values that select memory or work are checked. */
-static enum status check_loaded(const struct method_run *run, struct error *err)
+static enum status check_loaded(struct method_run *run, struct error *err)
 {
-    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 &&
+    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_CALIBRATE && run->updates >= 0 &&
                  run->stage_updates >= 0 && run->samples >= 0 && (double)run->samples <= CONFIG_INT_MAX &&
                  run->annealer.density > 0 && run->annealer.density <= 1;
     const struct presence_phase *presence = &run->presence;
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
-            presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run);
+            presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
+            course_sound(run) && starts_sound(run);
     if (sound && run->phase == PHASE_VALIDATE)
-        sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
+        sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
         sound = sound_evaluation(run);
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
-    sound = sound && sound_motif_counts(run);
+    sound = calibration_loaded(run) && sound && sound_motif_counts(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
@@ -248,7 +259,7 @@ enum status run_loaded(struct method_run *run, struct error *err)
     if (!status)
         presence_densities(run);
     if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST && run->evaluation.part != PART_EVIDENCE &&
-        run->evaluation.part < PART_EXTENTS)
+        run->evaluation.part < PART_BOXES)
         run->evaluation.position = 0;
     if (!status)
         status = extents_loaded(run, err);

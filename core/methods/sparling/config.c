@@ -70,13 +70,16 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
     return (struct sparling_geometry){
         .rows = shape.rows,
         .cols = shape.cols,
+        .first_h = flat ? 1 : (int)config->first_window,
+        .first_w = (int)config->first_window,
         .kernel_h = flat ? 1 : 3,
         .kernel_w = 3,
         .max_pool_h = flat ? 1 : pool,
         .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
-        .reach = 4 * (int)config->units, /* a window of g has 4 units + 1 positions */
+        /* a window of g has 4 units + first_window positions */
+        .reach = 4 * (int)config->units + (int)config->first_window - 1,
     };
 }
 
@@ -216,6 +219,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->units + c->narrow_units > SPARLING_UNITS)
         method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
                      (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
+    if (c->first_window % 2 == 0)
+        method_fault(faults, "first_window", "must be odd; got %.0f", (double)c->first_window);
     if (shape.positions && c->binning_samples > 0)
         method_fault(faults, "binning_samples", "must be 0 with a label at every position; got %.0f",
                      (double)c->binning_samples);

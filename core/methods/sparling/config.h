@@ -50,7 +50,9 @@ struct sparling_config {
     int64_t curriculum;
 
     /* Motif model g. */
-    int64_t width, units, narrow_units, channels_motif;
+    int64_t patience, starts;
+    int64_t width, units, first_window, narrow_units, channels_motif;
+    bool centre_motifs;
 
     /* Sparse layer. */
     int sparsity, batch_norm, quantile, backward, freeze;
@@ -71,7 +73,7 @@ struct sparling_config {
     /* Presence objective, and densities of channels that follow their names. */
     double presence_weight;
     int64_t presence_samples, presence_validations;
-    bool density_by_name;
+    bool density_by_name, calibrate, other_strand;
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;
@@ -168,6 +170,7 @@ int sparling_decode_steps(const struct sparling_config *config);
 /* Sizes of maps, kernels and windows. For a sequence (one row), kernels and pooling windows have one row. */
 struct sparling_geometry {
     int rows, cols;         /* sizes of the motif map */
+    int first_h, first_w;   /* kernel of g's first convolution */
     int kernel_h, kernel_w; /* kernels of g's residual units */
     int max_pool_h, max_pool_w;
     int grid_rows, grid_cols; /* sizes of the pooled map */

@@ -15,7 +15,8 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
     struct sparling_geometry map = sparling_geometry(c);
     int64_t taps = (int64_t)map.kernel_h * map.kernel_w, unit = 2 * (2 * w) + 2 * (taps * w * w + w);
     int64_t narrow = 2 * (2 * w) + 2 * (w * w + w);
-    return (domain_shape(c).channels * w + w) + c->units * unit + c->narrow_units * narrow + (w * m + m);
+    return ((int64_t)domain_shape(c).channels * map.first_h * map.first_w * w + w) + c->units * unit +
+           c->narrow_units * narrow + (w * m + m);
 }
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
@@ -75,7 +76,8 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     struct sparling_geometry map = sparling_geometry(c);
     double pixels = (double)map.rows * map.cols, w = (double)c->width, m = (double)c->channels_motif;
     double d = (double)c->channels, f = (double)c->feed_forward, n = (double)map.grid_rows * map.grid_cols;
-    double taps = (double)map.kernel_h * map.kernel_w, in = (double)domain_shape(c).channels;
+    double taps = (double)map.kernel_h * map.kernel_w,
+           in = (double)domain_shape(c).channels * map.first_h * map.first_w;
     double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
     double g = pixels * (in * w + ((double)c->units * taps + (double)c->narrow_units) * 2 * w * w + w * m);
     g *= c->strands == STRANDS_BOTH ? 2 : 1;

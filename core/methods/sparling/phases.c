@@ -11,31 +11,45 @@
 #include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
-enum status run_begin(struct method_run *r, struct error *err)
+enum status run_restart(struct method_run *r, struct error *err)
 {
     const struct sparling_config *c = &r->config;
+    struct sparling_config start = *c;
     struct adam_config adam = ADAM_DEFAULT;
     adam.clip_norm = c->clip_norm;
     adam_destroy(r->adam);
     network_destroy(r->network);
     r->adam = NULL;
     r->network = NULL;
+    r->stage_updates = 0;
+    start.seed = starts_seed(r);
+    annealer_init(&r->annealer, c->density_start, c->target_start, r->samples);
+    enum status status = network_create(&start, true, r->env.pool, &r->network, err);
+    if (!status) {
+        r->network->config.seed = c->seed;
+        gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
+        presence_begin(r);
+    }
+    return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
+}
+
+enum status run_begin(struct method_run *r, struct error *err)
+{
+    const struct sparling_config *c = &r->config;
     r->phase = PHASE_TRAIN;
-    r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
+    r->updates = r->samples = r->checkpoint_due = r->loss_count = 0;
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
+    starts_begin(r);
+    course_begin(r);
+    calibration_drop(r);
+    r->calibration.position = 0;
     r->reinitialisation = (struct reinitialisation){0};
     r->reinitialise_due = 0;
     r->evaluation.evidence.sums.validations = 0;
-    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
-    enum status status = network_create(c, true, r->env.pool, &r->network, err);
-    if (!status)
-        gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
-    if (!status)
-        presence_begin(r);
-    return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
+    return run_restart(r, err);
 }
 
 /* Whether the sample count of the last update reached or passed a multiple of `every`. */
@@ -71,12 +85,20 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     bool alone = run->presence.alone;
     *ended = false;
     enum status status = presence_validated(run, err);
+    if (!status && run->starts.due) {
+        run->starts.due = false;
+        status = run_restart(run, err);
+    }
     if (status)
         return status;
     run->reinitialise_due =
         !alone && sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
     status =
         alone ? STATUS_OK : annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, ended, err);
+    if (!status && !alone && run->config.patience > 0 && annealer_at_least(&run->annealer, &run->rule)) {
+        *ended = course_validated(run, loss, *ended);
+        run->annealer.pending = *ended;
+    }
     if (!status)
         run_metric(run, "target_accuracy", run->annealer.target);
     return status;
@@ -130,6 +152,14 @@ static enum status validate(struct method_run *run, enum method_request *request
     return STATUS_OK;
 }
 
+static enum status begin_evaluation(struct method_run *run, struct error *err)
+{
+    /* A study shows the results of earlier densities only for its last seed. */
+    bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
+    run->phase = PHASE_EVALUATE;
+    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
+}
+
 /* Called between two updates. If a stage has ended, its checkpoint is saved by now: starts the next stage. Ends
  * training after the last one. */
 static enum status settle(struct method_run *run, struct error *err)
@@ -147,10 +177,10 @@ static enum status settle(struct method_run *run, struct error *err)
     run->study.distribution.item_waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
     if (run->study.distribution.item_waits)
         return STATUS_OK;
-    /* A study shows the results of earlier densities only for its last seed. */
-    bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
-    run->phase = PHASE_EVALUATE;
-    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
+    if (!run->config.calibrate)
+        return begin_evaluation(run, err);
+    run->phase = PHASE_CALIBRATE;
+    return STATUS_OK;
 }
 
 enum status run_finish(struct method_run *run, struct error *err)
@@ -188,6 +218,11 @@ enum status run_advance(struct method_run *run, enum method_request *request, st
         case PHASE_VALIDATE:
             status = validate(run, request, err);
             break;
+        case PHASE_CALIBRATE:
+            status = calibration_piece(run, &done, err);
+            if (!status && done)
+                status = begin_evaluation(run, err);
+            break;
         case PHASE_EVALUATE:
             status = evaluation_piece(run, &done, err);
             if (!status && done)
@@ -207,7 +242,7 @@ enum status run_advance(struct method_run *run, enum method_request *request, st
 
 const char *run_stage(int64_t phase)
 {
-    static const char *const stages[] = {"training", "validating", "evaluating", "done"};
+    static const char *const stages[] = {"training", "validating", "evaluating", "done", "calibrating"};
     return stages[phase];
 }
 
@@ -230,7 +265,7 @@ void run_progress(const struct method_run *run, struct method_progress *out)
             part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
         .stage = run_stage(run->phase),
     };
-    if (run->phase >= PHASE_EVALUATE) {
+    if (run->phase == PHASE_EVALUATE || run->phase == PHASE_DONE) {
         out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
         out->eta_samples = 0;
     }

@@ -1,7 +1,7 @@
 /* A SPARLING run in progress: private to core/methods/sparling.
  *
  *   TRAIN --(validation_every samples)--> VALIDATE --> TRAIN ...
- *   TRAIN --(last density reached, or total_samples)--> EVALUATE --> DONE
+ *   TRAIN --(last density reached, or total_samples)--> CALIBRATE --> EVALUATE --> DONE
  *
  * run.c creates and destroys a run. phases.c drives its phases. training/train.c does one update or one piece of a
  * validation, evaluation/evaluate.c one piece of the evaluation. checkpoint.c declares everything that is saved.
@@ -26,7 +26,8 @@
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
-enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
+/* Checkpoints save the numbers. PHASE_CALIBRATE comes between training and evaluation. */
+enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE, PHASE_CALIBRATE };
 
 enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
 
@@ -48,6 +49,7 @@ enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 enum evaluation_part {
+    PART_EXTENTS, /* of the run's own model, before its first row */
     PART_MOTIFS,
     PART_TEST,
     PART_SINGLE,
@@ -55,7 +57,6 @@ enum evaluation_part {
     PART_PERTURB,
     PART_EVIDENCE,
     PART_CHANCE,
-    PART_EXTENTS,
     PART_BOXES,
     PARTS
 };
@@ -148,11 +149,15 @@ struct presence_phase {
     int64_t flat;          /* validations of the first phase since the last better loss */
     int64_t ended_updates; /* number of updates at the end of the first phase */
     int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
-    double best;           /* lowest presence loss of a validation; infinite before the first */
+    int64_t turns; /* whether half of the training samples are read from the other strand: enum presence_turns */
+    double best;   /* lowest presence loss of a validation; infinite before the first */
     /* [PRESENCE_COLUMNS][names] what validations have measured for each name */
     double *names_table;
     real *scale; /* [names] weights of names in the first phase, for the update in progress */
 };
+
+/* TURNS_OPEN: validations still have to show whether g reads names equally well on the other strand. */
+enum presence_turns { TURNS_OPEN, TURNS_YES, TURNS_NO };
 
 /* Columns of presence_phase.names_table. */
 enum presence_column {
@@ -163,8 +168,35 @@ enum presence_column {
     PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
     PRESENCE_FACTOR, /* factor on the density of the channel, which makes it active in as many samples as have the name
                       */
+    PRESENCE_TURNED, /* as PRESENCE_LOSS, with the samples read from the other strand */
     PRESENCE_STILL,  /* number of validations since the level fell, or since the channel got new weights */
     PRESENCE_COLUMNS
+};
+
+/* Starts that are compared (starts.c). Saved in checkpoints. */
+struct starts {
+    int64_t count;            /* starts to compare; 1: only one, or all are compared */
+    int64_t now, best;        /* the start in progress; the best one of those before it */
+    int64_t samples, updates; /* number of samples and updates when it began */
+    double lowest, loss;      /* lowest presence loss of a validation: of the best start, and of the one in progress */
+    bool due;                 /* run_restart() must begin the start `now`; not saved */
+};
+
+/* When the run ends by itself (course.c). Saved in checkpoints. */
+struct course {
+    double loss, accuracy; /* best validation at the last density */
+    int64_t flat;          /* validations since a better one */
+    int64_t from, to;      /* samples between which the learning rate falls; 0: not yet */
+};
+
+/* The calibration in progress (calibrate.c). */
+struct calibration_score {
+    float peak; /* largest value of a channel above its threshold in a sample */
+    bool has;   /* whether the label of the sample has the name */
+};
+struct calibration {
+    int64_t position;                /* pieces done, saved in checkpoints; 0: none is in progress */
+    struct calibration_score *score; /* [names][samples]; NULL until needed */
 };
 
 struct method_run {
@@ -191,6 +223,9 @@ struct method_run {
     struct annealer annealer;
     struct reinitialisation reinitialisation;
     struct presence_phase presence;
+    struct starts starts;
+    struct course course;
+    struct calibration calibration;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum of the losses of the counted tokens */
@@ -223,6 +258,9 @@ int64_t run_last_checkpoint(const struct method_run *run);
 /* Defined in phases.c. */
 /* Sets weights, optimiser, annealing and counts to their state before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
+/* Sets weights, optimiser and annealing to their state at the beginning of run->starts.now, and keeps the counts of
+ * samples and updates. */
+enum status run_restart(struct method_run *run, struct error *err);
 /* Trains, validates or evaluates for one step. In a study: the seed that this rank has. */
 enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
 /* Writes the artifacts after the evaluation. */
@@ -252,6 +290,8 @@ void motif_counts_result(const struct method_run *run, const struct sink *out);
 struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
 /* Does one optimiser update on the next batch. STATUS_NUMERIC when a loss or gradient is not finite. */
 enum status run_update(struct method_run *run, struct error *err);
+/* Computes g on the training batch from sample `first` on as a training step does, without an update of weights. */
+enum status run_observe(struct method_run *run, int64_t first, struct error *err);
 /* Validates one piece. *done: it was the last one. STATUS_NUMERIC when the loss is not finite. */
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
@@ -268,6 +308,9 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
  * presence_loss(). motifs: its motif map. */
 void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
                     const struct tensor *motifs);
+/* Whether a validation also reads its samples from the other strand; adds the losses of such a piece. */
+bool presence_turning(const struct method_run *run);
+void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
@@ -284,6 +327,36 @@ enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot,
 /* Searches the training samples for weights with which the channel of `name` begins to predict the name, and sets them.
  * STATUS_NO_MEMORY, and errors of the computation. */
 enum status prototype_search(struct method_run *run, int name, struct error *err);
+
+/* Defined in starts.c. */
+void starts_begin(struct method_run *run);
+/* Seed of the initial weights of the start in progress. */
+int64_t starts_seed(const struct method_run *run);
+/* After a validation of the first phase, while starts are compared. Sets starts.due when the start is over. */
+void starts_validated(struct method_run *run, double loss);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool starts_sound(const struct method_run *run);
+/* Declares the state as entries "starts.*", if several starts are compared. */
+enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in course.c. */
+void course_begin(struct method_run *run);
+/* Share of the learning rate that an update has. */
+double course_rate(const struct method_run *run);
+/* After a validation at the last density. reached: the accuracy is above its target. Returns whether training ends. */
+bool course_validated(struct method_run *run, double loss, bool reached);
+/* Whether the numbers that were read from a checkpoint are possible. */
+bool course_sound(const struct method_run *run);
+/* Declares the state as entries "course.*", if the run ends by itself. */
+enum status course_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+
+/* Defined in calibrate.c. */
+/* Does one piece of the calibration. *done: it was the last one. STATUS_NO_MEMORY, and errors of the computation. */
+enum status calibration_piece(struct method_run *run, bool *done, struct error *err);
+/* Prepares the calibration after a checkpoint was loaded. false: its position is impossible. */
+bool calibration_loaded(struct method_run *run);
+/* Frees what a calibration has collected. */
+void calibration_drop(struct method_run *run);
 
 /* Defined in reinitialise.c. */
 /* Measures by how much each channel lowers the loss, and reinitialises the worst one if it does not. */

@@ -238,6 +238,23 @@ class Pairs(Shapes):
     spread = (bitmap("2121211e2121211e21", 6), bitmap("1e2121211e2121211e", 6))
 
 
+# A flag on a pole, 7 x 5 pixels.
+FLAG = bitmap("1f11191e101010", 5)
+
+
+class Turned(Shapes):
+    """One flag in four mirrored forms, 1 to 4 from left to right on 18 x 44 pixels with 10 % and 2 % noise."""
+    name = "turned"
+    target = "sequence"
+    names = ("flag", "back", "flip", "both")
+    side = (18, 44)
+    behind, over = 0.10, 0.02
+    distinct = False
+    columns = True
+    glyphs = (FLAG, FLAG[:, ::-1], FLAG[::-1], FLAG[::-1, ::-1])
+    spread = (bitmap("04040e15150404", 5), bitmap("1f04040404041f", 5))
+
+
 class Crowd(Greys):
     """No picture is empty: 5 to 8 glyphs of five kinds, which repeat, from left to right on 18 x 96 pixels of grey."""
     name = "crowd"
@@ -292,4 +309,4 @@ class Textures(Family):
         return Marks([[self.names[k]] for k in np.argmax(logs, axis=0)], [])
 
 
-FAMILIES = [Shapes(), Sizes(), Colours(), Font(), Pairs(), Crowd(), Textures()]
+FAMILIES = [Shapes(), Sizes(), Colours(), Font(), Turned(), Pairs(), Crowd(), Textures()]

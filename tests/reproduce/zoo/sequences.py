@@ -286,4 +286,25 @@ class Events(Letters):
         return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
 
 
-FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]
+class Routines(Letters):
+    """Logs of 100 events of 20 kinds; four routines are 4 or 5 events with gaps between them, two with the same events; label: in order."""
+    name = "routines"
+    letters = "abcdefghijklmnopqrst"
+    length = 100
+    names = ("sync", "retry", "close", "index")
+    counts = {1: 1, 2: 1, 3: 1}
+    patterns = ("e-x(3)-b-x-g-d", "d-x(2)-g-x-b-x(3)-e", "h-x(5)-h-x(2)-k", "b-i-x(4)-l-x-m")
+    distractors = ("n-x(3)-o-x-p", "m-x(2)-l-x(3)-q")
+
+    def background(self):
+        return 1 / np.arange(4, 24) / (1 / np.arange(4, 24)).sum()
+
+    def matrices(self):
+        return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.patterns]
+
+    @property
+    def spread(self):
+        return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
+
+
+FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]

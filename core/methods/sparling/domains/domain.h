@@ -69,6 +69,7 @@ struct domain_request {
     enum domain_set set;
     int64_t seed, index;
     int64_t seen; /* DOMAIN_LESSON: samples trained on before this one's batch */
+    bool turned;  /* as read from the other strand; only if turns() is true */
 };
 
 /* The truth about a sample. The caller owns the arrays, whose sizes follow from the shape. */
@@ -154,6 +155,9 @@ struct domain {
     /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
      * sample. NULL: samples have no records. */
     bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
+    /* Whether samples can be read from the other strand (reverse complement): the bases in reverse order, each replaced
+     * by its complement, and labels in order reversed. NULL: no. */
+    bool (*turns)(const struct domain_state *state);
 
     /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
      * domains call domain_planes(). */

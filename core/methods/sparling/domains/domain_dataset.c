@@ -10,6 +10,7 @@
 #include "core/data/uploads/collection.h"
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/domains/dataset_fit.h"
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
@@ -17,6 +18,7 @@ static const double CHUNK = 1.5; /* `chunk` of audio_spectrum_create(), as in do
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
                    SHOWN_TO = 3.5F; /* range of pictures: from noise to loud speech */
 
+const char *const dataset_effort_names[] = {"quick", "normal", "thorough", NULL};
 const char *const dataset_split_names[] = {"samples", "groups", NULL};
 static const struct config_field fields[] = {DATASET_FIELDS};
 
@@ -106,61 +108,6 @@ static double mean_label(const struct collection *c)
     for (int64_t i = 0; i < c->label_start[c->count]; i++)
         tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
     return fmax(tokens / (double)c->count, 0.1);
-}
-
-static bool has(const struct method_given *given, const char *field)
-{
-    return given && given->has(given->context, field);
-}
-
-/* Units of g for data of one row. A motif of a sequence or signal may be much longer than one of a picture, and a unit
- * of one row takes little time. So a window has about a tenth of the positions, from 29 to 61. Recordings keep 21
- * positions, the length of a word, because in a longer window a motif may be beside its word and still see all of it.
- */
-static int units_of_line(int cols)
-{
-    int units = cols / 40;
-    return units < 7 ? 7 : units > 15 ? 15 : units;
-}
-
-/* Pooling window between the motif map and the head. The head's memory and time grow with the square of the number of
- * pooled positions, so a larger map gets a larger window, up to the field's limit. `usual` is the preset's window. */
-static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
-{
-    const int64_t most_positions = 1024, most_pool = 64;
-    int64_t pool = usual;
-    while (pool < most_pool && (rows == 1 ? 1 : rows / pool) * (cols / pool) > most_positions)
-        pool++;
-    return pool;
-}
-
-/* Sets channels, pooling and schedule: the density falls to one motif for each token. Without a first phase of the
- * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
- * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
- * enough. Fields that the client has given keep their values. */
-static void fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
-{
-    const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
-    const struct dataset_config *c = &config->dataset;
-    int first = c->positions ? 1 : 0; /* class 0 is not a motif */
-    if (!has(given, "motifs"))
-        config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
-    if (!has(given, "pool"))
-        config->pool = pool_of_map(config->pool, c->rows, c->cols);
-    bool presence = sparling_presence_alone(config);
-    double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
-    if (!has(given, "units") && presence && c->rows == 1)
-        config->units = sound ? 5 : units_of_line((int)c->cols);
-    if (!has(given, "density_final"))
-        config->density_final = fmin(one, 0.05);
-    if (!has(given, "density_factor"))
-        config->density_factor = presence ? 1 / sqrt(known) : 0.75;
-    if (!has(given, "density_start"))
-        config->density_start = fmin(1, config->density_final * 1.001 * (presence ? known : unknown));
-    if (!has(given, "plateau_density"))
-        config->plateau_density = fmin(1, sparling_last_density(config) * 1.03);
-    if (!has(given, "reinitialise_below"))
-        config->reinitialise_below = c->positions || presence ? 0 : config->density_final * 1.5;
 }
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
@@ -256,7 +203,7 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->longest = d->positions ? d->cols : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        fit(config, repeated ? NULL : given, mean_label(&c), sound);
+        dataset_fit(config, repeated ? NULL : given, mean_label(&c), sound);
         fit_samples(config, &c);
     }
     collection_close(&c);
@@ -499,13 +446,49 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
     return s->part[PART_TRAIN][bits % (uint64_t)among];
 }
 
+/* One-hot bases in the order A, C, G, T or U. */
+static bool turns(const struct domain_state *s)
+{
+    return s->c.kind == COLLECTION_SEQUENCES && s->shape.rows == 1 && s->shape.channels == 4 && !s->shape.positions &&
+           s->least >= 0 && s->most <= 1;
+}
+
+/* Reads a sample from the other strand. */
+static void turn(const struct domain_state *s, int64_t length, float *planes, struct domain_truth *truth)
+{
+    int cols = s->shape.cols;
+    for (int base = 0; planes && base < 2; base++) {
+        float *one = planes + (ptrdiff_t)base * cols, *other = planes + (ptrdiff_t)(3 - base) * cols;
+        for (int64_t i = 0; i < length; i++) {
+            float kept = one[i];
+            one[i] = other[length - 1 - i];
+            other[length - 1 - i] = kept;
+        }
+    }
+    for (int i = 0; truth && s->c.target == TARGET_SEQUENCE && i < truth->length / 2; i++) {
+        int32_t kept = truth->label[i];
+        truth->label[i] = truth->label[truth->length - 1 - i];
+        truth->label[truth->length - 1 - i] = kept;
+    }
+    for (int i = 0; truth && i < truth->boxes; i++) {
+        struct box *box = &truth->box[i];
+        int col0 = box->col0;
+        box->col0 = (int)length - box->col1;
+        box->col1 = (int)length - col0;
+        box->col = (int)length - 1 - box->col;
+    }
+}
+
 static enum status sample(const struct domain_state *s, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err)
 {
     int64_t chosen = choose(s, request);
     if (truth)
         to_truth(s, chosen, truth);
-    return to_planes(s, chosen, planes, err);
+    enum status status = to_planes(s, chosen, planes, err);
+    if (!status && request->turned)
+        turn(s, collection_length(&s->c, chosen), planes, truth);
+    return status;
 }
 
 /* A set ends with its last sample. The examples and the training samples are drawn, so they never end. */
@@ -639,6 +622,7 @@ const struct domain dataset_domain = {
     .token = name,
     .strands = strands,
     .record = record,
+    .turns = turns,
     .prepare = prepare,
     .warn = warn,
     .scale = scale,

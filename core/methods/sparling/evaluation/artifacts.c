@@ -19,6 +19,8 @@ static enum status examples(struct method_run *run, struct error *err)
     struct domain_truth *truths = NULL;
     struct annotation annotations[EXAMPLES] = {0};
     struct picture *picture = NULL;
+    const struct channel_places places = extents_places(run);
+    const struct channel_report report = {run->evaluation.evidence.channels, &places};
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for examples");
     enum status status = domain_truths_create(&domain->shape, EXAMPLES, &truths, err);
@@ -27,9 +29,8 @@ static enum status examples(struct method_run *run, struct error *err)
         struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
         status = domain_sample(domain, &request, input, &truths[i], err);
         if (!status)
-            status = annotation_make(&run->exec, run->network, domain, input, &truths[i], &annotations[i], err);
-        annotations[i].names = run->evaluation.evidence.channels;
-        annotations[i].extents = run->evaluation.extents.channel;
+            status =
+                annotation_make(&run->exec, run->network, domain, &report, input, &truths[i], &annotations[i], err);
     }
     if (!status)
         status = annotation_draw(annotations, EXAMPLES, columns, &picture, err);

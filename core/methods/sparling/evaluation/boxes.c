@@ -95,6 +95,7 @@ static enum status add_sample(struct method_run *run, const float *planes, const
                               const int *symbol_of, struct error *err)
 {
     const struct domain_shape *shape = &run->domain.shape;
+    const struct channel_places places = extents_places(run);
     struct arena *arena = run->exec.arena;
     int channels = (int)run->config.channels_motif, kept = 0,
         all = motif_scan(planes, channels, shape->rows, shape->cols, NULL, 0);
@@ -112,8 +113,8 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     annotation_mark(motifs, all);
     for (int i = 0; i < all; i++) {
         const struct motif *at = &motifs[i].at;
-        if (motifs[i].maximal && channel_extent_box(&run->evaluation.extents.channel[at->channel], at->row, at->col,
-                                                    shape->rows, shape->cols, &boxes[kept]))
+        if (motifs[i].maximal &&
+            channel_places_box(&places, at->channel, at->row, at->col, shape->rows, shape->cols, &boxes[kept]))
             boxes[kept++].symbol = symbol_of[at->channel];
     }
     pair(run, boxes, kept, truth, used);
@@ -136,8 +137,11 @@ enum status extents_truth_add(struct method_run *run, const struct tensor *motif
         run->evaluation.extents.truth = (struct extent_truth){0};
     motif_errors_majority(&run->evaluation.errors, MOTIF_BOXES, symbol_of);
     tensor_to_planes(motifs, planes);
-    for (int i = 0; !status && i < batch->request.count; i++)
-        status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], symbol_of, err);
+    for (int i = 0; !status && i < batch->request.count; i++) {
+        status = extents_move(run, planes + (size_t)i * map, err);
+        if (!status)
+            status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], symbol_of, err);
+    }
     return status;
 }
 

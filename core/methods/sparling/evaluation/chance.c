@@ -87,8 +87,11 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
     tensor_to_planes(motifs, planes);
-    for (int i = 0; !status && i < shape->images; i++)
-        status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
+    for (int i = 0; !status && i < shape->images; i++) {
+        status = extents_move(run, planes + (size_t)i * map, err);
+        if (!status)
+            status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
+    }
     return status;
 }
 

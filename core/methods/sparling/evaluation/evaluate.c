@@ -47,6 +47,13 @@ static void clear_counts(struct method_run *run)
     e->position = 0;
 }
 
+/* The first row begins with the extents of the run's own model, because they decide where motifs are reported. */
+static void begin_extents(struct method_run *run)
+{
+    if (evaluation_part_samples(run, PART_EXTENTS) > 0)
+        run->evaluation.part = PART_EXTENTS;
+}
+
 void evaluation_clear_classes(struct method_run *run)
 {
     for (int i = 0; run->evaluation.topk && i + 1 < run->domain.shape.tokens; i++)
@@ -87,7 +94,9 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
-        if (stage->step == (study_of_many(run) ? run->study.distribution.stage_work : run->updates))
+        /* A calibrated model differs from the checkpoint of its stage. */
+        if (!run->config.calibrate &&
+            stage->step == (study_of_many(run) ? run->study.distribution.stage_work : run->updates))
             *own = (double)stage->seq;
         return;
     }
@@ -132,6 +141,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     }
     e->row[e->rows] = new_row(run->annealer.density, own, motif_samples, test_samples);
     e->rows++;
+    begin_extents(run);
     return STATUS_OK;
 }
 
@@ -176,7 +186,7 @@ static enum status pick_network(struct method_run *run, struct network **network
     struct evaluation *e = &run->evaluation;
     const struct evaluation_row *row = &e->row[e->at];
     *network = run->network;
-    if (e->at == e->rows - 1)
+    if (e->at == e->rows - 1 || e->part == PART_EXTENTS)
         return STATUS_OK;
     enum status status = STATUS_OK;
     if (e->loaded != (int64_t)row->checkpoint)
@@ -206,7 +216,7 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
                    ? run->config.chance_samples
                    : 0;
     case PART_EXTENTS:
-        return run->evaluation.at == run->evaluation.rows - 1 ? extents_samples(run) : 0;
+        return run->evaluation.at == 0 ? extents_samples(run) : 0;
     case PART_BOXES:
         return run->evaluation.at == run->evaluation.rows - 1 ? extents_truth_samples(run) : 0;
     case PARTS:
@@ -267,6 +277,8 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
     tensor_to_planes(motifs, planes);
+    for (int i = 0; !status && i < shape->images; i++)
+        status = extents_move(run, planes + (size_t)i * map, err);
     clear_margins(&run->domain.shape, planes, (size_t)shape->images * (size_t)shape->channels);
     for (int i = 0; !status && i < shape->images; i++) {
         const struct domain_truth *truth = &batch->truths[i];
@@ -365,7 +377,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
         status = finish_test(run);
     else if (e->part == PART_EVIDENCE)
         evidence_finish(run);
-    else if (e->part < PART_EVIDENCE)
+    else if (e->part > PART_TEST && e->part < PART_EVIDENCE)
         analysis_finish(run);
     if (status)
         return status;
@@ -469,9 +481,9 @@ double evaluation_fraction(const struct method_run *run)
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows && e->part >= PART_CHANCE) /* the last parts take little time */
+    if (e->at < e->rows && e->part >= PART_CHANCE) /* the first part and the last ones take little time */
         finished = total;
-    else if (e->at < e->rows)
+    else if (e->at < e->rows && e->part != PART_EXTENTS)
         finished += (double)e->position + samples_before(run, e->part);
     return total > 0 ? finished / total : 0;
 }

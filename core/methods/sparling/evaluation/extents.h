@@ -68,6 +68,13 @@ enum status extents_measure(struct method_run *run, bool *done, struct error *er
 enum status extents_grow(const struct method_run *run, const struct extent_candidate *found, int64_t count,
                          struct channel_extent *extent, struct error *err);
 
+/* places.c: how the motifs of the run's models are reported. Before the extents are measured, at the maxima of their
+ * channels. */
+struct channel_places extents_places(const struct method_run *run);
+/* Moves the active elements of one motif map, [channels][rows][cols], to the positions that are reported.
+ * STATUS_NO_MEMORY. */
+enum status extents_move(const struct method_run *run, float *planes, struct error *err);
+
 /* PART_BOXES, of the final model only: the number of samples with true boxes; one piece of them. */
 int64_t extents_truth_samples(const struct method_run *run);
 enum status extents_truth_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,

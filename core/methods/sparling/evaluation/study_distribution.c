@@ -20,7 +20,7 @@ static void describe(const struct method_run *run, struct work_item *out)
     struct method_progress own;
     run_progress(run, &own);
     out->stage = (double)run->phase;
-    out->training = run->phase < PHASE_EVALUATE;
+    out->training = run->phase != PHASE_EVALUATE && run->phase != PHASE_DONE;
     out->work = (double)own.step;
     out->seen = (double)own.samples;
     out->fraction = own.fraction;

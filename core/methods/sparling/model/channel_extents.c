@@ -79,13 +79,147 @@ static void clip(double first, double last, int size, int *from, int *to)
     *to = (int)fmin(fmax(last, *from + 1), size);
 }
 
-bool channel_extent_box(const struct channel_extent *extent, int row, int col, int rows, int cols, struct box *box)
+/* ---- reported positions ------------------------------------------------------------------------------ */
+
+/* Shifts of the extent, as shares of its length, up to which two motifs mark the same part of an input; and the number
+ * of motifs of a channel above which they are too dense to compare. */
+static const double SAME = 0.7;
+enum { DENSE = 256 };
+
+/* How the motifs of a channel are reported. */
+struct report {
+    int down, right;   /* from the maximum of the channel to the position that is reported */
+    double high, wide; /* motifs that are less apart than this along each axis are one; 0: all are reported */
+};
+
+static struct report report_of(const struct channel_places *places, int channel)
 {
+    const struct channel_extent *e = places->extents ? &places->extents[channel] : NULL;
+    if (!places->centred || !e || e->motifs == 0)
+        return (struct report){.down = 0};
+    return (struct report){.down = (int)floor((e->row0 + e->row1) / 2),
+                           .right = (int)floor((e->col0 + e->col1) / 2),
+                           .high = SAME * (e->row1 - e->row0),
+                           .wide = SAME * (e->col1 - e->col0)};
+}
+
+static int within(int value, int size)
+{
+    return value < 0 ? 0 : value >= size ? size - 1 : value;
+}
+
+/* Whether two positions of a plane with `cols` columns belong to one motif. */
+static bool same_motif(const struct report *report, int cols, int a, int b)
+{
+    return abs(a / cols - b / cols) < report->high && abs(a % cols - b % cols) < report->wide;
+}
+
+/* Removes each active element that belongs to the motif of a larger one. The comparisons use the values before any
+ * removal in descending order, so that an element that was removed removes no other. list: scratch [DENSE]. */
+static void keep_strongest(const struct report *report, int positions, int cols, float *plane, int *list)
+{
+    int count = 0;
+    for (int i = 0; i < positions; i++) {
+        if (!(plane[i] > 0))
+            continue;
+        if (count == DENSE)
+            return;
+        int at = count++;
+        for (; at > 0 && plane[list[at - 1]] < plane[i]; at--)
+            list[at] = list[at - 1];
+        list[at] = i;
+    }
+    for (int i = 0; i < count; i++)
+        for (int k = i + 1; k < count && plane[list[i]] > 0; k++)
+            if (same_motif(report, cols, list[i], list[k]))
+                plane[list[k]] = 0;
+}
+
+/* Moves one plane. moved: scratch for a plane. */
+static void move_plane(const struct report *report, int rows, int cols, float *plane, float *moved)
+{
+    size_t positions = (size_t)rows * (size_t)cols;
+    int list[DENSE];
+    memset(moved, 0, positions * sizeof *moved);
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) {
+            float value = plane[r * cols + c];
+            float *to = &moved[within(r + report->down, rows) * cols + within(c + report->right, cols)];
+            if (value > *to)
+                *to = value;
+        }
+    keep_strongest(report, (int)positions, cols, moved, list);
+    memcpy(plane, moved, positions * sizeof *moved);
+}
+
+enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
+                                struct error *err)
+{
+    size_t positions = (size_t)rows * (size_t)cols;
+    if (!places->centred || !places->extents)
+        return STATUS_OK;
+    float *moved = malloc(positions * sizeof *moved);
+    if (!moved)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the positions of motifs");
+    for (int c = 0; c < channels; c++) {
+        struct report report = report_of(places, c);
+        if (report.high > 0)
+            move_plane(&report, rows, cols, planes + (size_t)c * positions, moved);
+    }
+    free(moved);
+    return STATUS_OK;
+}
+
+/* Whether the motif of an element that is reported at `at`, or would be without a stronger one, was changed. */
+static bool changed(const struct report *report, int positions, int cols, const float *before, const float *after,
+                    int at)
+{
+    if (before[at] != after[at])
+        return true;
+    for (int i = 0; before[at] == 0 && i < positions; i++)
+        if (before[i] > 0 && before[i] != after[i] && same_motif(report, cols, at, i))
+            return true;
+    return false;
+}
+
+void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
+                           const float *after, float *planes)
+{
+    int positions = rows * cols;
+    for (int c = 0; c < channels; c++, before += positions, after += positions, planes += positions) {
+        struct report report = report_of(places, c);
+        for (int r = 0; r < rows; r++)
+            for (int q = 0; q < cols; q++) {
+                int at = within(r + report.down, rows) * cols + within(q + report.right, cols);
+                if (planes[r * cols + q] > 0 && changed(&report, positions, cols, before, after, at))
+                    planes[r * cols + q] = 0;
+            }
+        for (int r = 0; r < rows; r++)
+            for (int q = 0; q < cols; q++) {
+                float *to = &planes[within(r - report.down, rows) * cols + within(q - report.right, cols)];
+                if (before[r * cols + q] != after[r * cols + q] && after[r * cols + q] > *to)
+                    *to = after[r * cols + q];
+            }
+    }
+}
+
+void channel_places_source(const struct channel_places *places, int channel, int rows, int cols, int *row, int *col)
+{
+    struct report report = report_of(places, channel);
+    *row = within(*row - report.down, rows);
+    *col = within(*col - report.right, cols);
+}
+
+bool channel_places_box(const struct channel_places *places, int channel, int row, int col, int rows, int cols,
+                        struct box *box)
+{
+    const struct channel_extent *extent = places->extents ? &places->extents[channel] : NULL;
+    struct report report = report_of(places, channel);
     if (!extent || extent->motifs == 0)
         return false;
     *box = (struct box){.symbol = -1, .row = row, .col = col};
-    clip(row + extent->row0, row + extent->row1, rows, &box->row0, &box->row1);
-    clip(col + extent->col0, col + extent->col1, cols, &box->col0, &box->col1);
+    clip(row - report.down + extent->row0, row - report.down + extent->row1, rows, &box->row0, &box->row1);
+    clip(col - report.right + extent->col0, col - report.right + extent->col1, cols, &box->col0, &box->col1);
     return true;
 }
 
@@ -103,14 +237,23 @@ void channel_extent_write(const struct box *box, const struct sink *out)
     sink_end_list(out);
 }
 
-void channel_extent_describe(const struct channel_extent *extent, const struct sink *out)
+bool channel_places_relative(const struct channel_places *places, int channel, struct box *box)
 {
-    struct box box = {0};
-    bool known = extent && extent->motifs > 0;
-    if (known)
-        box = (struct box){
-            .row0 = (int)extent->row0, .row1 = (int)extent->row1, .col0 = (int)extent->col0, .col1 = (int)extent->col1};
-    channel_extent_write(known ? &box : NULL, out);
+    const struct channel_extent *e = places->extents ? &places->extents[channel] : NULL;
+    struct report report = report_of(places, channel);
+    if (!e || e->motifs == 0)
+        return false;
+    *box = (struct box){.row0 = (int)e->row0 - report.down,
+                        .row1 = (int)e->row1 - report.down,
+                        .col0 = (int)e->col0 - report.right,
+                        .col1 = (int)e->col1 - report.right};
+    return true;
+}
+
+void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out)
+{
+    struct box box;
+    channel_extent_write(channel_places_relative(places, channel, &box) ? &box : NULL, out);
 }
 
 /* Where a loss passes `most`, between cut j, where it is at most `most`, and cut k, where it is above. */

@@ -1,8 +1,9 @@
 /* The extents of a model's channels: which part of the input around a motif the motif model reads.
  *
- * A motif is reported at the maximum of its channel, which may lie anywhere in its window. The evaluation measures for
- * each channel where in the window the evidence lies (evaluation/extents.c), the last checkpoint contains the result,
- * and queries and pictures add it to the position of each motif. */
+ * The maximum of a channel may lie anywhere in the window that shows its motif. The evaluation measures for each
+ * channel where in the window the evidence lies (evaluation/extents.c), and the last checkpoint contains the result.
+ * Queries and pictures add it to the position of each motif. With centre_motifs, the centre of the extent is the
+ * position of the motif in all figures, answers and pictures; the head still reads the map as g computes it. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 
@@ -33,15 +34,34 @@ bool channel_extent_sound(const struct channel_extent *extent, int half);
 enum status channel_extents_read(const struct snapshot_reader *from, int channels, int half,
                                  struct channel_extent **extents, struct error *err);
 
-/* The part of a map of rows x cols positions that a motif at (row, col) covers. false: the extent is unknown.
- * extent: NULL is allowed. */
-bool channel_extent_box(const struct channel_extent *extent, int row, int col, int rows, int cols, struct box *box);
+/* How the motifs of a model are reported: [channels] extents, NULL if they are unknown, and whether a motif is reported
+ * at the centre of its extent (centre_motifs) in place of the maximum of its channel. A motif never leaves the map. */
+struct channel_places {
+    const struct channel_extent *extents;
+    bool centred;
+};
+/* Moves the active elements of a motif map to the positions at which they are reported. Elements of a channel whose
+ * extents overlap by more than 30 % along each axis mark the same part of the input; only the largest one stays, or the
+ * first of equal ones. planes: [channels][rows][cols]. STATUS_NO_MEMORY. */
+enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
+                                struct error *err);
+/* Makes the changes of a client to a map of reported positions in the map that the head reads. before, after: the map
+ * of reported positions before and after the changes; planes: the head's map. All [channels][rows][cols]. */
+void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
+                           const float *after, float *planes);
+/* Changes a reported position to that of the channel's maximum. */
+void channel_places_source(const struct channel_places *places, int channel, int rows, int cols, int *row, int *col);
+/* The part of a map of rows x cols positions that a motif of a channel covers, reported at (row, col). false: the
+ * extent is unknown. */
+bool channel_places_box(const struct channel_places *places, int channel, int row, int col, int rows, int cols,
+                        struct box *box);
 /* Writes the member "extent", [row0, row1, col0, col1], or null. box: NULL for null. */
 void channel_extent_write(const struct box *box, const struct sink *out);
 
-/* Writes the member "extent" of a channel, [row0, row1, col0, col1] relative to the position of a motif, or null.
- * extent: NULL is allowed. */
-void channel_extent_describe(const struct channel_extent *extent, const struct sink *out);
+/* The extent of a channel, relative to the reported position of a motif. false: unknown. */
+bool channel_places_relative(const struct channel_places *places, int channel, struct box *box);
+/* Writes the member "extent" of a channel, the same as [row0, row1, col0, col1], or null. */
+void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
 
 /* Finds the interval that holds the evidence along one axis.
  *

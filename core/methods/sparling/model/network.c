@@ -17,7 +17,7 @@ static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->width, motifs = (int)c->channels_motif;
-    conv_layer_build(&n->first, n->params, "g.first", n->shape.channels, width, 1, 1);
+    conv_layer_build(&n->first, n->params, "g.first", n->shape.channels, width, n->map.first_h, n->map.first_w);
     for (int i = 0; i < (int)c->units; i++) {
         char name[32];
         snprintf(name, sizeof name, "g.units.%d", i);
@@ -270,12 +270,41 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
+/* Copies the planes of an input so that a 1x1 convolution of the copies is a convolution with the first kernel: one
+ * copy for each channel and offset, moved by the offset, with zeros outside. NULL after a failure. */
+static const real *unfold(struct exec *e, const struct network *n, const real *inputs, int count,
+                          const struct domain_shape *s)
+{
+    int high = n->map.first_h, wide = n->map.first_w, planes = count * s->channels;
+    size_t positions = (size_t)s->rows * (size_t)s->cols;
+    if (high * wide == 1)
+        return inputs;
+    real *out = arena_zalloc(e->arena, (size_t)planes * (size_t)(high * wide) * positions, sizeof *out), *to = out;
+    if (!out) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "not enough memory for the first convolution");
+        return NULL;
+    }
+    for (int p = 0; p < planes; p++)
+        for (int k = 0; k < high * wide; k++, to += positions) {
+            int down = k / wide - high / 2, right = k % wide - wide / 2;
+            int first = right < 0 ? -right : 0, last = right > 0 ? s->cols - right : s->cols;
+            for (int row = 0; row < s->rows; row++)
+                if (row + down >= 0 && row + down < s->rows && last > first)
+                    memcpy(to + (ptrdiff_t)row * s->cols + first,
+                           inputs + (size_t)p * positions + (ptrdiff_t)(row + down) * s->cols + first + right,
+                           (size_t)(last - first) * sizeof *to);
+        }
+    return out;
+}
+
 /* Computes g without its last layer. */
 static struct tensor *features(struct exec *e, struct network *n, const real *inputs, int count,
                                const struct domain_shape *s)
 {
-    int halo = n->map.kernel_h / 2;
-    struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
+    int halo = n->map.kernel_h / 2, in = s->channels * n->map.first_h * n->map.first_w;
+    const real *planes = unfold(e, n, inputs, count, s);
+    struct tensor *x =
+        planes ? op_conv_planar(e, planes, count, in, s->rows, s->cols, halo, n->first.w, n->first.b) : NULL;
     for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
         exec_done_from(e, n->unit[i].norm1.gain);
         x = residual_unit_forward(e, &n->unit[i], x);
@@ -437,6 +466,15 @@ struct tensor *network_classes(struct exec *e, struct network *n, struct tensor 
     if (n->config.motif_scale == MOTIF_SCALE_RMS)
         motifs = rms_scale_forward(e, &n->scale, motifs);
     return op_map_rows(e, dilated_forward(e, &n->dilated, motifs));
+}
+
+void network_average_norms(struct network *n, double share)
+{
+    struct batch_norm *motifs = n->norm.mean ? &n->norm : NULL;
+    for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++)
+        n->unit[i].norm1.momentum = n->unit[i].norm2.momentum = share > 0 ? share : BATCH_NORM_MOMENTUM;
+    if (motifs)
+        motifs->momentum = share > 0 ? share : BATCH_NORM_MOMENTUM;
 }
 
 double network_threshold_mean(const struct network *n)

@@ -1,7 +1,7 @@
 /* The two models of SPARLING, put together from layers (paper section 5.1): g marks motifs in an input, the sparse
  * layer limits the marks, and h reads the motif map as a sequence of tokens.
  *
- *   g   input -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
+ *   g   input -> conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
  *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits,
  *       or, with a label at every position, motif map -> dilated convolutions -> logits
  *
@@ -97,6 +97,9 @@ struct tensor *network_logits(struct exec *e, struct network *network, const str
 /* Logits of the classes with a label at every position: [count * columns][classes]. */
 struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);
 
+/* Makes the running statistics of all batch norms of g move by this share towards those of the next batches; 0: by the
+ * usual share. */
+void network_average_norms(struct network *network, double share);
 /* Mean of the thresholds; 0 without thresholds. */
 double network_threshold_mean(const struct network *network);
 /* Share of the elements of a motif map that are above zero. */

@@ -99,20 +99,22 @@ static enum status list_sites(struct exec *e, const struct tensor *classes, stru
 }
 
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
-                            const float *input, const struct domain_truth *truth, struct annotation *annotation,
-                            struct error *err)
+                            const struct channel_report *report, const float *input, const struct domain_truth *truth,
+                            struct annotation *annotation, struct error *err)
 {
     exec_begin(e, false, 0);
-    return annotation_of_map(e, network, domain, network_motifs(e, network, input, 1, 1), input, truth, annotation,
-                             err);
+    return annotation_of_map(e, network, domain, report, network_motifs(e, network, input, 1, 1), input, truth,
+                             annotation, err);
 }
 
 enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
-                              struct tensor *motifs, const float *input, const struct domain_truth *truth,
-                              struct annotation *annotation, struct error *err)
+                              const struct channel_report *report, struct tensor *motifs, const float *input,
+                              const struct domain_truth *truth, struct annotation *annotation, struct error *err)
 {
     const struct sparling_config *c = &network->config;
     *annotation = (struct annotation){.domain = domain,
+                                      .names = report->names,
+                                      .places = report->places,
                                       .rows = network->map.rows,
                                       .cols = network->map.cols,
                                       .channels = (int)c->channels_motif,
@@ -126,7 +128,11 @@ enum status annotation_of_map(struct exec *e, struct network *network, const str
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an input");
     tensor_to_planes(motifs, planes);
-    status = list_motifs(planes, annotation, err);
+    if (annotation->places)
+        status = channel_places_move(annotation->places, annotation->channels, annotation->rows, annotation->cols,
+                                     planes, err);
+    if (!status)
+        status = list_motifs(planes, annotation, err);
     if (!status && network->shape.positions) {
         status = list_sites(e, network_classes(e, network, motifs), annotation, err);
     } else if (!status) {
@@ -149,8 +155,8 @@ void annotation_close(struct annotation *annotation)
 
 bool annotation_extent(const struct annotation *annotation, const struct motif *motif, struct box *box)
 {
-    const struct channel_extent *extent = annotation->extents ? &annotation->extents[motif->channel] : NULL;
-    return channel_extent_box(extent, motif->row, motif->col, annotation->rows, annotation->cols, box);
+    return annotation->places && channel_places_box(annotation->places, motif->channel, motif->row, motif->col,
+                                                    annotation->rows, annotation->cols, box);
 }
 
 /* ---- pictures ---------------------------------------------------------------------------------- */

@@ -21,13 +21,19 @@ struct read_motif {
     bool starred; /* maximal, with a weaker motif within that distance */
 };
 
+/* How the channels of a model are reported: their names (NULL: they have none) and their places (NULL: as maxima). */
+struct channel_report {
+    const struct channel_name *names; /* [channels] */
+    const struct channel_places *places;
+};
+
 struct annotation {
-    const struct open_domain *domain;     /* borrowed */
-    const struct channel_name *names;     /* [channels] borrowed; NULL: the channels have no names */
-    const struct channel_extent *extents; /* [channels] borrowed; NULL: the extents are unknown */
-    const float *reverse;     /* planes like the map: 1 where the motif is on the other strand; NULL: strands unknown */
-    int rows, cols, channels; /* sizes of the motif map */
-    const float *input;       /* borrowed */
+    const struct open_domain *domain;    /* borrowed */
+    const struct channel_name *names;    /* [channels] borrowed; NULL: the channels have no names */
+    const struct channel_places *places; /* borrowed; NULL: motifs are reported at the maxima of their channels */
+    const float *reverse; /* planes as g computes them: 1 where a motif is on the other strand; NULL: strands unknown */
+    int rows, cols, channels;         /* sizes of the motif map */
+    const float *input;               /* borrowed */
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */
     int count, total;                 /* count: number of motifs in the list; total: in the map */
@@ -41,15 +47,15 @@ struct annotation {
     int site_count;
 };
 
-/* Annotates an input, [channels][rows][cols]. The exec is begun here, in evaluation. domain, input and truth (NULL:
- * unknown) must outlive the annotation, which annotation_close() frees. STATUS_NO_MEMORY. */
+/* Annotates an input, [channels][rows][cols]. The exec is begun here, in evaluation. domain, report, input and truth
+ * (NULL: unknown) must outlive the annotation, which annotation_close() frees. STATUS_NO_MEMORY. */
 enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
-                            const float *input, const struct domain_truth *truth, struct annotation *annotation,
-                            struct error *err);
+                            const struct channel_report *report, const float *input, const struct domain_truth *truth,
+                            struct annotation *annotation, struct error *err);
 /* The same for a motif map that is already computed, on an exec that has begun. */
 enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
-                              struct tensor *motifs, const float *input, const struct domain_truth *truth,
-                              struct annotation *annotation, struct error *err);
+                              const struct channel_report *report, struct tensor *motifs, const float *input,
+                              const struct domain_truth *truth, struct annotation *annotation, struct error *err);
 /* Largest distance, along each axis, at which motifs of two models count as the same: each is in the footprint of the
  * other, which is 2 (reach / 2) + 1 positions wide. A model may mark any place in the footprint of a symbol, for
  * instance either end of a digit. */

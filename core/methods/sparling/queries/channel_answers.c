@@ -57,7 +57,7 @@ static void write_use(const struct top_activations *s, const struct channel_matr
     int64_t most;
     sink_integer(out, "channel", channel);
     channel_name_write(s->model->names ? &s->model->names[channel] : NULL, &s->model->domain, out);
-    channel_extent_describe(s->model->extents ? &s->model->extents[channel] : NULL, out);
+    channel_places_describe(&s->model->places, channel, out);
     sink_integer(out, "active", c->active);
     sink_integer(out, "inputs", c->inputs);
     if (s->sparse)

@@ -14,6 +14,9 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     tensor_to_planes(inquiry->motifs, planes);
+    enum status status = channel_places_move(&inquiry->model->places, channels, s->rows, s->cols, planes, err);
+    if (status)
+        return status;
     int all = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
     if (all > ANNOTATION_MOTIFS)
         return error_set(

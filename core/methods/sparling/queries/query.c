@@ -46,6 +46,8 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!status)
         status = channel_extents_read(from, (int)m->network->config.channels_motif, m->network->map.reach / 2,
                                       &m->extents, err);
+    if (!status)
+        m->places = (struct channel_places){m->extents, m->network->config.centre_motifs};
     snapshot_destroy(snapshot);
     if (status) {
         sparling_close(m);
@@ -202,11 +204,10 @@ static enum status inquire(const struct method_question *question, struct inquir
     if (status)
         return status;
     const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
-    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
-                               &inquiry->annotation, err);
+    const struct channel_report report = {model->names, &model->places};
+    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, &report, inquiry->motifs,
+                               inquiry->planes, truth, &inquiry->annotation, err);
     inquiry->annotation.reverse = inquiry->reverse;
-    inquiry->annotation.names = model->names;
-    inquiry->annotation.extents = model->extents;
     return status;
 }
 
@@ -215,19 +216,27 @@ static enum status intervene(const struct method_model *model, const struct meth
                              struct inquiry *inquiry, struct error *err)
 {
     const struct map_shape *map = &inquiry->motifs->map;
-    float *planes = arena_alloc(&inquiry->space.arena,
-                                (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
-    if (!planes)
+    const struct domain_shape *shape = &model->domain.shape;
+    size_t count = (size_t)map->channels * domain_positions(shape);
+    float *planes = arena_alloc(&inquiry->space.arena, count * sizeof *planes),
+          *before = arena_alloc(&inquiry->space.arena, count * sizeof *planes),
+          *after = arena_alloc(&inquiry->space.arena, count * sizeof *planes);
+    if (!planes || !before || !after)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
     tensor_to_planes(inquiry->motifs, planes);
-    enum status status = intervention_apply(&inquiry->annotation, input, planes, err);
+    memcpy(before, planes, count * sizeof *planes);
+    enum status status = channel_places_move(&model->places, map->channels, shape->rows, shape->cols, before, err);
     if (status)
         return status;
+    memcpy(after, before, count * sizeof *planes);
+    status = intervention_apply(&inquiry->annotation, input, after, err);
+    if (status)
+        return status;
+    channel_places_change(&model->places, map->channels, shape->rows, shape->cols, before, after, planes);
     struct tensor *changed = tensor_from_planes(&inquiry->exec, planes, map, false);
-    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, changed, inquiry->planes,
+    const struct channel_report report = {model->names, &model->places};
+    status = annotation_of_map(&inquiry->exec, model->network, &model->domain, &report, changed, inquiry->planes,
                                inquiry->annotation.truth, &inquiry->after, err);
-    inquiry->after.names = model->names;
-    inquiry->after.extents = model->extents;
     return status;
 }
 
@@ -256,11 +265,12 @@ static void write_shape(const struct annotation *annotation, const struct sink *
 static void write_strand(const struct annotation *annotation, const struct motif *at, const struct sink *out)
 {
     size_t cols = (size_t)annotation->cols, plane = (size_t)annotation->rows * cols;
+    int row = at->row, col = at->col;
+    if (annotation->places)
+        channel_places_source(annotation->places, at->channel, annotation->rows, annotation->cols, &row, &col);
     if (annotation->reverse)
         sink_text(out, "strand",
-                  annotation->reverse[(size_t)at->channel * plane + (size_t)at->row * cols + (size_t)at->col] > 0
-                      ? "-"
-                      : "+");
+                  annotation->reverse[(size_t)at->channel * plane + (size_t)row * cols + (size_t)col] > 0 ? "-" : "+");
 }
 
 static void write_motifs(const struct annotation *annotation, const struct sink *out)

@@ -30,8 +30,11 @@ static enum status append_map(struct inquiry *inquiry, struct buf *values, struc
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
     tensor_to_planes(inquiry->motifs, planes);
-    append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);
-    return STATUS_OK;
+    enum status status = channel_places_move(&model->places, (int)channels, model->domain.shape.rows,
+                                             model->domain.shape.cols, planes, err);
+    if (!status)
+        append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);
+    return status;
 }
 
 static void motifs_shape(const struct method_model *model, int *rank, int64_t dim[METHOD_TENSOR_RANK])

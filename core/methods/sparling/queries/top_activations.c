@@ -183,6 +183,9 @@ static enum status add_batch(struct top_activations *s, struct inquiry *inquiry,
     if (!status)
         tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < count; i++)
+        status = channel_places_move(&model->places, s->channels, model->domain.shape.rows, model->domain.shape.cols,
+                                     planes + (size_t)i * map, err);
+    for (int i = 0; !status && i < count; i++)
         status = add_map(s, &inquiry->space.arena, planes + (size_t)i * map, &truths[i], first + i, err);
     return status;
 }

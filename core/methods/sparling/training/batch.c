@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/base/random/philox.h"
+
 struct batch_source {
     const struct open_domain *domain;
     int max_count, max_length;
@@ -51,6 +53,16 @@ static void write_positions(struct batch *batch, int cols)
         }
 }
 
+/* Whether a sample is read from the other strand. With TURN_HALF, chance decides, by seed and number of the sample. */
+static bool is_turned(const struct batch_request *r, int64_t index)
+{
+    enum { STREAM_TURN = 0x7475726E };
+    if (r->turns != TURN_HALF)
+        return r->turns == TURN_ALL;
+    struct philox from = philox_stream((uint64_t)r->seed, STREAM_TURN, (uint64_t)index);
+    return philox_u32(&from, 0) & 1;
+}
+
 static void fill(const struct batch_source *source, struct batch *batch)
 {
     const struct batch_request *r = &batch->request;
@@ -59,6 +71,7 @@ static void fill(const struct batch_source *source, struct batch *batch)
     error_clear(&batch->error);
     for (int i = 0; i < r->count; i++) {
         struct domain_request one = {.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->seen};
+        one.turned = is_turned(r, one.index);
         if (domain_sample(domain, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
             return;
     }
@@ -155,7 +168,8 @@ void batch_source_destroy(struct batch_source *source)
 
 static bool same(const struct batch_request *a, const struct batch_request *b)
 {
-    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->set == b->set && a->seen == b->seen;
+    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->set == b->set &&
+           a->seen == b->seen && a->turns == b->turns;
 }
 
 void batch_source_widen(struct batch_source *source, int length)

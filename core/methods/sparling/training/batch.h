@@ -10,11 +10,14 @@
 
 #include "core/methods/sparling/config.h"
 
+enum batch_turns { TURN_NONE, TURN_HALF, TURN_ALL };
+
 struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
     int count;           /* at most max_count of batch_source_create() */
     int64_t seen;        /* number of training samples before this batch, for DOMAIN_LESSON */
     enum domain_set set;
+    enum batch_turns turns; /* which samples are read from the other strand */
 };
 
 struct batch {

@@ -27,6 +27,9 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
+/* Level of a name that g reads clearly; and the part of what is left to a constant answer that reading from the other
+ * strand may lose if motifs lie on either strand. */
+static const double CLEAR = 0.6, STRAND = 0.25;
 /* Relative fall of the validation's presence loss that counts as better. */
 static const double GAIN = 0.01;
 /* Largest factor on the density of a channel, and its largest change after one validation. */
@@ -97,7 +100,8 @@ void presence_clear(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
     for (int k = 0; k < p->names; k++)
-        column(p, PRESENCE_LOSS)[k] = column(p, PRESENCE_WITH)[k] = column(p, PRESENCE_ACTIVE)[k] = 0;
+        column(p, PRESENCE_TURNED)[k] = column(p, PRESENCE_LOSS)[k] = column(p, PRESENCE_WITH)[k] =
+            column(p, PRESENCE_ACTIVE)[k] = 0;
 }
 
 void presence_densities(struct method_run *run)
@@ -114,7 +118,10 @@ void presence_densities(struct method_run *run)
 void presence_begin(struct method_run *run)
 {
     struct presence_phase *p = &run->presence;
+    const struct domain *domain = run->domain.domain;
     p->alone = sparling_presence_alone(&run->config);
+    p->turns = p->alone && run->config.other_strand && domain->turns && domain->turns(run->domain.state) ? TURNS_OPEN
+                                                                                                         : TURNS_NO;
     p->flat = p->ended_updates = p->ended_samples = 0;
     p->best = INFINITY;
     presence_clear(run);
@@ -174,19 +181,58 @@ static bool is_active(const struct tensor *motifs, int image, int channel)
     return false;
 }
 
+/* The loss of a name in a sample of the batch in progress. */
+static double loss_of(const struct method_run *run, const struct tensor *scores, int sample, int name)
+{
+    const struct presence_phase *p = &run->presence;
+    double gain = (double)run->network->presence_gain->value[name],
+           logit = (double)run->network->presence_bias->value[name] +
+                   gain * (double)scores->data[sample * scores->cols + name];
+    return p->occurs[sample * p->names + name] ? (double)p->weight[name] * soft_plus(-logit) : soft_plus(logit);
+}
+
 void presence_count(struct method_run *run, const struct batch *batch, const struct tensor *scores,
                     const struct tensor *motifs)
 {
     const struct presence_phase *p = &run->presence;
-    const real *gain = run->network->presence_gain->value, *bias = run->network->presence_bias->value;
     for (int i = 0; i < batch->request.count; i++)
         for (int k = 0; k < p->names; k++) {
-            double logit = (double)bias[k] + (double)gain[k] * (double)scores->data[i * scores->cols + k];
-            bool occurs = p->occurs[i * p->names + k];
-            column(p, PRESENCE_WITH)[k] += occurs;
+            column(p, PRESENCE_WITH)[k] += p->occurs[i * p->names + k];
             column(p, PRESENCE_ACTIVE)[k] += is_active(motifs, i, k);
-            column(p, PRESENCE_LOSS)[k] += occurs ? (double)p->weight[k] * soft_plus(-logit) : soft_plus(logit);
+            column(p, PRESENCE_LOSS)[k] += loss_of(run, scores, i, k);
         }
+}
+
+bool presence_turning(const struct method_run *run)
+{
+    return run->presence.alone && run->presence.turns == TURNS_OPEN;
+}
+
+void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores)
+{
+    const struct presence_phase *p = &run->presence;
+    for (int i = 0; i < batch->request.count; i++)
+        for (int k = 0; k < p->names; k++)
+            column(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
+}
+
+/* Decides whether motifs lie on either strand. If they do, g reads a name from the other strand nearly as well, because
+ * it has learned from both. Then every training sample read from the other strand is another sample. A name counts as
+ * soon as g reads it clearly, and half of the names must count. If one of them is not read from the other strand,
+ * motifs lie on one strand. */
+static void decide_strands(struct presence_phase *p)
+{
+    int clear = 0, equal = 0;
+    for (int k = 0; k < p->names; k++) {
+        double level = column(p, PRESENCE_LEVEL)[k];
+        double turned = level * column(p, PRESENCE_TURNED)[k] / fmax(column(p, PRESENCE_LOSS)[k], 1e-12);
+        if (level > CLEAR)
+            continue;
+        clear++;
+        equal += turned < level + STRAND * (1 - level);
+    }
+    if (2 * clear >= p->names && clear > 0)
+        p->turns = equal == clear ? TURNS_YES : TURNS_NO;
 }
 
 /* Computes the level of each name at the end of a validation, and returns the loss of all names. *better: whether a
@@ -281,18 +327,25 @@ enum status presence_validated(struct method_run *run, struct error *err)
     bool better;
     double loss = measure_levels(p, (double)run->config.validation_samples, &better);
     run_metric(run, "presence_loss", loss);
+    if (presence_turning(run))
+        decide_strands(p);
     if (!p->alone) {
         adapt_densities(run);
+        return STATUS_OK;
+    }
+    if (run->starts.count > 1) {
+        starts_validated(run, loss);
         return STATUS_OK;
     }
     p->flat = better || loss < p->best * (1 - GAIN) ? 0 : p->flat + 1;
     if (p->flat == 0)
         p->best = fmin(p->best, loss);
     const struct sparling_config *c = &run->config;
-    int64_t half = c->total_samples / 2, most = c->presence_samples < half ? c->presence_samples : half;
+    int64_t began = run->starts.samples, half = (c->total_samples - began) / 2,
+            most = c->presence_samples < half ? c->presence_samples : half;
     int64_t patience = c->presence_validations * (count_unread(p) > 0 ? PATIENCE : 1);
     run_metric(run, "presence_unread", count_unread(p));
-    if ((patience > 0 && p->flat >= patience) || run->samples >= most) {
+    if ((patience > 0 && p->flat >= patience) || run->samples - began >= most) {
         end_alone(run);
         return STATUS_OK;
     }
@@ -302,6 +355,8 @@ enum status presence_validated(struct method_run *run, struct error *err)
 bool presence_sound(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
+    if (p->turns < TURNS_OPEN || p->turns > TURNS_NO)
+        return false;
     for (int i = 0; i < PRESENCE_COLUMNS * p->names; i++)
         if (!(p->names_table[i] >= 0 && p->names_table[i] <= 1e15))
             return false;
@@ -325,6 +380,8 @@ enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot,
         status = snapshot_add_i64(snapshot, "presence.ended_updates", &p->ended_updates, err);
     if (!status)
         status = snapshot_add_i64(snapshot, "presence.ended_samples", &p->ended_samples, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "presence.turns", &p->turns, err);
     if (!status)
         status = snapshot_add_f64(snapshot, "presence.best", &p->best, err);
     const uint64_t table[2] = {PRESENCE_COLUMNS, (uint64_t)p->names};

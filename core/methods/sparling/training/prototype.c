@@ -243,7 +243,8 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
                                         .first = first,
                                         .seen = first,
                                         .count = (int)run->config.batch,
-                                        .set = DOMAIN_LESSON};
+                                        .set = DOMAIN_LESSON,
+                                        .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
         const struct batch *batch;
         enum status status = batch_source_take(run->source, &request, NULL, &batch, err);
         if (status)

@@ -16,11 +16,15 @@ static double learning_rate(const struct method_run *run)
     double began = (double)run->presence.ended_samples;
     double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
     at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
-    if (c->schedule == SCHEDULE_COSINE)
+    if (c->patience > 0)
+        rate *= course_rate(run);
+    else if (c->schedule == SCHEDULE_COSINE)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
     else if (c->schedule == SCHEDULE_LINEAR)
         rate *= 1 - (1 - last) * at;
-    int64_t updates = run->updates - run->presence.ended_updates; /* the head warms up when its training begins */
+    /* A start warms up, and the head when its training begins. */
+    int64_t ended = run->presence.ended_updates, start = run->starts.updates,
+            updates = run->updates - (ended > start ? ended : start);
     if (updates < c->warm_up)
         rate *= (double)(updates + 1) / (double)c->warm_up;
     return rate;
@@ -44,14 +48,17 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
 
+/* first: counted from the beginning of the start. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
+    first -= run->starts.samples;
     struct comm_share own = comm_share(run->exec.comm, run->config.batch);
     return (struct batch_request){.seed = run->config.seed,
                                   .first = first + own.first,
                                   .count = (int)own.count,
                                   .seen = first,
-                                  .set = DOMAIN_LESSON};
+                                  .set = DOMAIN_LESSON,
+                                  .turns = run->presence.turns == TURNS_YES ? TURN_HALF : TURN_NONE};
 }
 
 static enum status report(struct method_run *run, const struct tensor *motifs, double rate, struct error *err)
@@ -151,7 +158,7 @@ static enum status begin_batch(struct method_run *run, const struct batch *batch
     struct exec *e = &run->exec;
     struct comm_share own = comm_share(e->comm, run->config.batch);
     double length = batch->length;
-    exec_begin(e, true, (uint64_t)run->updates);
+    exec_begin(e, true, (uint64_t)(run->updates - run->starts.updates));
     if (!e->comm)
         return STATUS_OK;
     exec_set_share(e, own.first, own.count, run->config.batch);
@@ -161,6 +168,22 @@ static enum status begin_batch(struct method_run *run, const struct batch *batch
     if (!status)
         batch_source_widen(run->source, (int)length);
     return status;
+}
+
+enum status run_observe(struct method_run *run, int64_t first, struct error *err)
+{
+    struct batch_request now = training_request(run, first);
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &now, NULL, &batch, err);
+    if (status)
+        return status;
+    status = begin_batch(run, batch, err);
+    if (status)
+        return status;
+    struct tensor *motifs =
+        network_motifs(&run->exec, run->network, batch->images, batch->request.count, run->annealer.density);
+    network_follow_scale(&run->exec, run->network, motifs);
+    return exec_status(&run->exec, err);
 }
 
 enum status run_update(struct method_run *run, struct error *err)
@@ -244,18 +267,49 @@ static int count_classes(const struct batch *batch, const struct tensor *scores)
     return right;
 }
 
-static struct batch_request validation_request(const struct method_run *run, int64_t first)
+/* Samples of a validation, with those that are read again from the other strand. */
+static int64_t validation_length(const struct method_run *run)
 {
-    int64_t left = run->config.validation_samples - first;
-    return (struct batch_request){
-        .seed = VALIDATION_SEED, .first = first, .seen = first, .count = (int)(left < run->piece ? left : run->piece)};
+    return run->config.validation_samples * (presence_turning(run) ? 2 : 1);
+}
+
+static struct batch_request validation_request(const struct method_run *run, int64_t position)
+{
+    bool again = position >= run->config.validation_samples;
+    int64_t first = again ? position - run->config.validation_samples : position,
+            left = run->config.validation_samples - first;
+    return (struct batch_request){.seed = VALIDATION_SEED,
+                                  .first = first,
+                                  .seen = first,
+                                  .count = (int)(left < run->piece ? left : run->piece),
+                                  .turns = again ? TURN_ALL : TURN_NONE};
+}
+
+/* Adds the counts of a piece. */
+static enum status count_piece(struct method_run *run, const struct forward *f, const struct batch *batch,
+                               struct error *err)
+{
+    enum status status = run->direct ? STATUS_OK : evaluation_count(run, f->motifs, batch, err);
+    if (status)
+        return status;
+    int counted = run->direct ? batch->request.count : batch->counted;
+    if (run->domain.shape.positions)
+        evaluation_count_classes(run, batch, f->logits->data);
+    else
+        run->validation_correct += run->direct ? count_classes(batch, f->logits)
+                                               : count_exact(batch, f->logits->data, sparling_vocabulary(&run->config));
+    if (f->presence)
+        presence_count(run, batch, f->scores, f->motifs);
+    run->validation_loss += (double)f->loss->data[0] * counted;
+    run->validation_counted += counted;
+    return STATUS_OK;
 }
 
 enum status run_validate(struct method_run *run, bool *done, struct error *err)
 {
     struct batch_request now = validation_request(run, run->validation_position);
     int64_t after = run->validation_position + now.count;
-    bool last = after >= run->config.validation_samples;
+    bool last = after >= validation_length(run);
     struct batch_request next = last ? training_request(run, run->samples) : validation_request(run, after);
     struct exec *e = &run->exec;
     const struct batch *batch;
@@ -270,20 +324,12 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     double value = (double)f.loss->data[0];
     if (!isfinite(value))
         return not_finite(run, "validation loss", err);
-    if (!run->direct)
-        status = evaluation_count(run, f.motifs, batch, err);
+    if (now.turns == TURN_ALL)
+        presence_count_turned(run, batch, f.scores);
+    else
+        status = count_piece(run, &f, batch, err);
     if (status)
         return status;
-    int counted = run->direct ? now.count : batch->counted;
-    if (run->domain.shape.positions)
-        evaluation_count_classes(run, batch, f.logits->data);
-    else
-        run->validation_correct += run->direct ? count_classes(batch, f.logits)
-                                               : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
-    if (f.presence)
-        presence_count(run, batch, f.scores, f.motifs);
-    run->validation_loss += value * counted;
-    run->validation_counted += counted;
     run->validation_position = after;
     *done = last;
     return STATUS_OK;

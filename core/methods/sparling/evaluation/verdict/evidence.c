@@ -337,8 +337,11 @@ enum status evidence_add(struct method_run *run, const struct batch *batch, stru
     if (!planes)
         return no_memory(err);
     tensor_to_planes(motifs, planes);
-    for (int i = 0; !status && i < batch->request.count; i++)
-        status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], err);
+    for (int i = 0; !status && i < batch->request.count; i++) {
+        status = extents_move(run, planes + (size_t)i * map, err);
+        if (!status)
+            status = add_sample(run, planes + (size_t)i * map, &batch->truths[i], err);
+    }
     return status ? status : add_answers(run, motifs, batch, err);
 }
 

@@ -13,7 +13,8 @@ static void write_channels(const struct method_run *run, const struct sink *out)
         sink_begin_object(out, NULL);
         sink_integer(out, "channel", c);
         channel_name_write(name, &run->domain, out);
-        channel_extent_describe(&run->evaluation.extents.channel[c], out);
+        const struct channel_places places = extents_places(run);
+        channel_places_describe(&places, (int)c, out);
         sink_integer(out, "active", (int64_t)name->active);
         if (name->same < 0)
             sink_null(out, "same_as");
@@ -80,6 +81,7 @@ enum status evidence_table(struct method_run *run, struct error *err)
     for (int64_t c = 0; c < run->config.channels_motif; c++) {
         const struct channel_name *of = &e->channels[c];
         char name[CHANNEL_NAME_TEXT];
+        const struct channel_places places = extents_places(run);
         channel_name_text(of, &run->domain, name, sizeof name);
         buf_format(&text, "%lld,", (long long)c);
         publish_quoted(&text, name);
@@ -89,9 +91,9 @@ enum status evidence_table(struct method_run *run, struct error *err)
         buf_format(&text, ",%.0f,", of->active);
         if (of->same >= 0)
             buf_format(&text, "%.0f", of->same);
-        const struct channel_extent *extent = &run->evaluation.extents.channel[c];
-        if (extent->motifs > 0)
-            buf_format(&text, ",%.0f,%.0f,%.0f,%.0f", extent->row0, extent->row1, extent->col0, extent->col1);
+        struct box box;
+        if (channel_places_relative(&places, (int)c, &box))
+            buf_format(&text, ",%d,%d,%d,%d", box.row0, box.row1, box.col0, box.col1);
         else
             buf_text(&text, ",,,,");
         buf_text(&text, "\n");

@@ -153,13 +153,22 @@ static const char *token_name(const struct method_run *run, int token)
 /* The next step of the finding added last: the same training with twice as many samples. */
 static void next_longer(const struct method_run *run, struct findings *findings)
 {
-    findings_next(findings, AGAIN "--set total_samples=%lld", (long long)(2 * run->config.total_samples));
+    const struct sparling_config *c = &run->config;
+    if (c->patience > 0)
+        findings_next(findings, AGAIN "--set total_samples=%lld --set patience=%lld", (long long)(2 * c->total_samples),
+                      (long long)(2 * c->patience));
+    else
+        findings_next(findings, AGAIN "--set total_samples=%lld", (long long)(2 * c->total_samples));
 }
 
-/* The next step of the finding added last: the same training with another seed. */
+/* The next step of the finding added last: the same training from the best of three starts, or with another seed. */
 static void next_seed(const struct method_run *run, struct findings *findings)
 {
-    findings_next(findings, AGAIN "--set seed=%lld", (long long)(run->config.seed + 1) % (1LL << 53));
+    const struct sparling_config *c = &run->config;
+    if (sparling_presence_alone(c) && c->starts < 3)
+        findings_next(findings, AGAIN "--set starts=3 --set total_samples=%lld", (long long)(2 * c->total_samples));
+    else
+        findings_next(findings, AGAIN "--set seed=%lld", (long long)(run->config.seed + 1) % (1LL << 53));
 }
 
 /* ---- the answers ---------------------------------------------------------------------------------------- */
@@ -421,7 +430,14 @@ static void judge_training(const struct method_run *run, struct findings *findin
                      (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
         next_longer(run, findings);
     }
-    if (gain > limits.gain && gain > limits.sure * sqrt(2 * run->accuracy * (1 - run->accuracy) / checked)) {
+    if (c->patience > 0 && run->course.flat < c->patience && run->accuracy < target) {
+        findings_add(findings, &sparling_findings[IMPROVING],
+                     "Training ended after %lld samples, because there were no more, while it still improved.",
+                     (long long)run->samples);
+        next_longer(run, findings);
+    }
+    if (c->patience == 0 && gain > limits.gain &&
+        gain > limits.sure * sqrt(2 * run->accuracy * (1 - run->accuracy) / checked)) {
         findings_add(findings, &sparling_findings[IMPROVING],
                      "At the last density the accuracy rose by %.1f points from the first half of its validations to "
                      "the second.",

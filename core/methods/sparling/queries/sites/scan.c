@@ -131,7 +131,9 @@ static enum status compute(struct scan *s, struct error *err)
     tensor_to_planes(motifs, planes);
     for (int n = 0; !status && n < s->waiting; n++) {
         s->window[n].map = planes + (size_t)n * map;
-        status = s->to.window(s->to.context, &s->window[n], err);
+        status = channel_places_move(&s->question->model->places, s->channels, 1, width, planes + (size_t)n * map, err);
+        if (!status)
+            status = s->to.window(s->to.context, &s->window[n], err);
     }
     s->waiting = 0;
     return status;

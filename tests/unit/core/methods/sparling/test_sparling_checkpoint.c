@@ -214,6 +214,7 @@ static void impossible_states_are_refused(void **state)
         struct evaluation *e = &run->evaluation;
         run->phase = PHASE_EVALUATE;
         e->rows = 2;
+        e->part = PART_MOTIFS;
         for (int j = 0; j < 2; j++)
             e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
         switch (i) {
@@ -229,7 +230,7 @@ static void impossible_states_are_refused(void **state)
             e->at = 2;
             break;
         case 4:
-            e->part = 3;
+            e->part = PART_BINNING;
             break;
         case 5:
             e->position = 5;

@@ -320,7 +320,8 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_int_equal(sparling_stages(&without), 9);
     assert_true(c.reinitialise_below == 0 && c.plateau_density > sparling_last_density(&c));
     /* motifs of sequences may be long: a window has 29 positions or more */
-    assert_true(c.units == 7 && without.units == 1);
+    assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
+    assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
     static const char *const units[] = {"units", NULL};
     struct method_given given = {in_list, units};
     struct error err = {0};
@@ -345,6 +346,94 @@ static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
     c = configured(lengthy);
     assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
     assert_int_equal(c.pool, 4);
+}
+
+static void effort_sets_what_the_client_does_not_give(void **state)
+{
+    static const struct config_setting quick[] = {{"presence_weight", "1"},    {"presence_samples", "60000"},
+                                                  {"total_samples", "140000"}, {"patience", "8"},
+                                                  {"effort", "quick"},         {NULL, NULL}},
+                                       thorough[] = {{"presence_weight", "1"},
+                                                     {"presence_samples", "60000"},
+                                                     {"total_samples", "140000"},
+                                                     {"effort", "thorough"},
+                                                     {NULL, NULL}};
+    static const char *const own[] = {"patience", NULL};
+    struct method_given given = {in_list, own};
+    struct sparling_config a = configured(quick), b = configured(thorough), c = configured(quick);
+    struct error err = {0};
+    resolve(&a);
+    resolve(&b);
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
+    assert_true(a.total_samples < 140000 && b.total_samples > 140000);
+    assert_true(a.starts == 1 && b.starts == 3 && a.patience < 8 && b.patience > 8);
+    assert_int_equal(c.patience, 8);
+}
+
+/* Bases in reverse order and complemented, labels in order reversed, padding in place. */
+static void a_turned_sample_is_the_other_strand(void **state)
+{
+    struct sparling_config c = configured(NULL);
+    struct open_domain domain;
+    struct domain_truth *truths;
+    float one[4 * BASES], other[4 * BASES];
+    int reversed = 0;
+    resolve(&c);
+    assert_int_equal(domain_open(&c, root, &domain, NULL), STATUS_OK);
+    assert_true(domain.domain->turns(domain.state));
+    assert_int_equal(domain_truths_create(&domain.shape, 2, &truths, NULL), STATUS_OK);
+    for (int i = 0; i < 20; i++) {
+        struct domain_request request = {.set = DOMAIN_LESSON, .seed = 5, .index = i, .seen = i};
+        int length = 0;
+        assert_int_equal(domain_sample(&domain, &request, one, &truths[0], NULL), STATUS_OK);
+        request.turned = true;
+        assert_int_equal(domain_sample(&domain, &request, other, &truths[1], NULL), STATUS_OK);
+        for (int p = 0; p < BASES; p++)
+            length += one[p] + one[BASES + p] + one[2 * BASES + p] + one[3 * BASES + p] > 0;
+        assert_true(length >= BASES - 2);
+        for (int base = 0; base < 4; base++)
+            for (int p = 0; p < BASES; p++)
+                assert_true(other[base * BASES + p] ==
+                            (p < length ? one[(3 - base) * BASES + length - 1 - p] : one[base * BASES + p]));
+        assert_int_equal(truths[0].length, truths[1].length);
+        for (int j = 0; j < truths[0].length; j++)
+            assert_int_equal(truths[1].label[j], truths[0].label[truths[0].length - 1 - j]);
+        reversed += truths[0].length == 2 && truths[0].label[0] != truths[0].label[1];
+    }
+    assert_true(reversed > 0);
+    domain_truths_destroy(truths);
+    domain_close(&domain);
+}
+
+static void look_at_nothing(void *context, struct method_run *run) {}
+
+/* Validations of the first phase read the samples twice until they show on which strands motifs lie. */
+static void the_other_strand_is_decided_by_validations(void **state)
+{
+    static const struct config_setting presence[] = {{"presence_weight", "1"},
+                                                     {"presence_samples", "32"},
+                                                     {"other_strand", "true"},
+                                                     {"learning_rate", "1e-3"},
+                                                     {NULL, NULL}};
+    struct sparling_config c = configured(presence);
+    struct run_env_witness one, two;
+    struct error err = {0};
+    int steps, fewer;
+    resolve(&c);
+    struct run_env_plan plan = {
+        .method = &sparling_method, .config = &c, .data = root, .threads = 1, .look = look_at_nothing};
+    if (run_env_run(&plan, &one, &steps, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    plan.threads = 2;
+    plan.every = 3;
+    if (run_env_run(&plan, &two, &fewer, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    assert_string_equal(one.weights, two.weights);
+    c.other_strand = false;
+    plan.every = 0;
+    if (run_env_run(&plan, &two, &fewer, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    assert_true(steps >= fewer);
 }
 
 /* The channels' shares of the density and the weights of the names are computed from the labels of the training part
@@ -438,6 +527,9 @@ int main(void)
                                        cmocka_unit_test(fields_that_the_client_gives_keep_their_values),
                                        cmocka_unit_test(presence_objective_shortens_the_schedule),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
+                                       cmocka_unit_test(effort_sets_what_the_client_does_not_give),
+                                       cmocka_unit_test(a_turned_sample_is_the_other_strand),
+                                       cmocka_unit_test(the_other_strand_is_decided_by_validations),
                                        cmocka_unit_test(channels_follow_the_frequencies_of_their_names),
                                        cmocka_unit_test(labels_of_one_name_are_accepted),
                                        cmocka_unit_test(run_gives_same_bits_with_threads_and_pauses)};

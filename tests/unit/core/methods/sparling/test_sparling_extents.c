@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -116,20 +117,104 @@ static void without_evidence_there_is_no_interval(void **state)
 
 static void a_box_ends_at_the_edges_of_the_map(void **state)
 {
-    const struct channel_extent extent = {.motifs = 3, .row0 = -2, .row1 = 3, .col0 = 1, .col1 = 4}, none = {0};
+    const struct channel_extent extents[2] = {{.motifs = 3, .row0 = -2, .row1 = 3, .col0 = 1, .col1 = 4},
+                                              {.motifs = 0}};
+    const struct channel_places places = {extents, false}, none = {NULL, false};
     struct box box;
     (void)state;
-    assert_true(channel_extent_box(&extent, 5, 5, 20, 30, &box));
+    assert_true(channel_places_box(&places, 0, 5, 5, 20, 30, &box));
     assert_int_equal(box.row0, 3), assert_int_equal(box.row1, 8);
     assert_int_equal(box.col0, 6), assert_int_equal(box.col1, 9);
-    assert_true(channel_extent_box(&extent, 1, 27, 20, 30, &box));
+    assert_true(channel_places_box(&places, 0, 1, 27, 20, 30, &box));
     assert_int_equal(box.row0, 0), assert_int_equal(box.row1, 4);
     assert_int_equal(box.col0, 28), assert_int_equal(box.col1, 30);
-    assert_true(channel_extent_box(&extent, 19, 29, 20, 30, &box)); /* at least one position */
+    assert_true(channel_places_box(&places, 0, 19, 29, 20, 30, &box)); /* at least one position */
     assert_int_equal(box.row1, 20);
     assert_int_equal(box.col0, 29), assert_int_equal(box.col1, 30);
-    assert_false(channel_extent_box(&none, 5, 5, 20, 30, &box));
-    assert_false(channel_extent_box(NULL, 5, 5, 20, 30, &box));
+    assert_false(channel_places_box(&places, 1, 5, 5, 20, 30, &box));
+    assert_false(channel_places_box(&none, 0, 5, 5, 20, 30, &box));
+}
+
+/* ---- reported positions -------------------------------------------------------------------------------- */
+
+enum { ROWS = 6, COLS = 10, PLACES = ROWS * COLS };
+
+/* Channel 0 reads rows -1..1 and columns 2..4 beside its maximum, so its motifs are reported three columns to the
+ * right; nothing is known about channel 1. */
+static const struct channel_extent beside[2] = {{.motifs = 3, .row0 = -1, .row1 = 2, .col0 = 2, .col1 = 5},
+                                                {.motifs = 0}};
+static const struct channel_places centred = {beside, true}, maxima = {beside, false};
+
+static void a_centred_motif_is_reported_where_its_channel_reads(void **state)
+{
+    float planes[2 * PLACES] = {0}, raw[2 * PLACES];
+    struct box box;
+    (void)state;
+    planes[2 * COLS + 1] = 5;
+    planes[3 * COLS + 8] = 2; /* both leave the map on the right; the larger value stays */
+    planes[3 * COLS + 9] = 4;
+    planes[PLACES + 2 * COLS + 1] = 7;
+    memcpy(raw, planes, sizeof raw);
+    assert_ok(channel_places_move(&maxima, 2, ROWS, COLS, planes, err));
+    assert_memory_equal(planes, raw, sizeof raw);
+    assert_ok(channel_places_move(&centred, 2, ROWS, COLS, planes, err));
+    int active = 0;
+    for (int i = 0; i < 2 * PLACES; i++)
+        active += planes[i] > 0;
+    assert_int_equal(active, 3);
+    assert_float_equal(planes[2 * COLS + 4], 5, 0);
+    assert_float_equal(planes[3 * COLS + 9], 4, 0);
+    assert_float_equal(planes[PLACES + 2 * COLS + 1], 7, 0);
+    assert_true(channel_places_box(&centred, 0, 2, 4, ROWS, COLS, &box));
+    assert_int_equal(box.row0, 1), assert_int_equal(box.row1, 4);
+    assert_int_equal(box.col0, 3), assert_int_equal(box.col1, 6);
+    assert_true(channel_places_relative(&centred, 0, &box));
+    assert_int_equal(box.col0, -1), assert_int_equal(box.col1, 2);
+    assert_true(channel_places_relative(&maxima, 0, &box));
+    assert_int_equal(box.col0, 2), assert_int_equal(box.col1, 5);
+}
+
+static void motifs_that_share_their_extent_are_one(void **state)
+{
+    float planes[2 * PLACES] = {0};
+    (void)state;
+    planes[2 * COLS + 1] = 3; /* the middle one is the strongest, and both others lie in its extent */
+    planes[2 * COLS + 3] = 5;
+    planes[3 * COLS + 4] = 4;
+    planes[5 * COLS + 1] = 1; /* further away */
+    planes[PLACES + 1] = planes[PLACES + 2] = 6;
+    assert_ok(channel_places_move(&centred, 2, ROWS, COLS, planes, err));
+    float wanted[2 * PLACES] = {0};
+    wanted[2 * COLS + 6] = 5;
+    wanted[5 * COLS + 4] = 1;
+    wanted[PLACES + 1] = wanted[PLACES + 2] = 6;
+    assert_memory_equal(planes, wanted, sizeof wanted);
+}
+
+static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **state)
+{
+    float planes[2 * PLACES] = {0}, before[2 * PLACES], after[2 * PLACES], wanted[2 * PLACES];
+    (void)state;
+    planes[2 * COLS + 1] = 5;
+    planes[3 * COLS + 8] = 2;
+    planes[3 * COLS + 9] = 4;
+    planes[2 * COLS + 2] = 1; /* belongs to the motif of the first one, and is not reported */
+    planes[5 * COLS + 2] = 6;
+    memcpy(before, planes, sizeof before);
+    memcpy(wanted, planes, sizeof wanted);
+    assert_ok(channel_places_move(&centred, 2, ROWS, COLS, before, err));
+    memcpy(after, before, sizeof after);
+    channel_places_change(&centred, 2, ROWS, COLS, before, after, planes);
+    assert_memory_equal(planes, wanted, sizeof wanted); /* without changes the map stays as it is */
+    after[2 * COLS + 4] = 0; /* removes a motif, moves the one at the edge, and adds one of channel 1 */
+    after[3 * COLS + 9] = 0;
+    after[1 * COLS + 5] = 4;
+    after[PLACES + COLS + 1] = 3;
+    channel_places_change(&centred, 2, ROWS, COLS, before, after, planes);
+    wanted[2 * COLS + 1] = wanted[2 * COLS + 2] = wanted[3 * COLS + 8] = wanted[3 * COLS + 9] = 0;
+    wanted[1 * COLS + 2] = 4;
+    wanted[PLACES + COLS + 1] = 3;
+    assert_memory_equal(planes, wanted, sizeof wanted);
 }
 
 /* ---- growth -------------------------------------------------------------------------------------------- */
@@ -223,10 +308,13 @@ struct setup {
     struct method_run *run;
 };
 
-static void open_planted(struct setup *s, int threads, int units)
+static void open_with(struct setup *s, int threads, int units, bool centre)
 {
-    struct config_setting more[] = {
-        {"units", units == 1 ? "1" : "2"}, {"motif_samples", "30"}, {"test_samples", "12"}, {NULL, NULL}};
+    struct config_setting more[] = {{"units", units == 1 ? "1" : "2"},
+                                    {"motif_samples", "30"},
+                                    {"test_samples", "12"},
+                                    {"centre_motifs", centre ? "true" : "false"},
+                                    {NULL, NULL}};
     s->run = tiny_open(&s->environment, threads, &s->config, more);
     plant(s->run->network);
     if (units > 1) { /* the second unit only makes the window larger */
@@ -235,6 +323,11 @@ static void open_planted(struct setup *s, int threads, int units)
     }
     const struct method_evaluation what = {.seed = TEST_SEED, .samples = 100};
     assert_ok(method->begin_evaluation(s->run, &what, err));
+}
+
+static void open_planted(struct setup *s, int threads, int units)
+{
+    open_with(s, threads, units, false);
 }
 
 static void close_planted(struct setup *s)
@@ -356,6 +449,39 @@ static void queries_show_extents_as_soon_as_they_are_measured(void **state)
     close_planted(&s);
 }
 
+/* Counts the motifs in an answer, and those that are not reported at the centre of their extent. */
+static void count_motifs(const char *text, int *count, int *aside)
+{
+    *count = *aside = 0;
+    while ((text = strstr(text, "position=["))) {
+        int at[2], extent[4];
+        assert_int_equal(sscanf(text, "position=[%d %d", &at[0], &at[1]), 2);
+        text = strstr(text, "extent=[");
+        assert_int_equal(sscanf(text, "extent=[%d %d %d %d", &extent[0], &extent[1], &extent[2], &extent[3]), 4);
+        *aside += at[0] != (extent[0] + extent[1]) / 2 || at[1] != (extent[2] + extent[3]) / 2;
+        (*count)++;
+    }
+}
+
+static void queries_report_centred_motifs_where_their_channel_reads(void **state)
+{
+    (void)state;
+    for (int centre = 0; centre < 2; centre++) {
+        struct setup s;
+        struct buf text;
+        int count, aside;
+        open_with(&s, 1, 1, centre);
+        evaluate(&s, 3);
+        assert_planted(s.run);
+        ask_motifs(&s, &text);
+        count_motifs(text.data, &count, &aside);
+        assert_true(count > 0);
+        assert_true(centre ? aside == 0 : aside > 0);
+        buf_close(&text);
+        close_planted(&s);
+    }
+}
+
 /* ---- true boxes -------------------------------------------------------------------------------------- */
 
 /* Channel 0 marks symbol 0 two columns right of its box, which the extent corrects; another motif of channel 0 lies far
@@ -368,6 +494,7 @@ static void motifs_and_true_boxes_are_paired_and_compared(void **state)
     open_planted(&s, 1, 1);
     struct method_run *run = s.run;
     struct extents *e = &run->evaluation.extents;
+    run->evaluation.part = PART_BOXES;
     int64_t *boxes = run->evaluation.errors.boxes; /* [symbols + 1][channels + 1] */
     boxes[0 * 5 + 0] = boxes[1 * 5 + 1] = 9;       /* channel 0 marks symbol 0; channel 1 marks symbol 1 */
     e->channel[0] = (struct channel_extent){1, -4, 5, -5, 0};
@@ -401,12 +528,16 @@ int main(void)
         cmocka_unit_test(an_interval_covers_parts_that_replace_each_other),
         cmocka_unit_test(without_evidence_there_is_no_interval),
         cmocka_unit_test(a_box_ends_at_the_edges_of_the_map),
+        cmocka_unit_test(a_centred_motif_is_reported_where_its_channel_reads),
+        cmocka_unit_test(motifs_that_share_their_extent_are_one),
+        cmocka_unit_test(a_change_of_a_reported_motif_reaches_the_map_of_the_head),
         cmocka_unit_test(an_extent_grows_over_what_is_alike_around_the_motifs),
         cmocka_unit_test(an_extent_does_not_grow_over_chance_or_beyond_the_map),
         cmocka_unit_test(the_extents_of_planted_detectors_are_found),
         cmocka_unit_test(threads_and_resume_do_not_change_any_bit_of_the_extents),
         cmocka_unit_test(a_damaged_table_of_extents_is_refused),
         cmocka_unit_test(queries_show_extents_as_soon_as_they_are_measured),
+        cmocka_unit_test(queries_report_centred_motifs_where_their_channel_reads),
         cmocka_unit_test(motifs_and_true_boxes_are_paired_and_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

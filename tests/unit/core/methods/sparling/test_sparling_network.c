@@ -285,7 +285,9 @@ static void annotation_lists_and_marks_motifs(void **state)
     assert_int_equal(domain_truths_create(&s.domain.shape, 1, &truth, &err), STATUS_OK);
     assert_int_equal(s.domain.domain->sample(s.domain.state, &request, image, truth, &err), STATUS_OK);
     /* In an untrained network about half of all elements are active, more than a list contains. */
-    assert_int_equal(annotation_make(&s.exec, s.network, &s.domain, image, truth, &annotation, &err), STATUS_OK);
+    assert_int_equal(
+        annotation_make(&s.exec, s.network, &s.domain, &(struct channel_report){0}, image, truth, &annotation, &err),
+        STATUS_OK);
     exec_begin(&s.exec, false, 0);
     struct tensor *motifs = network_motifs(&s.exec, s.network, image, 1, 1);
     double active = network_density(motifs) * 4 * 48 * 48;

@@ -436,11 +436,14 @@ static void train(const struct config_setting *more, int threads, int every, cha
 {
     struct trial t;
     struct run_env_bytes bytes = {0};
+    int again = 0;
     begin(&t, more, threads);
     for (int i = 0; step(&t) != METHOD_DONE; i++) {
-        assert_true(i < 2000);
-        if (every > 0 && i % every == every - 1)
+        assert_true(i < 20000);
+        if (every > 0 && i % every == every - 1 && t.run->phase != PHASE_CALIBRATE)
             reload(&t);
+        if (t.run->phase == PHASE_CALIBRATE && every > 0 && i % (every + 97) == 0 && again++ < 3)
+            reload(&t); /* the thresholds begin again, so this must not happen too often */
     }
     assert_ok(run_env_save(method, t.run, &bytes, err));
     assert_ok(run_env_weights_hash(&bytes, weights, err));
@@ -488,6 +491,143 @@ static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state
     }
 }
 
+/* Settings of a run that ends by itself: the learning rate falls once two validations at the last density bring nothing
+ * better, and four validations later the model is calibrated. */
+static const struct config_setting own_end[] = {{"patience", "2"},
+                                                {"calibrate", "true"},
+                                                {"centre_motifs", "true"},
+                                                {"total_samples", "1600"},
+                                                {"learning_rate_final", "0.1"},
+                                                {"first_window", "3"},
+                                                {NULL, NULL}};
+
+static void a_run_ends_when_it_no_longer_improves(void **state)
+{
+    struct trial t;
+    begin(&t, own_end, 1);
+    while (t.run->course.from == 0)
+        assert_true(step(&t) != METHOD_DONE && t.run->samples < 1600);
+    assert_true(t.run->course.flat >= 2 || t.run->accuracy > t.run->annealer.target);
+    assert_true(t.run->course.to >= t.run->course.from + 4 * 16 && t.run->course.to <= 1600);
+    int64_t end_at = t.run->course.to;
+    while (t.run->phase == PHASE_TRAIN || t.run->phase == PHASE_VALIDATE)
+        step(&t);
+    assert_int_equal(t.run->samples, end_at);
+    assert_true(end_at < 1600);
+    assert_int_equal(t.run->phase, PHASE_CALIBRATE);
+    assert_true(fabs(course_rate(t.run) - 0.1) < 1e-9);
+    end(&t);
+}
+
+/* The false samples of a channel are at most 70 % of those that it misses, and nearly as many. */
+static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
+{
+    struct trial t;
+    begin(&t, own_end, 1);
+    while (t.run->phase != PHASE_CALIBRATE)
+        step(&t);
+    real mean = t.run->network->unit[0].norm2.mean->value[0];
+    struct params *params = t.run->network->params;
+    char before[HASH_TEXT], after[HASH_TEXT];
+    hash_of(&t, "", before);
+    while (t.run->phase == PHASE_CALIBRATE)
+        step(&t);
+    hash_of(&t, "", after);
+    assert_string_equal(before, after); /* the trained weights stay */
+    assert_true(params_find(params, "sparse.threshold") && t.run->network->unit[0].norm2.mean->value[0] != mean);
+    assert_true(t.run->network->unit[0].norm2.momentum == BATCH_NORM_MOMENTUM);
+    int with[4] = {0}, missed[4] = {0}, wrong[4] = {0};
+    for (int first = 0; first < 2000; first += 4) {
+        const struct batch *batch;
+        struct batch_request request = {.seed = VALIDATION_SEED, .first = first, .seen = first, .count = 4};
+        assert_ok(batch_source_take(t.run->source, &request, NULL, &batch, err));
+        exec_begin(&t.run->exec, false, 0);
+        struct tensor *map = network_motifs(&t.run->exec, t.run->network, batch->images, 4, 1);
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 4; k++) {
+                bool is = false, has = false;
+                for (int row = 0; row < 48; row++)
+                    for (int col = 0; col < 48; col++)
+                        is |= map->data[map_offset(&map->map, i, 0, row, col) + k] > 0;
+                for (int j = 0; j < batch->truths[i].length; j++)
+                    has |= batch->truths[i].label[j] == k;
+                with[k] += has;
+                missed[k] += has && !is;
+                wrong[k] += is && !has;
+            }
+    }
+    for (int k = 0; k < 4; k++) {
+        /* 18 validation samples are drawn again and again, so one sample more or less counts 112 times */
+        assert_true(with[k] > 100 && wrong[k] <= 0.7 * missed[k]);
+        assert_true(wrong[k] + 120 > 0.7 * (missed[k] - 120));
+    }
+    end(&t);
+}
+
+static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {1, 7, 41};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    train(own_end, 1, 0, whole, digest[0]);
+    for (int i = 0; i < 3; i++) {
+        train(own_end, 1 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
+/* Three starts of 32 samples each; the best one begins again unless it is the last one. */
+static const struct config_setting many_starts[] = {
+    {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
+
+static void the_best_start_is_continued(void **state)
+{
+    struct trial t;
+    double lowest[3];
+    char first[3][HASH_TEXT], again[HASH_TEXT];
+    begin(&t, many_starts, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(t.run->starts.now, i);
+        assert_int_equal(t.run->starts.samples, 32 * i);
+        while (t.run->samples < 32 * (i + 1))
+            step(&t);
+        hash_of(&t, "g.", first[i]);
+        while (t.run->starts.now == i && t.run->starts.count > 1)
+            step(&t);
+        lowest[i] = fmin(t.series.presence[2 * i], t.series.presence[2 * i + 1]);
+    }
+    assert_string_not_equal(first[0], first[1]);
+    int best = lowest[1] < lowest[0] ? 1 : 0;
+    best = lowest[2] < lowest[best] ? 2 : best;
+    assert_int_equal(t.run->starts.best, best);
+    assert_int_equal(t.run->starts.now, best);
+    if (best < 2) {
+        assert_int_equal(t.run->starts.samples, 96);
+        while (t.run->samples < 128)
+            step(&t);
+        hash_of(&t, "g.", again);
+        assert_string_equal(first[best], again); /* the same weights as before, bit by bit */
+    }
+    while (step(&t) != METHOD_DONE)
+        ;
+    assert_int_equal(t.run->samples, 480);
+    end(&t);
+}
+
+static void starts_do_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {1, 5};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    train(many_starts, 1, 0, whole, digest[0]);
+    for (int i = 0; i < 2; i++) {
+        train(many_starts, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
 /* Each name has a channel of its own, in the order of names. If there are fewer channels than names, the last names
  * have no channel, and the objective leaves them out. */
 static void objective_covers_names_that_have_a_channel(void **state)
@@ -525,6 +665,11 @@ int main(void)
         cmocka_unit_test(names_count_by_how_badly_they_are_read),
         cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
         cmocka_unit_test(searches_of_weights_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(the_best_start_is_continued),
+        cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
+        cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
+        cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(objective_covers_names_that_have_a_channel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,7 +390,8 @@ static void evaluation_matches_direct_computation(void **state)
         int32_t label[10] = {0};
         const struct domain_truth known = {.label = label};
         digitcircle_sample(&domain, -2, i, image, &truth);
-        assert_ok(annotation_make(&run->exec, run->network, &run->domain, image, &known, &annotation, err));
+        assert_ok(annotation_make(&run->exec, run->network, &run->domain, &(struct channel_report){0}, image, &known,
+                                  &annotation, err));
         for (int j = 0; j < truth.count; j++)
             wanted[j] = TOKEN_FIRST + truth.label[j];
         edits += edit_error(wanted, truth.count, (const int *)annotation.decoded.tokens, annotation.decoded.length);

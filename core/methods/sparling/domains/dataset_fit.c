@@ -1,0 +1,101 @@
+/* Chooses the fields of a configuration that follow from uploaded data (dataset_fit). */
+#include "core/methods/sparling/domains/dataset_fit.h"
+
+#include <math.h>
+
+static bool has(const struct method_given *given, const char *field)
+{
+    return given && given->has(given->context, field);
+}
+
+/* Window and width of g. Few residual units follow a first convolution that is wide enough for whole motifs, because so
+ * few weights generalise better than many small kernels do, and motifs stay in the middle of their windows. A motif of
+ * a sequence or signal may be much longer than one of a picture, so in one row the window has about a tenth of the
+ * positions, from 29 to 61, and in pictures 21. Four channels are bases, whose motifs may lie on either strand: g needs
+ * twice the features and more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the
+ * length of a word, because in a longer window a motif may be beside its word and still see all of it. */
+static void fit_window(struct sparling_config *config, const struct method_given *given, bool sound)
+{
+    const struct dataset_config *c = &config->dataset;
+    bool line = c->rows == 1, bases = line && !sound && c->channels == 4;
+    int cols = (int)c->cols, tenth = cols / 40 < 7 ? 7 : cols / 40 > 15 ? 15 : cols / 40;
+    if (!has(given, "width") && bases)
+        config->width = 32;
+    if (!has(given, "units"))
+        config->units = sound ? 5 : bases ? 4 : line ? 2 : 3;
+    if (!has(given, "first_window"))
+        config->first_window = sound ? 1 : bases ? 4 * tenth - 13 : line ? 4 * tenth - 7 : 9;
+}
+
+/* Without a first phase, training follows the densities and the schedule of the learning rate alone. */
+static void fit_without_phase(struct sparling_config *config, const struct method_given *given)
+{
+    if (!has(given, "patience"))
+        config->patience = 0;
+    if (!has(given, "calibrate"))
+        config->calibrate = false;
+    if (!has(given, "momentum"))
+        config->momentum = 0.9;
+}
+
+/* Sets the fields that `effort` stands for; normal leaves them to the preset. */
+static void fit_effort(struct sparling_config *config, const struct method_given *given)
+{
+    bool quick = config->dataset.effort == EFFORT_QUICK;
+    if (config->dataset.effort == EFFORT_NORMAL)
+        return;
+    if (!has(given, "total_samples"))
+        config->total_samples = quick ? 60000 : 300000;
+    if (!has(given, "presence_samples"))
+        config->presence_samples = quick ? 24000 : 60000;
+    if (!has(given, "presence_validations"))
+        config->presence_validations = quick ? 3 : 8;
+    if (!has(given, "patience"))
+        config->patience = quick ? 3 : 12;
+    if (!has(given, "starts"))
+        config->starts = quick ? 1 : 3;
+}
+
+/* Pooling window between the motif map and the head. The head's memory and time grow with the square of the number of
+ * pooled positions, so a larger map gets a larger window, up to the field's limit. `usual` is the preset's window. */
+static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
+{
+    const int64_t most_positions = 1024, most_pool = 64;
+    int64_t pool = usual;
+    while (pool < most_pool && (rows == 1 ? 1 : rows / pool) * (cols / pool) > most_positions)
+        pool++;
+    return pool;
+}
+
+/* Sets channels, pooling and schedule: the density falls to one motif for each token. Without a first phase of the
+ * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
+ * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
+ * enough. Fields that the client has given keep their values. */
+void dataset_fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
+{
+    const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
+    const struct dataset_config *c = &config->dataset;
+    int first = c->positions ? 1 : 0; /* class 0 is not a motif */
+    if (!has(given, "motifs"))
+        config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+    if (!has(given, "pool"))
+        config->pool = pool_of_map(config->pool, c->rows, c->cols);
+    bool presence = sparling_presence_alone(config);
+    double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
+    if (presence && !c->positions) {
+        fit_window(config, given, sound);
+        fit_effort(config, given);
+    } else {
+        fit_without_phase(config, given);
+    }
+    if (!has(given, "density_final"))
+        config->density_final = fmin(one, 0.05);
+    if (!has(given, "density_factor"))
+        config->density_factor = presence ? 1 / sqrt(known) : 0.75;
+    if (!has(given, "density_start"))
+        config->density_start = fmin(1, config->density_final * 1.001 * (presence ? known : unknown));
+    if (!has(given, "plateau_density"))
+        config->plateau_density = fmin(1, sparling_last_density(config) * 1.03);
+    if (!has(given, "reinitialise_below"))
+        config->reinitialise_below = c->positions || presence ? 0 : config->density_final * 1.5;
+}

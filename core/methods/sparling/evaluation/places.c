@@ -1,0 +1,16 @@
+/* Where the motifs of a run are reported: at the centres of the extents of their channels once these are measured
+ * (centre_motifs), else at the maxima. All figures and tables of an evaluation use these positions. */
+#include "core/methods/sparling/run_int.h"
+
+struct channel_places extents_places(const struct method_run *run)
+{
+    bool known = run->phase == PHASE_DONE || (run->phase == PHASE_EVALUATE && run->evaluation.part != PART_EXTENTS);
+    return (struct channel_places){known ? run->evaluation.extents.channel : NULL, run->config.centre_motifs};
+}
+
+enum status extents_move(const struct method_run *run, float *planes, struct error *err)
+{
+    const struct channel_places places = extents_places(run);
+    const struct domain_shape *shape = &run->domain.shape;
+    return channel_places_move(&places, (int)run->config.channels_motif, shape->rows, shape->cols, planes, err);
+}

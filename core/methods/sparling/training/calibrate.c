@@ -1,0 +1,174 @@
+/* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels.
+ *
+ * In training, running statistics and thresholds follow small batches, and what the last few batches left is what
+ * remains. Motifs are rare, so these values are noisy, and a threshold that is a little off marks too many motifs or
+ * too few. First, the running statistics become the means over many training batches. Then the threshold of channel k
+ * is set by the validation samples: the channel is active in as many samples as possible, while those without name k in
+ * their label are at most 70 % as many as those with the name that it misses. Trained weights do not change. A piece is
+ * one batch. The scores of the second part are not saved, so it begins again after a checkpoint is loaded. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/sparling/run_int.h"
+
+enum {
+    NORM_BATCHES = 128, /* batches whose statistics are averaged */
+    SAMPLES = 2000      /* validation samples for the thresholds; of a smaller part, some count more than once */
+};
+
+/* Samples in which a channel is active without its name, for each sample with the name that it misses. */
+static const double FALSE_SHARE = 0.7;
+
+void calibration_drop(struct method_run *run)
+{
+    free(run->calibration.score);
+    run->calibration.score = NULL;
+}
+
+bool calibration_loaded(struct method_run *run)
+{
+    struct calibration *c = &run->calibration;
+    calibration_drop(run);
+    if (c->position < 0 || c->position >= NORM_BATCHES + SAMPLES)
+        return false;
+    if (c->position > NORM_BATCHES)
+        c->position = NORM_BATCHES;
+    return true;
+}
+
+/* Channels whose thresholds are calibrated. */
+static int names_of(const struct method_run *run)
+{
+    const struct sparling_config *c = &run->config;
+    return c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c) ? run->presence.names : 0;
+}
+
+/* ---- running statistics -------------------------------------------------------------------------------------- */
+
+/* Computes one training batch; the statistics become the mean over the batches so far. */
+static enum status follow_norms(struct method_run *run, struct error *err)
+{
+    struct calibration *c = &run->calibration;
+    network_average_norms(run->network, 1 / (double)(c->position + 1));
+    enum status status = run_observe(run, run->samples + c->position * run->config.batch, err);
+    network_average_norms(run->network, 0);
+    c->position++;
+    return status;
+}
+
+/* ---- thresholds ---------------------------------------------------------------------------------------------- */
+
+static enum status open_scores(struct method_run *run, struct error *err)
+{
+    struct calibration *c = &run->calibration;
+    size_t names = (size_t)names_of(run);
+    c->score = calloc(names * SAMPLES + 1, sizeof *c->score);
+    return c->score ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
+}
+
+static bool has_name(const struct domain_truth *truth, int name)
+{
+    for (int j = 0; j < truth->length; j++)
+        if (truth->label[j] == name)
+            return true;
+    return false;
+}
+
+/* The largest value of a channel. */
+static float peak_of(const struct tensor *map, int image, int channel)
+{
+    const struct map_shape *s = &map->map;
+    float most = -INFINITY;
+    for (int row = 0; row < s->height; row++) {
+        const real *at = map->data + map_offset(s, image, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
+        for (int col = 0; col < s->width; col++)
+            most = fmaxf(most, (float)at[(ptrdiff_t)col * MAP_LANES]);
+    }
+    return most;
+}
+
+static enum status add_scores(struct method_run *run, struct error *err)
+{
+    struct calibration *c = &run->calibration;
+    int64_t first = c->position - NORM_BATCHES, left = SAMPLES - first;
+    struct batch_request request = {
+        .seed = VALIDATION_SEED, .first = first, .seen = first, .count = (int)(left < run->piece ? left : run->piece)};
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &request, NULL, &batch, err);
+    if (status)
+        return status;
+    exec_begin(&run->exec, false, 0);
+    struct tensor *scores = network_scores(&run->exec, run->network, batch->images, request.count, &run->domain.shape);
+    status = exec_status(&run->exec, err);
+    for (int i = 0; !status && i < request.count; i++)
+        for (int k = 0; k < names_of(run); k++) {
+            c->score[(ptrdiff_t)k * SAMPLES + first + i] =
+                (struct calibration_score){peak_of(scores, i, k), has_name(&batch->truths[i], k)};
+        }
+    c->position += request.count;
+    return status;
+}
+
+/* Score falls; of equal scores, samples without the name come first, so that they count against the threshold. */
+static int falling(const void *a, const void *b)
+{
+    const struct calibration_score *x = a, *y = b;
+    if (x->peak != y->peak)
+        return x->peak < y->peak ? 1 : -1;
+    return x->has - y->has;
+}
+
+/* Number of samples, from the largest score down, in which the channel is active. with: samples that have the name. */
+static int active_samples(const struct calibration_score *score, int with)
+{
+    int count = 0, wrong = 0, right = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        right += score[i].has;
+        wrong += !score[i].has;
+        if (wrong > FALSE_SHARE * (with - right))
+            break;
+        count = i + 1;
+    }
+    return count;
+}
+
+/* A name that no sample has, or that every sample has, says nothing about its threshold. */
+static void set_thresholds(struct method_run *run)
+{
+    struct calibration *c = &run->calibration;
+    real *thresholds = sparse_edit_thresholds(run->network->sparse);
+    for (int k = 0; k < names_of(run); k++) {
+        struct calibration_score *score = c->score + (ptrdiff_t)k * SAMPLES;
+        int with = 0;
+        for (int i = 0; i < SAMPLES; i++)
+            with += score[i].has;
+        if (with == 0 || with == SAMPLES)
+            continue;
+        qsort(score, SAMPLES, sizeof *score, falling);
+        int active = active_samples(score, with);
+        if (active > 0 && active < SAMPLES)
+            thresholds[k] += (real)((score[active - 1].peak + score[active].peak) / 2);
+    }
+}
+
+enum status calibration_piece(struct method_run *run, bool *done, struct error *err)
+{
+    struct calibration *c = &run->calibration;
+    enum status status = STATUS_OK;
+    *done = false;
+    if (c->position < NORM_BATCHES)
+        return follow_norms(run, err);
+    if (names_of(run) > 0 && c->position < NORM_BATCHES + SAMPLES) {
+        if (!c->score)
+            status = open_scores(run, err);
+        if (!status)
+            status = add_scores(run, err);
+        if (status || c->position < NORM_BATCHES + SAMPLES)
+            return status;
+        set_thresholds(run);
+    }
+    calibration_drop(run);
+    c->position = 0;
+    *done = true;
+    return STATUS_OK;
+}

@@ -1,0 +1,78 @@
+/* Decides when a run ends by itself (patience).
+ *
+ * At the last density, training goes on at the full learning rate while it improves: while the validation loss or the
+ * accuracy gets better. Then, or when the accuracy passes its target, the learning rate falls over a share of the
+ * samples since the first phase, and training ends. The fall begins in time to end at total_samples. */
+#include <math.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* Relative fall of the validation loss, and rise of the accuracy, that count as better. */
+static const double GAIN = 0.02, RISE = 0.005;
+/* Length of the fall as a share of the samples since the first phase, and in validations at least. */
+static const double FALL = 0.35;
+enum { FALL_VALIDATIONS = 4 };
+
+void course_begin(struct method_run *run)
+{
+    run->course = (struct course){.loss = INFINITY};
+}
+
+bool course_sound(const struct method_run *run)
+{
+    const struct course *c = &run->course;
+    return c->flat >= 0 && c->from >= 0 && c->from <= run->samples && c->to >= c->from &&
+           (double)c->to <= 2 * CONFIG_INT_MAX;
+}
+
+double course_rate(const struct method_run *run)
+{
+    const struct course *c = &run->course;
+    if (c->from == 0)
+        return 1;
+    double at = fmin(1, (double)(run->samples - c->from) / (double)(c->to - c->from));
+    return 1 - (1 - run->config.learning_rate_final) * at;
+}
+
+/* Samples over which the learning rate would fall from now on: a whole number of validations. */
+static int64_t length_of_fall(const struct method_run *run)
+{
+    int64_t every = run->config.validation_every;
+    double trained = (double)(run->samples - run->presence.ended_samples);
+    int64_t validations = (int64_t)ceil(FALL * trained / (double)every);
+    return every * (validations > FALL_VALIDATIONS ? validations : FALL_VALIDATIONS);
+}
+
+bool course_validated(struct method_run *run, double loss, bool reached)
+{
+    struct course *c = &run->course;
+    if (c->from > 0)
+        return run->samples >= c->to;
+    bool better = loss < c->loss * (1 - GAIN) || run->accuracy > c->accuracy + RISE;
+    c->flat = better ? 0 : c->flat + 1;
+    if (better) {
+        c->loss = fmin(c->loss, loss);
+        c->accuracy = fmax(c->accuracy, run->accuracy);
+    }
+    int64_t length = length_of_fall(run);
+    if (reached || c->flat >= run->config.patience || run->samples + length >= run->config.total_samples) {
+        c->from = run->samples;
+        c->to = run->samples + length;
+    }
+    return false;
+}
+
+enum status course_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    struct course *c = &run->course;
+    if (run->config.patience == 0)
+        return STATUS_OK;
+    enum status status = snapshot_add_f64(snapshot, "course.loss", &c->loss, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "course.accuracy", &c->accuracy, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "course.flat", &c->flat, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "course.from", &c->from, err);
+    return status ? status : snapshot_add_i64(snapshot, "course.to", &c->to, err);
+}
