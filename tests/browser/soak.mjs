@@ -47,10 +47,10 @@ try {
   const begun = Date.now();
   for (let round = 0; round <= ROUNDS; round++) {
     await sleep(begun + (round * Number(seconds) * 1000) / ROUNDS - Date.now());
-    const said = [];
-    for (const w of windows) said.push(await w.measure());
+    const measured = [];
+    for (const w of windows) measured.push(await w.measure());
     const { samples } = (await daemon.call("GET", `/v1/jobs/${job.id}`)).progress;
-    console.log(`${String(Math.round((Date.now() - begun) / 1000)).padStart(5)} s, ${samples} samples: ${said.join("; ")}`);
+    console.log(`${String(Math.round((Date.now() - begun) / 1000)).padStart(5)} s, ${samples} samples: ${measured.join("; ")}`);
   }
   for (const w of windows) {
     for (const what of ["heap", "nodes", "listeners"]) {

@@ -23,6 +23,11 @@ def run_checks(*checks):
         print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
 
 
+def run_each(arguments, *checks):
+    """Calls each function with the arguments, in order, and prints its name and its time."""
+    run_checks(*((check.__name__, lambda check=check: check(*arguments)) for check in checks))
+
+
 def allow_mpi():
     """Sets variables for Open MPI. Without them it leaks under sanitizers, refuses to run as root, and requires a core for each rank."""
     os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",

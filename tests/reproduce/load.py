@@ -145,7 +145,7 @@ async def load(options, port, cores):
 
 
 def report(times):
-    kept = True
+    within_limits = True
     print(f"{'':10}{'number':>8}{'median':>12}{'p99':>12}{'longest':>12}{'limit':>12}")
     for name, values in times.items():
         values.sort()
@@ -153,11 +153,11 @@ def report(times):
             continue
         p99 = values[min(len(values) - 1, int(0.99 * len(values)))]
         judged = values[-1] if name == "drip" else p99
-        kept = kept and judged <= PROMISES[name]
+        within_limits = within_limits and judged <= PROMISES[name]
         unit, scale = ("s", 1) if name == "drip" else ("ms", 1e3)
         cells = [f"{value * scale:.2f} {unit}" for value in (values[len(values) // 2], p99, values[-1], PROMISES[name])]
         print(f"{name:10}{len(values):8}" + "".join(f"{cell:>12}" for cell in cells) + ("" if judged <= PROMISES[name] else "  exceeded"))
-    return kept
+    return within_limits
 
 
 def main():
@@ -175,13 +175,13 @@ def main():
                     str(options.job_nice), "--rate-limit", "0", "--queue-limit", "1000000", "--connections-per-address",
                     str(options.drips + 50), log=log)
     try:
-        kept = report(asyncio.run(load(options, daemon.port, cores)))
+        within_limits = report(asyncio.run(load(options, daemon.port, cores)))
     finally:
         code = daemon.end()
         log.close()
         shutil.rmtree(folder)
     print(f"the daemon ended with {code}")
-    return 0 if kept and code == 0 else 1
+    return 0 if within_limits and code == 0 else 1
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ enum status run_env_save(const struct method *method, struct method_run *run, st
     if (status != STATUS_OK)
         return status;
     if (written != bytes->count)
-        return error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and said %llu", bytes->count,
+        return error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and returned %llu", bytes->count,
                          (unsigned long long)written);
     return STATUS_OK;
 }

@@ -39,7 +39,7 @@ def expect(words, code, out="", err="", **environment):
     return got
 
 
-def names_of_commands(folder):
+def every_command_has_a_help(folder):
     assert "motifd verify BUNDLE" in expect("help", 0).stdout
     expect("--help", 0, "Exit codes")
     expect("-h", 0, "--listen")
@@ -59,7 +59,7 @@ def names_of_commands(folder):
     expect("serve --config /no/such", 2, err="config (file): ")
 
 
-def benchmarks(folder):
+def each_benchmark_prints_one_object(folder):
     names = json.loads(expect("bench --list --json", 0).stdout)
     assert names["pathways"] and all(f"  {name} " in expect("bench --list", 0).stdout for name in names)
     expect("bench --help", 0, "usage: motifd bench")
@@ -79,7 +79,7 @@ def benchmarks(folder):
     expect("bench step-breakdown --preset small --batch 1 --seconds 0.001 --clock wall --backward auto", 0, "step-breakdown")
 
 
-def copies(folder):
+def backups_are_made_and_restored(folder):
     """Backup and restore with missing files, existing files and files that are no database, and their progress on a terminal."""
     db, copy, back = (os.path.join(folder, name) for name in ("a.db", "a.copy", "b.db"))
     daemon = Daemon(MOTIFD, db)
@@ -137,7 +137,7 @@ def copies(folder):
     assert daemon.end() == 0
 
 
-def verifying(folder):
+def wrong_bundles_are_refused(folder):
     text = os.path.join(folder, "text")
     expect("verify --help", 0, "usage: motifd verify")
     for words in ([], ["--from", "x", text], ["--from", "-1", text], ["--from"], ["--to", "0", text], ["--to"], ["--threads", "0", text], ["--threads", "1e3", text],
@@ -151,11 +151,11 @@ def verifying(folder):
     head = json.dumps({"a\x1b[31m\u202eb": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
     with open(text, "wb") as file:
         file.write(len(head).to_bytes(8, "little") + head + b"\0\0")
-    said = expect(["verify", text], 1, err="\\u202eb").stderr
-    assert "\x1b" not in said and "\u202e" not in said, said
+    message = expect(["verify", text], 1, err="\\u202eb").stderr
+    assert "\x1b" not in message and "\u202e" not in message, message
 
 
-def checking(folder):
+def check_config_prints_every_fault(folder):
     def file(text):
         with open(os.path.join(folder, "checked"), "w") as out:
             out.write(text)
@@ -170,7 +170,7 @@ def checking(folder):
         expect(file(text), 1)
 
 
-def tokens(folder):
+def tokens_are_added_listed_and_revoked(folder):
     db = os.path.join(folder, "t.db")
     for words in ([], ["sing"], ["create"], ["create", "--name"], ["create", "--name", "a", "--scope", "god"], ["create", "--name", "a", "--days", "x"],
                   ["create", "--name", "a", "--days", "-1"], ["revoke"], ["list", "more"], ["create", "--name", "a", "--no-such"]):
@@ -192,7 +192,7 @@ def tokens(folder):
         assert daemon.end() == 0
 
 
-def the_console(folder):
+def malformed_console_requests_do_no_harm(folder):
     """A malformed request must get an error or no answer. The daemon must serve the next request."""
     db = os.path.join(folder, "c.db")
     daemon = Daemon(MOTIFD, db)
@@ -262,7 +262,7 @@ class Started:
         return self.process.returncode, err
 
 
-def starts(folder):
+def the_daemon_starts_or_says_why_not(folder):
     good = [("127.0.0.1:0", (), "http://127.0.0.1:"), ("0.0.0.0:0", ("--token", "x" * 16), "http://0.0.0.0:"), ("localhost:0", (), "http://")]
     if os.path.exists("/proc/net/if_inet6") and os.path.getsize("/proc/net/if_inet6"):
         good += [("[::1]:0", (), "http://[::1]:"), ("[::]:0", ("--token", "x" * 16), "http://[::]:")]
@@ -290,7 +290,7 @@ def starts(folder):
         assert not started.line and got == code and says in err, (listen, got, err)
 
 
-def the_manager(folder):
+def systemd_is_notified(folder):
     """systemd is notified when the daemon is ready, regularly while it runs, and when it stops."""
     for name, address in (("file", os.path.join(folder, "notify")), ("abstract", f"@motifd-{os.getpid()}")):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -352,12 +352,12 @@ def sweep(name, place, make, check, few):
         print(f"ok {name}: {came} of {took} {kind}, {time.monotonic() - begun:.1f} s", flush=True)
 
 
-def whole(db):
+def database_is_whole(db):
     with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
         return connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
-def faults(folder):
+def each_single_fault_is_reported(folder):
     place, base = os.path.join(folder, "faults"), os.path.join(folder, "base.db")
     os.mkdir(place)
     assert Started(folder, db=base).end()[0] == 0
@@ -371,7 +371,7 @@ def faults(folder):
         return make
 
     def kept(home, code, out):
-        assert whole(os.path.join(home, "db"))
+        assert database_is_whole(os.path.join(home, "db"))
 
     def made(home, code, out):
         kept(home, code, out)
@@ -383,7 +383,7 @@ def faults(folder):
         kept(home, code, out)
         assert os.path.exists(os.path.join(home, "copy")) == (code == 0) or code == 1
         if os.path.exists(os.path.join(home, "copy")):
-            assert whole(os.path.join(home, "copy"))
+            assert database_is_whole(os.path.join(home, "copy"))
 
     def serve(home, variables):
         shutil.copy(base, os.path.join(home, "db"))
@@ -410,9 +410,11 @@ def main():
             check(folder)
         print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
 
-    one(copies)  # forks, so it must run before threads start
+    one(backups_are_made_and_restored)  # forks, so it must run before threads start
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
-        list(pool.map(one, (faults, benchmarks, starts, the_manager, verifying, names_of_commands, tokens, the_console, checking)))
+        list(pool.map(one, (each_single_fault_is_reported, each_benchmark_prints_one_object, the_daemon_starts_or_says_why_not, systemd_is_notified,
+                            wrong_bundles_are_refused, every_command_has_a_help, tokens_are_added_listed_and_revoked,
+                            malformed_console_requests_do_no_harm, check_config_prints_every_fault)))
 
 
 if __name__ == "__main__":

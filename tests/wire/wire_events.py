@@ -16,7 +16,7 @@ from event_stream import Stream  # noqa: E402
 PATIENCE = 240  # seconds
 
 
-def follows_a_job(daemon):
+def a_stream_follows_a_job(daemon):
     everything = Stream(daemon.port)
     assert everything.status == 200 and everything.headers["content-type"] == "text/event-stream", everything.headers
     job = daemon.submit()
@@ -47,7 +47,7 @@ def follows_a_job(daemon):
     everything.close()
 
 
-def begins_after_the_requested_id(daemon):
+def a_stream_begins_after_the_requested_id(daemon):
     job = daemon.submit()
     path = f"/v1/jobs/{job}/events"
     seen = list(Stream(daemon.port, path))
@@ -78,7 +78,7 @@ def await_streams(daemon, count):
     await_that(f"{count} streams are open", lambda: daemon.metric("motifd_event_streams") == count)
 
 
-def has_a_limit(daemon):
+def the_number_of_streams_has_a_limit(daemon):
     await_streams(daemon, 0)
     streams = [Stream(daemon.port) for _ in range(32)]
     status, headers, problem = daemon.ask("GET", "/v1/events")  # one address may not have all streams
@@ -100,7 +100,7 @@ def has_a_limit(daemon):
     assert Stream(daemon.port).status == 200
 
 
-def beats_and_cuts(daemon):
+def silent_streams_get_comments_and_stalled_ones_end(daemon):
     """The daemon sends a comment after 200 ms of silence, and cuts a reader that takes nothing for 1 s."""
     quiet = Stream(daemon.port)
     stuck = Stream(daemon.port, "/v1/events?after=0", receive_buffer=4096)
@@ -114,7 +114,7 @@ def beats_and_cuts(daemon):
     return thread
 
 
-def ends_with_the_daemon(daemon, thread):
+def a_stream_ends_with_the_daemon(daemon, thread):
     job = daemon.submit(total_samples=10**6)
     path = f"/v1/jobs/{job}/events"
     streams = [Stream(daemon.port, path) for _ in range(20)]
@@ -150,11 +150,11 @@ def check(name, *test):
 def main(motifd):
     with tempfile.TemporaryDirectory() as folder:
         daemon = Daemon(motifd, os.path.join(folder, "db"), "--event-heartbeat-ms", "200", "--event-stall-ms", "1000")
-        check("events: a job from its beginning to its end", follows_a_job, daemon)
-        check("events: begin after the requested id", begins_after_the_requested_id, daemon)
-        check("events: 64 streams and no more", has_a_limit, daemon)
-        thread = check("events: quiet streams get comments, stuck readers are cut", beats_and_cuts, daemon)
-        check("events: end with the daemon and continue with the next", ends_with_the_daemon, daemon, thread)
+        check("events: a stream follows a job to its end", a_stream_follows_a_job, daemon)
+        check("events: a stream begins after the requested id", a_stream_begins_after_the_requested_id, daemon)
+        check("events: at most 64 streams are open", the_number_of_streams_has_a_limit, daemon)
+        thread = check("events: silent streams get comments, stalled ones end", silent_streams_get_comments_and_stalled_ones_end, daemon)
+        check("events: streams end with the daemon and continue with the next", a_stream_ends_with_the_daemon, daemon, thread)
         daemon.end()
 
 

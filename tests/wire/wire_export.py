@@ -15,7 +15,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "harness")]
-from daemon import run_checks  # noqa: E402
+from daemon import run_each  # noqa: E402
 from played import Answer, Server  # noqa: E402
 
 MOTIFCTL = os.path.abspath(sys.argv[1])
@@ -90,7 +90,7 @@ class Place:
         assert [range_ and int(range_[6:-1]) for _, range_, _ in self.player.requests] == list(requests), self.player.requests
 
 
-def parts():
+def parts_of_an_earlier_run_are_continued():
     """An earlier run left a part of the file, its ETag, or both."""
     with Place() as place:
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
@@ -107,7 +107,7 @@ def parts():
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), None)
 
 
-def breaks():
+def a_broken_connection_is_continued():
     with Place() as place:
         place.whole(place.run(Kept(cut=4000), "export", JOB, "w", "--checkpoint", "4"), None, 4000, 8000)
     with Place() as place:  # the file of an answer without ETag may change, so the next try starts from the beginning
@@ -129,7 +129,7 @@ def breaks():
         place.whole(place.run(Kept(), "export", JOB, "w", "--checkpoint", "4"), 6)
 
 
-def refusals():
+def refusals_leave_the_part():
     for status, code in ((404, 2), (401, 2), (409, 1), (500, 1)):
         with Place() as place:
             got = place.run(Kept(instead=lambda count, status=status: answer_of(status, b'{"title":"not this"}', Content_Type="application/problem+json")), "export",
@@ -142,7 +142,7 @@ def refusals():
             assert got.returncode != 0 and os.path.getsize(place.path("w.part")) == 100, (status, got)
 
 
-def names():
+def files_are_named_after_the_checkpoint():
     for words, path, name in (((), f"checkpoints/4", f"{JOB}-4.safetensors"), (("--checkpoint", "latest"), "checkpoints/4", f"{JOB}-4.safetensors"),
                               (("--checkpoint", "3", "--onnx"), "onnx?checkpoint=3", f"{JOB}-3.onnx"), (("--bundle",), "bundle?checkpoints=4", f"{JOB}.bundle"),
                               (("--bundle", "--checkpoint", "all"), "bundle?checkpoints=all", f"{JOB}.bundle")):
@@ -164,7 +164,7 @@ def names():
         assert os.listdir(place.name) == []
 
 
-def places():
+def unwritable_places_are_reported():
     """motifctl cannot write its files."""
     with Place() as place:
         got = place.run(Kept(), "export", JOB, "none/w", "--checkpoint", "4")
@@ -179,7 +179,7 @@ def places():
         assert not os.path.exists(place.path("w"))
 
 
-def a_terminal():
+def a_terminal_shows_the_progress():
     with Place() as place:
         ours, theirs = pty.openpty()
         got = place.run(Kept(cut=4000), "export", JOB, "w", "--checkpoint", "4", stderr=theirs)
@@ -195,7 +195,7 @@ def a_terminal():
         assert "of 10" in shown.decode() and shown.decode().rstrip("\n").endswith("\r\033[K"), shown  # motifctl drew a bar and erased it
 
 
-def listed():
+def checkpoints_are_listed():
     rows = [{"seq": 1, "step": 100, "density": 0.01, "accuracy": 0.5, "bytes": 2048, "pinned": True, "created_at": "2020-01-01T00:00:00Z"}, {"seq": 2}, {}, 7]
     with Place() as place:
         got = place.run(Kept(rows=rows), "checkpoints", JOB)
@@ -206,4 +206,5 @@ def listed():
 
 
 if __name__ == "__main__":
-    run_checks(*((check.__name__, check) for check in (parts, breaks, refusals, names, places, a_terminal, listed)))
+    run_each((), parts_of_an_earlier_run_are_continued, a_broken_connection_is_continued, refusals_leave_the_part, files_are_named_after_the_checkpoint,
+             unwritable_places_are_reported, a_terminal_shows_the_progress, checkpoints_are_listed)

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import wire_process as wire
-from daemon import allow_mpi, run_checks
+from daemon import allow_mpi, run_each
 from wire_process import LONG, PATHWAYS, Daemon, await_, await_state, await_steps, checkpoints, compare, outcome, show
 
 MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -60,7 +60,7 @@ def submit(daemon, executor="mpirun", ranks=1, **changes):
     return daemon.submit(executor, ranks, **changes)
 
 
-def same_bits(daemon):
+def ranks_give_the_expected_bits(daemon):
     wanted = outcome(daemon, submit(daemon, "thread"))
     job = submit(daemon)
     compare(outcome(daemon, job), wanted)
@@ -72,7 +72,7 @@ def same_bits(daemon):
         assert abs(one - two) <= 1e-4 * abs(two), (one, two)
 
 
-def other_kinds(daemon):
+def other_kinds_and_evaluations_run(daemon):
     """Tests another method, because each distributes its work in its own way. Also tests an evaluation and a job that starts from another one; only rank 0
     can read the other job's checkpoints."""
     results = []
@@ -95,7 +95,7 @@ def other_kinds(daemon):
     outcome(daemon, evaluation["id"])
 
 
-def study(daemon):
+def a_study_has_the_same_bits_on_any_ranks(daemon):
     """A study distributes its seeds over the ranks. Its result must have the same bits with more ranks, and when a rank is killed."""
     wanted = outcome(daemon, submit(daemon, "thread", seeds=3, total_samples=400))
     assert [run["seed"] for run in wanted[0]["study"]["runs"]] == [1, 2, 3], wanted[0]["study"]
@@ -110,7 +110,7 @@ def study(daemon):
         gone(job)
 
 
-def pause_and_cancel(daemon):
+def jobs_are_paused_and_cancelled(daemon):
     job = submit(daemon, ranks=2, total_samples=LONG)
     await_steps(daemon, job)
     assert len(processes(job)[0]) == 2, processes(job)
@@ -136,7 +136,7 @@ def next_checkpoint(daemon, job):
     assert show(daemon, job)["state"] == "running", "the job ended too early for so many kills"
 
 
-def killed_rank(daemon, wanted, samples):
+def a_killed_rank_restarts_the_ranks(daemon, wanted, samples):
     """Kills a rank and mpirun in turn, each after a new checkpoint. The log must contain the signal."""
     for round_ in range(2 * ROUNDS):
         if round_ == 0:
@@ -149,7 +149,7 @@ def killed_rank(daemon, wanted, samples):
     gone(job)
 
 
-def killed_daemon(daemon, wanted, samples):
+def jobs_continue_after_a_killed_daemon(daemon, wanted, samples):
     job = submit(daemon, ranks=2, total_samples=samples)
     for _ in range(ROUNDS):
         next_checkpoint(daemon, job)
@@ -161,7 +161,7 @@ def killed_daemon(daemon, wanted, samples):
     gone(job)
 
 
-def drained(daemon):
+def the_end_of_the_daemon_ends_ranks(daemon):
     job = submit(daemon, ranks=2, total_samples=LONG)
     await_steps(daemon, job)
     assert daemon.end() == 0
@@ -186,12 +186,11 @@ def main():
         with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,mpirun",
                     "--mpirun", MPIRUN, "--threads-per-job", "1", log=open(log, "w")) as daemon:
             samples = 320 * ROUNDS
-            same_bits(daemon)
-            print("ok same bits", flush=True)
+            run_each((daemon,), ranks_give_the_expected_bits)
             wanted = outcome(daemon, submit(daemon, ranks=2, total_samples=samples))
-            run_checks(("other kinds", lambda: other_kinds(daemon)), ("study", lambda: study(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
-                       ("killed rank", lambda: killed_rank(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
-                       ("drained", lambda: drained(daemon)))
+            run_each((daemon,), other_kinds_and_evaluations_run, a_study_has_the_same_bits_on_any_ranks, jobs_are_paused_and_cancelled)
+            run_each((daemon, wanted, samples), a_killed_rank_restarts_the_ranks, jobs_continue_after_a_killed_daemon)
+            run_each((daemon,), the_end_of_the_daemon_ends_ranks)
             assert daemon.end() == 0
             assert glob.glob(os.path.join(folder, "t", "ompi.*", "*")) == [], "mpirun's folder is left"
             await_("the end of the ranks' shared memory", lambda: not segments() - before)

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from daemon import TINY, Daemon, run_checks  # noqa: E402
+from daemon import TINY, Daemon, run_each  # noqa: E402
 
 MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
 PATIENCE = 240
@@ -97,7 +97,7 @@ def compare(found, wanted):
                 raise AssertionError(f"{name}: {left[name]}, not {right[name]}")
 
 
-def same_bits(daemon):
+def processes_give_the_bits_of_threads(daemon):
     wanted = outcome(daemon, submit(daemon, "thread"))
     job = submit(daemon)
     compare(outcome(daemon, job), wanted)
@@ -105,7 +105,7 @@ def same_bits(daemon):
     return wanted
 
 
-def other_kinds(daemon):
+def other_kinds_and_evaluations_run(daemon):
     """Tests a method that writes files, and an evaluation, which reads another job's checkpoints."""
     for body in ({"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS},):
         results = []
@@ -127,7 +127,7 @@ def other_kinds(daemon):
     outcome(daemon, following["id"])
 
 
-def pause_and_cancel(daemon):
+def jobs_are_paused_and_cancelled(daemon):
     job = submit(daemon, total_samples=LONG)
     await_steps(daemon, job)
     begun = time.monotonic()
@@ -144,7 +144,7 @@ def pause_and_cancel(daemon):
     assert not trainers(job)
 
 
-def killed_trainer(daemon, wanted, samples):
+def a_killed_trainer_is_replaced(daemon, wanted, samples):
     """Ends the trainer with SIGKILL and SIGSEGV in turn, each after a new checkpoint."""
     job = submit(daemon, total_samples=samples)
     for round_ in range(ROUNDS):
@@ -158,7 +158,7 @@ def killed_trainer(daemon, wanted, samples):
     compare(outcome(daemon, job), wanted)
 
 
-def killed_daemon(daemon, wanted, samples):
+def jobs_continue_after_a_killed_daemon(daemon, wanted, samples):
     job = submit(daemon, total_samples=samples)
     for _ in range(ROUNDS):
         before = checkpoints(daemon, job)
@@ -172,7 +172,7 @@ def killed_daemon(daemon, wanted, samples):
     assert not trainers(job)
 
 
-def no_progress(daemon):
+def jobs_without_progress_fail(daemon):
     """When every trainer is killed before its first checkpoint, the job must fail and its error must contain the signal."""
     job = submit(daemon, total_samples=LONG, checkpoint_every=100000, validation_every=100000)
     killed = set()
@@ -192,7 +192,7 @@ def no_progress(daemon):
     assert daemon.ask("GET", "/healthz")[0] == 200
 
 
-def drained(daemon):
+def the_end_of_the_daemon_ends_trainers(daemon):
     """After SIGTERM to the daemon, the trainer must save and end, and the daemon must end properly. The job must continue at the next start."""
     job = submit(daemon, total_samples=LONG)
     await_steps(daemon, job)
@@ -210,7 +210,7 @@ def environment(pid):
         return file.read()
 
 
-def the_trace(daemon):
+def the_trace_reaches_the_trainer(daemon):
     """The traceparent of a submission must reach the environment of the job's trainer."""
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     body = {"kind": "sparling", "preset": "digitcircle-quick", "executor": "process", "config": {**TINY, "total_samples": LONG}}
@@ -223,7 +223,7 @@ def the_trace(daemon):
     await_state(daemon, job["id"], "cancelled")
 
 
-def the_token(daemon):
+def the_token_opens_only_its_routes(daemon):
     """A trainer's token must open only the trainer routes of its job, must expire with the run, and must not be in a command line."""
     job = submit(daemon, total_samples=LONG)
     pid = await_("a trainer", lambda: trainers(job))[0]
@@ -244,7 +244,7 @@ def the_token(daemon):
     await_state(daemon, job, "cancelled")
 
 
-def refusals(daemon):
+def wrong_executors_are_refused(daemon):
     for body, pointer in (({"executor": "slurm"}, "/executor"), ({"executor": 7}, "/executor"), ({"ranks": 2}, "/ranks"),
                           ({"ranks": 2, "executor": "process"}, "/ranks"), ({"ranks": 0}, "/ranks")):
         status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", **body})
@@ -255,13 +255,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "process,thread") as daemon:
             samples = 400 * ROUNDS
-            same_bits(daemon)
-            print("ok same bits")
+            run_each((daemon,), processes_give_the_bits_of_threads)
             wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
-            run_checks(("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
-                       ("killed trainer", lambda: killed_trainer(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
-                       ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)), ("the token", lambda: the_token(daemon)), ("the trace", lambda: the_trace(daemon)),
-                       ("refusals", lambda: refusals(daemon)))
+            run_each((daemon,), other_kinds_and_evaluations_run, jobs_are_paused_and_cancelled)
+            run_each((daemon, wanted, samples), a_killed_trainer_is_replaced, jobs_continue_after_a_killed_daemon)
+            run_each((daemon,), jobs_without_progress_fail, the_end_of_the_daemon_ends_trainers, the_token_opens_only_its_routes,
+                     the_trace_reaches_the_trainer, wrong_executors_are_refused)
 
 
 if __name__ == "__main__":

@@ -276,7 +276,7 @@ class Script:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def said(status, document, **headers):
+def answer_of(status, document, **headers):
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     cut = headers.pop("cut", None)
     return Answer("", "", status, {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}, body, cut)
@@ -286,23 +286,23 @@ class Broken(unittest.TestCase):
     server = Server()
 
     def test_a_submission_is_repeated_with_the_same_key(self):
-        script = Script(said(503, {"detail": "full"}, Retry_After="0"), said(201, {"id": "x"}, cut=3), said(201, {"id": "x", "kind": "k", "state": "queued"}))
+        script = Script(answer_of(503, {"detail": "full"}, Retry_After="0"), answer_of(201, {"id": "x"}, cut=3), answer_of(201, {"id": "x", "kind": "k", "state": "queued"}))
         job = motifd.Client(self.server.play(script)).submit("k")
         self.assertEqual(job.id, "x")
         keys = {headers["Idempotency-Key"] for _, _, headers, _ in script.asked}
         self.assertEqual((len(script.asked), len(keys)), (3, 1))
-        other = Script(said(201, {"id": "y", "kind": "k", "state": "queued"}))
+        other = Script(answer_of(201, {"id": "y", "kind": "k", "state": "queued"}))
         motifd.Client(self.server.play(other)).submit("k")
         self.assertNotIn(other.asked[0][2]["Idempotency-Key"], keys)
 
     def test_an_action_is_not_repeated_after_a_broken_connection(self):
-        script = Script(said(202, {"id": "x"}, cut=3))
+        script = Script(answer_of(202, {"id": "x"}, cut=3))
         with self.assertRaises(motifd.Unreachable):
             motifd.Job(motifd.Client(self.server.play(script)), {"id": "x"}).pause()
         self.assertEqual(len(script.asked), 1)
 
     def test_an_upload_continues_where_it_stopped(self):
-        script = Script(said(404, {}), said(200, {}, cut=1), said(200, {"received": 4}), said(201, {"name": "n"}))
+        script = Script(answer_of(404, {}), answer_of(200, {}, cut=1), answer_of(200, {"received": 4}), answer_of(201, {"name": "n"}))
         motifd.Client(self.server.play(script)).upload(b"0123456789", "csv")
         first, second = (asked for asked in script.asked if asked[0] == "PUT")
         self.assertEqual((first[3], second[3]), (b"0123456789", b"456789"))
@@ -310,12 +310,12 @@ class Broken(unittest.TestCase):
 
     def test_an_event_stream_continues_after_its_last_event(self):
         one = b"retry: 1\nid: 0\n\nid: 7\nevent: state\ndata: {\"state\":\ndata: \"queued\"}\n\n: comment\nid: 8\nevent: sta"
-        script = Script(said(200, one + b"x" * 20, cut=len(one)), said(200, b"id: 8\nevent: state\ndata: {\"state\":\"running\"}\n\n"), said(204, b""))
+        script = Script(answer_of(200, one + b"x" * 20, cut=len(one)), answer_of(200, b"id: 8\nevent: state\ndata: {\"state\":\"running\"}\n\n"), answer_of(204, b""))
         events = [data["state"] for _, data in motifd.Client(self.server.play(script)).events("x")]
         self.assertEqual(events, ["queued", "running"])
         self.assertEqual([asked[2].get("Last-Event-ID") for asked in script.asked], [None, "7", "8"])
 
-    def test_nobody_listening_is_said_so(self):
+    def test_an_address_without_a_server_is_reported(self):
         with self.assertRaisesRegex(motifd.Unreachable, "does not answer"):
             motifd.Client("http://127.0.0.1:9", retries=1).get("/v1/jobs")
 
@@ -326,7 +326,7 @@ class Export(unittest.TestCase):
     series = {"loss": [[10, 2.0], [300, 1.5]], "accuracy": [[300, 0.5]]}
 
     def job(self):
-        return motifd.Job(motifd.Client(Broken.server.play(Script(said(200, {"series": self.series})))), self.document)
+        return motifd.Job(motifd.Client(Broken.server.play(Script(answer_of(200, {"series": self.series})))), self.document)
 
     def test_checksums_are_those_of_the_standard(self):
         # RFC 3720, B.4: 32 zeros, 32 ones, ascending and descending bytes; and the usual check value.
@@ -353,7 +353,7 @@ class Export(unittest.TestCase):
         self.assertEqual(len(events), 3)
 
     def test_a_run_is_sent_to_mlflow(self):
-        script = Script(said(404, {"error_code": "RESOURCE_DOES_NOT_EXIST"}), said(200, {"experiment_id": "4"}), said(200, {"run": {"info": {"run_id": "r"}}}), said(200, {}))
+        script = Script(answer_of(404, {"error_code": "RESOURCE_DOES_NOT_EXIST"}), answer_of(200, {"experiment_id": "4"}), answer_of(200, {"run": {"info": {"run_id": "r"}}}), answer_of(200, {}))
         self.assertEqual(motifd.export.mlflow(self.job(), Broken.server.play(script), "digits", token="secret"), "r")
         asked = [(path, json.loads(body) if body else None) for _, path, _, body in script.asked]
         self.assertEqual([path.rpartition("/2.0/mlflow/")[2] for path, _ in asked],

@@ -35,7 +35,7 @@ def refused(answer, *statuses):
     assert "/tmp/" not in str(problem) and "SQL" not in str(problem), problem
 
 
-def data_becomes_read_only(daemon, data):
+def read_only_data_are_reported(daemon, data):
     assert daemon.ask("PUT", "/v1/datasets/before", CSV, "text/csv")[0] == 201
     remount(data, "ro")
     refused(daemon.ask("PUT", "/v1/datasets/new", CSV, "text/csv"), 500, 503)
@@ -61,12 +61,12 @@ def main(motifd, folder):
     with open(os.path.join(folder, "log"), "w+") as log:
         daemon = Daemon(motifd, database, "--data", data, log=log)
         await_ready(daemon, 200)
-        data_becomes_read_only(daemon, data)
+        read_only_data_are_reported(daemon, data)
         stored = [job["id"] for job in daemon.ask("GET", "/v1/jobs")[2]["jobs"]]
         assert stored and daemon.end() == 0
     remount(disk, "ro")
-    said = start_fails(motifd, "--db", database, "--data", data)
-    assert "read-only" in said.lower() and "lock file" in said, said
+    message = start_fails(motifd, "--db", database, "--data", data)
+    assert "read-only" in message.lower() and "lock file" in message, message
     remount(disk, "rw")
     os.chmod(database, 0o444)
     remount(data, "ro")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 import wire_process  # noqa: F401: finds the harness
-from daemon import allow_mpi, run_checks
+from daemon import allow_mpi, run_each
 from wire_process import LONG, Daemon, await_, await_state, await_steps, compare, outcome, show
 
 MOTIFD = sys.argv[1]
@@ -40,7 +40,7 @@ def running(daemon, fake, job):
     return rows[0]
 
 
-def same_bits(daemon, fake):
+def slurm_jobs_give_the_expected_bits(daemon, fake):
     wanted = outcome(daemon, submit(daemon, "thread"))
     job = submit(daemon, name="$(touch /tmp/x); `id` --wrap")
     compare(outcome(daemon, job), wanted)
@@ -54,7 +54,7 @@ def same_bits(daemon, fake):
                             "--requeued", "--data", row["words"][-1]], row["words"]
 
 
-def waits(daemon, fake, home):
+def a_waiting_job_is_paused_and_cancelled(daemon, fake, home):
     busy = os.path.join(home, "busy")
     open(busy, "w").close()
     for verb, state in (("pause", "paused"), ("cancel", "cancelled")):
@@ -67,7 +67,7 @@ def waits(daemon, fake, home):
     os.unlink(busy)
 
 
-def pause_and_cancel(daemon, fake):
+def jobs_are_paused_and_cancelled(daemon, fake):
     job = submit(daemon, total_samples=LONG)
     running(daemon, fake, job)
     assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
@@ -81,7 +81,7 @@ def pause_and_cancel(daemon, fake):
     assert len(of(fake, job)) == 2
 
 
-def preempted(daemon, fake, wanted, samples):
+def a_preempted_job_continues(daemon, fake, wanted, samples):
     """Slurm preempts the job and starts it again. The training must continue in the same Slurm job."""
     job = submit(daemon, total_samples=samples)
     fake.preempt(running(daemon, fake, job)["number"])
@@ -90,7 +90,7 @@ def preempted(daemon, fake, wanted, samples):
     assert row["begun"] == 2, row
 
 
-def died(daemon, fake, wanted, samples):
+def a_killed_trainer_is_submitted_again(daemon, fake, wanted, samples):
     job = submit(daemon, total_samples=samples)
     os.kill(running(daemon, fake, job)["pid"], signal.SIGKILL)
     compare(outcome(daemon, job), wanted)
@@ -98,7 +98,7 @@ def died(daemon, fake, wanted, samples):
     none_lives(fake, job)
 
 
-def another_daemon(daemon, fake, wanted, samples):
+def the_next_daemon_adopts_the_trainer(daemon, fake, wanted, samples):
     """The trainer must continue without a daemon, and the next daemon must adopt it, both after a crash and after a normal end of the daemon."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         job = submit(daemon, total_samples=samples)
@@ -112,7 +112,7 @@ def another_daemon(daemon, fake, wanted, samples):
         none_lives(fake, job)
 
 
-def paused_meanwhile(daemon, fake, wanted, samples):
+def a_pause_survives_a_killed_daemon(daemon, fake, wanted, samples):
     """A client requests a pause, and the daemon is killed before the trainer learns it. The next daemon must pause the job."""
     job = submit(daemon, total_samples=samples)
     row = running(daemon, fake, job)
@@ -129,7 +129,7 @@ def paused_meanwhile(daemon, fake, wanted, samples):
     assert len(of(fake, job)) == 2
 
 
-def ranks(daemon, fake):
+def ranks_start_through_srun(daemon, fake):
     job = submit(daemon, ranks=2)
     result, _ = outcome(daemon, job)
     assert result["ranks"] == 2, result
@@ -140,13 +140,14 @@ def ranks(daemon, fake):
 
 def every_check(daemon, fake, home):
     samples = 400
-    run_checks(("same bits", lambda: same_bits(daemon, fake)))
+    run_each((daemon, fake), slurm_jobs_give_the_expected_bits)
     wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
-    run_checks(("waits", lambda: waits(daemon, fake, home)), ("pause and cancel", lambda: pause_and_cancel(daemon, fake)),
-               *((name, lambda check=check: check(daemon, fake, wanted, samples)) for name, check in
-                 (("preempted", preempted), ("died", died), ("another daemon", another_daemon), ("paused meanwhile", paused_meanwhile))))
+    run_each((daemon, fake, home), a_waiting_job_is_paused_and_cancelled)
+    run_each((daemon, fake), jobs_are_paused_and_cancelled)
+    run_each((daemon, fake, wanted, samples), a_preempted_job_continues, a_killed_trainer_is_submitted_again, the_next_daemon_adopts_the_trainer,
+             a_pause_survives_a_killed_daemon)
     if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
-        run_checks(("ranks", lambda: ranks(daemon, fake)))
+        run_each((daemon, fake), ranks_start_through_srun)
     else:
         print("skipped: several ranks, since mpirun, or motif-train-mpi, is missing")
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import wire_process  # noqa: F401: finds the harness
-from daemon import run_checks
+from daemon import run_each
 from wire_process import Daemon, await_, await_state, show
 
 MOTIFD = sys.argv[1]
@@ -54,7 +54,7 @@ class Played:
             return [line.rstrip() for line in file if line.startswith(name + " ")]
 
 
-def refused(daemon, slurm):
+def failing_slurm_programs_fail_the_job(daemon, slurm):
     """The job must fail at once with the program's message, and leave nothing in Slurm's queue."""
     def no_program(name):
         return lambda: os.unlink(os.path.join(slurm.folder, name))
@@ -71,7 +71,7 @@ def refused(daemon, slurm):
         assert len(slurm.calls("scancel")) >= 1, slurm.calls("")
 
 
-def unwanted(daemon, slurm):
+def unwanted_jobs_leave_the_queue(daemon, slurm):
     """A job is paused or cancelled while squeue fails. When squeue lists the job, waiting or running, the daemon must remove it from Slurm's queue."""
     for verb, state, row in (("pause", "paused", "34 PENDING"), ("cancel", "cancelled", "34 RUNNING"), ("pause", "paused", "34 COMPLETING"),
                              ("cancel", "cancelled", "34 SUSPENDED")):
@@ -96,7 +96,7 @@ def unwanted(daemon, slurm):
         await_state(daemon, job, state)
 
 
-def left_alone(daemon, slurm):
+def a_waiting_job_is_adopted(daemon, slurm):
     """The daemon ends while the job waits in Slurm's queue. The next daemon must adopt the job and release it again."""
     slurm.as_usual()
     job = daemon.submit("slurm")
@@ -121,7 +121,7 @@ def main():
         slurm = Played(folder)
         with Daemon(MOTIFD, os.path.join(folder, "db"), "--executors", "thread,slurm", "--slurm-bin", slurm.folder,
                     log=open(os.path.join(folder, "log"), "w")) as daemon:
-            run_checks(*((check.__name__, lambda check=check: check(daemon, slurm)) for check in (refused, unwanted, left_alone)))
+            run_each((daemon, slurm), failing_slurm_programs_fail_the_job, unwanted_jobs_leave_the_queue, a_waiting_job_is_adopted)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def run(*words, expected=0):
 
 def a_run_writes_a_line_for_each_family_and_seed(folder):
     table = os.path.join(folder, "table.csv")
-    said = run("--families", "dna-words,shapes", "--seeds", "1-2", "--out", table)
+    output = run("--families", "dna-words,shapes", "--seeds", "1-2", "--out", table)
     run("--families", "colours", "--vary", "distractors=2,values=255", "--out", table)
     lines = list(csv.DictReader(open(table, encoding="utf-8")))
     assert [(line["family"], line["seed"]) for line in lines] == [("dna-words", "1"), ("dna-words", "2"), ("shapes", "1"), ("shapes", "2"), ("colours", "1")]
@@ -38,7 +38,7 @@ def a_run_writes_a_line_for_each_family_and_seed(folder):
         met, motifs = map(int, line["motifs"].split("/"))
         assert 0 <= met < motifs == {"dna-words": 8, "shapes": 6, "colours": 6}[line["family"]], line
     assert lines[-1]["vary"] == "distractors=2 values=255"
-    assert sum(text.startswith("| dna-words") for text in said.split("\n")) == 2, said
+    assert sum(text.startswith("| dna-words") for text in output.split("\n")) == 2, output
 
 
 def public_data(folder):

@@ -62,16 +62,16 @@ class Handwriting(Canvas):
     def solve(self, part, vary):
         examples, classes = scans(self.folder, "optdigits.tra")
         windows = [part.x[i, r0:r1, c0:c1, 0].ravel() for i, r0, r1, c0, c1, _ in part.places]
-        said = nearest_label(windows, examples.reshape(len(examples), -1), classes, self.rates(vary), 0.35)
-        return answers_of(self, part, said)
+        recognised = nearest_label(windows, examples.reshape(len(examples), -1), classes, self.rates(vary), 0.35)
+        return answers_of(self, part, recognised)
 
 
-def answers_of(family, part, said):
+def answers_of(family, part, recognised):
     """Returns Marks at the true places, with the given classes."""
     labels = [[] for _ in part.labels]
-    for place, k in sorted(zip(part.places, said), key=lambda pair: pair[0][3]):
+    for place, k in sorted(zip(part.places, recognised), key=lambda pair: pair[0][3]):
         labels[place[0]].append(family.names[k])
-    marks = [(p[0], (p[1] + p[2]) // 2, (p[3] + p[4]) // 2, k, 1.0) for p, k in zip(part.places, said)]
+    marks = [(p[0], (p[1] + p[2]) // 2, (p[3] + p[4]) // 2, k, 1.0) for p, k in zip(part.places, recognised)]
     return Marks(labels, marks)
 
 

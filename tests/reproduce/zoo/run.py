@@ -139,16 +139,16 @@ def data_of(family, seed, options):
     """Returns the training part, the test part and the oracle's answers. The values of both parts are scaled with the same function."""
     train_part = generate(family, min(options.size, family.most), seed, "train", options.vary)
     test = generate(family, options.test, seed, "test", options.vary)
-    said = family.solve(test, options.vary)
+    solution = family.solve(test, options.vary)
     scale = scale_of(family, train_part.x, options.vary)
     train_part.x, test.x = scale(train_part.x), scale(test.x)
-    return train_part, test, said
+    return train_part, test, solution
 
 
 def run(family, seed, options):
     """Returns the line of the table for one family and seed."""
-    train_part, test, said = data_of(family, options.data_seed or seed, options)
-    best = score.oracle_figures(family, test, said)
+    train_part, test, solution = data_of(family, options.data_seed or seed, options)
+    best = score.oracle_figures(family, test, solution)
     line = {"family": family.name, "vary": words_of(options.vary), "size": len(train_part.labels), "seed": seed,
             "settings": " ".join("%s=%s" % pair for pair in options.set)}
     line.update({"oracle_" + key: best[key] for key in ("fpe", "fne", "ce", "e2ee", "exact") if best.get(key, np.nan) == best.get(key)})

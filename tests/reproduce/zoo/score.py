@@ -138,12 +138,12 @@ def label_figures(answers, labels):
     return {"e2ee": float(np.mean(errors)), "exact": float(np.mean([list(a) == list(b) for a, b in zip(answers, labels)]))}
 
 
-def oracle_figures(family, part, said):
-    figures = label_figures(said.labels, part.labels)
-    if said.likeliest:
-        figures["exact"] = label_figures(said.likeliest, part.labels)["exact"]
+def oracle_figures(family, part, solution):
+    figures = label_figures(solution.labels, part.labels)
+    if solution.likeliest:
+        figures["exact"] = label_figures(solution.likeliest, part.labels)["exact"]
     if family.places:
-        figures.update(motif_figures(confusion(part.places, said.marks, len(family.motifs), len(family.motifs))))
+        figures.update(motif_figures(confusion(part.places, solution.marks, len(family.motifs), len(family.motifs))))
     return figures
 
 

@@ -105,7 +105,7 @@ static void overlapping_windows_share_motifs_by_distance(void **state)
 /* Channel 0 marks symbols 0 and 1 equally often. Channel 3 is not active at first. One-to-one matching gives each
  * symbol at most one channel. Assignment by majority gives each channel the symbol that it marks most often, so several
  * channels can have the same symbol. */
-static void confusion_by_matching_and_by_majority(void **state)
+static void confusion_is_counted_by_matching_and_by_majority(void **state)
 {
     /* symbol, channel, number of times */
     static const int pairs[][3] = {{0, 0, 6}, {1, 0, 6}, {1, 1, 2}, {2, 2, 5}, {2, 1, 1}};
@@ -364,7 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_equal_those_made_by_hand),
         cmocka_unit_test(overlapping_windows_share_motifs_by_distance),
-        cmocka_unit_test(confusion_by_matching_and_by_majority),
+        cmocka_unit_test(confusion_is_counted_by_matching_and_by_majority),
         cmocka_unit_test(random_maps_equal_the_definitions),
         cmocka_unit_test(order_and_partition_do_not_matter),
         cmocka_unit_test(rates_without_counts_are_nan),

@@ -64,7 +64,7 @@ static void every_chunk_runs_once(void **state)
     }
 }
 
-static void same_bits_for_any_number_of_threads(void **state)
+static void bits_are_the_same_for_any_number_of_threads(void **state)
 {
     static struct job one, many;
     double sums[2];
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(a_stopped_pool_leaves_out_the_rest),
         cmocka_unit_test(short_chunks_do_not_call_stop_each_time),
         cmocka_unit_test(every_chunk_runs_once),
-        cmocka_unit_test(same_bits_for_any_number_of_threads),
+        cmocka_unit_test(bits_are_the_same_for_any_number_of_threads),
         cmocka_unit_test(denormals_are_flushed_inside_tasks_only),
         cmocka_unit_test(all_threads_run_chunks),
         cmocka_unit_test(workers_block_signals),

@@ -361,7 +361,7 @@ static void a_single_model_gets_its_three_pictures(void **state)
 }
 
 /* If there is no receiver for files, or if a single case is evaluated, the run draws nothing. */
-static void no_pictures_without_a_receiver(void **state)
+static void nothing_is_drawn_without_a_receiver(void **state)
 {
     struct drawn d;
     begin(&d, (const struct config_setting[]){
@@ -423,7 +423,7 @@ int main(void)
                                        cmocka_unit_test(maps_show_trained_models_only),
                                        cmocka_unit_test(scaling_lines_need_two_points),
                                        cmocka_unit_test(a_single_model_gets_its_three_pictures),
-                                       cmocka_unit_test(no_pictures_without_a_receiver),
+                                       cmocka_unit_test(nothing_is_drawn_without_a_receiver),
                                        cmocka_unit_test(failed_allocations_leave_no_partial_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
