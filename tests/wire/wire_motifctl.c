@@ -83,7 +83,7 @@ static void await_words(const char *text)
         if (strstr(got.out, text) != NULL || strstr(got.err, text) != NULL)
             return;
     }
-    fail_msg("the list does not contain \"%s\"", text);
+    fail_msg("motifctl did not print \"%s\"", text);
 }
 
 static void ctl(const char *format, ...)
