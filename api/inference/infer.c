@@ -19,8 +19,9 @@ struct inference {
     const struct method_model *model;
     struct buf whole[METHOD_OUTPUTS]; /* outputs of the method, for all inputs; of a sparse one for one input */
     bool keeps[METHOD_OUTPUTS];       /* the client wants all values of this output */
-    struct buf coordinates[METHOD_OUTPUTS], values[METHOD_OUTPUTS]; /* of sparse outputs: what is not zero */
-    int rank[METHOD_OUTPUTS];                                       /* shape of an output for one input */
+    struct buf coordinates[METHOD_OUTPUTS],
+        values[METHOD_OUTPUTS]; /* positions and values of the elements of sparse outputs that are not zero */
+    int rank[METHOD_OUTPUTS];   /* shape of an output for one input */
     int64_t dim[METHOD_OUTPUTS][METHOD_TENSOR_RANK];
 };
 

@@ -17,7 +17,7 @@ static const double SITES_MOST = 1e9;
 struct reader {
     struct motif_text *out;
     struct plain_lines lines;
-    int rows_left; /* of the current MEME matrix; -1: its width is unknown */
+    int rows_left; /* number of rows that the current MEME matrix still needs; -1: its width is unknown */
     bool in_matrix;
     int letter; /* rows of counts read of the current JASPAR matrix */
 };

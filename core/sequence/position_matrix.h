@@ -36,7 +36,7 @@ int position_matrix_trim(struct position_matrix *m, double least);
 
 /* Windows of sequences around the places that a detector marked. */
 struct site_windows {
-    int count, width;          /* number of windows, positions in each */
+    int count, width;          /* count: number of windows; width: number of positions in each */
     const unsigned char *base; /* [count][width], each 0 to BASE_UNKNOWN */
 };
 struct site_placement {

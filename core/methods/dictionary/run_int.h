@@ -47,8 +47,8 @@ enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
 /* What is known about a latent of seed 0. */
 enum {
     LATENT_RATE,    /* share of samples in which it is active */
-    LATENT_FEATURE, /* its own true feature */
-    LATENT_COSINE,  /* cosine with it */
+    LATENT_FEATURE, /* the true feature that is most similar to the latent */
+    LATENT_COSINE,  /* cosine of the latent with this feature */
     LATENT_PRECISION,
     LATENT_RECALL,
     LATENT_PARTNER, /* smallest cosine with its partner in another seed; NaN with one seed */

@@ -184,7 +184,7 @@ static enum status take_input(const struct method_model *m, const struct method_
 /* The results of the model for one row. The members point into `block`. */
 struct reading {
     float *block;
-    float *x, *y, *mean;   /* [features] the row and its reconstruction; [latent] the code */
+    float *x, *y, *mean;   /* x, y: [features] the row and its reconstruction; mean: [latent] the code */
     float *deviation, *on; /* [latent]; only where `uncertain`, and `on` only where `spiked` */
     bool uncertain, spiked;
 };

@@ -6,7 +6,8 @@
 #include "core/methods/findings.h"
 #include "core/methods/method.h"
 
-/* The time series of a run: the method's table lists them, and the work distribution numbers them. */
+/* The time series of a run. The method's table lists them; the work distribution refers to a series by its index in
+ * this list. */
 enum { FACTORS_METRICS = 8 };
 extern const struct method_metric factors_metrics[FACTORS_METRICS];
 

@@ -21,7 +21,8 @@ enum status publish_picture(const struct method_env *env, const char *name, cons
 
 enum { ARTIFACT_FINDINGS = 8 };
 
-/* Artifacts of a run that could not be made. A run has one, zero at first. Checkpoints contain it. */
+/* Lists the artifacts of a run that could not be made. Each run has one such list, which is empty (all zero) at first
+ * and is saved in checkpoints. */
 struct artifact_findings {
     int64_t count;
     struct artifact_finding {

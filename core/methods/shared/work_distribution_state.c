@@ -392,7 +392,8 @@ enum status distribution_load(struct work_distribution *d, struct method_run *ru
                               struct error *err)
 {
     struct contents contents = {0};
-    struct distribution_points points = {0}; /* of the item that is shown; its number is known after reading */
+    struct distribution_points points = {
+        0}; /* points of the item that the checkpoint shows; the number of the item is known after reading */
     enum status status = snapshot_contents(from, &contents.list, &contents.count, err);
     d->now = -1;
     if (!status)

@@ -37,7 +37,7 @@ void recovery_close(struct recovery *r); /* a zeroed struct is allowed */
 /* The sparse codes of one sample: the latents that are active, and the features that truly are. */
 struct recovery_sample {
     const int32_t *latent;
-    const float *value; /* of the latents; each above 0 */
+    const float *value; /* values of the active latents; each is above 0 */
     int latents;
     const int32_t *feature;
     int features;

@@ -17,9 +17,10 @@ enum decoders { DECODED_FISTA, DECODED_OMP, DECODED_IHT, DECODED };
 
 struct comparison {
     int width, inputs, features, rows;
-    float *unit, *signal;      /* [width][inputs], [rows][inputs] samples less the dictionary's bias, unscaled */
-    float *true_signal;        /* [rows][inputs] samples less the true bias */
-    float *code, *true_code;   /* [rows][width], [rows][features] of FISTA */
+    float *unit, *signal;    /* [width][inputs], [rows][inputs] samples less the dictionary's bias, unscaled */
+    float *true_signal;      /* [rows][inputs] samples less the true bias */
+    float *code, *true_code; /* [rows][width], [rows][features] codes that FISTA computes with the learned and with the
+                                true dictionary */
     int32_t *support[DECODED]; /* [rows][PLAIN_MOST_KEPT] */
     int *found[DECODED];       /* [rows] */
     float *scratch;            /* [workers][scratch_reals] */
@@ -27,12 +28,14 @@ struct comparison {
     struct plain learned, truth;
     double penalty;
     int iterations;
-    bool known, correlates;               /* known: the true features are known */
-    const struct comparison_codes *codes; /* of the current batch */
+    bool known; /* the true features are known */
+    bool correlates;
+    const struct comparison_codes *codes; /* the codes of the current batch */
     int count;
     /* Sums. */
     double samples, overlap[DECODED], right[DECODED + 1], guaranteed, coherence;
-    double *both, *either; /* [width] samples in which encoder and OMP, or one of them, use the latent */
+    double *both, *either; /* [width] number of samples in which both encoder and OMP use the latent, and in which at
+                              least one of them does */
     bool *mark;            /* [width] */
     struct pair_moments encoder, fista, perfect;
 };

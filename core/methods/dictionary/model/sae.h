@@ -47,7 +47,8 @@ struct sae_shape {
     bool tuned;                        /* L1, JUMPRELU: the factor moves until the mean L0 is l0 */
     double bandwidth;                  /* JUMPRELU */
     double aux_weight;                 /* 0: no auxiliary loss */
-    int aux_latents, dead_after;       /* dead latents of a sample in the auxiliary loss; updates without firing */
+    int aux_latents, dead_after;       /* aux_latents: number of dead latents that the auxiliary loss of a sample uses;
+                                          dead_after: a latent is dead after so many updates without firing */
     double penalty;                    /* FISTA, for scaled samples */
     int iterations;                    /* FISTA: steps of a code */
 };

@@ -53,7 +53,7 @@ struct domain_shape {
     int margin;               /* columns at either end without boxes, which motif errors leave out */
     int trivial; /* number of trivial symbols, the last ones; the motif errors of chance are also reported without them
                   */
-    int boxes;   /* most boxes of a sample */
+    int boxes;   /* upper limit of the boxes of a sample */
     int picture_rows; /* rows of the grey picture of an input; 0: as the input */
 };
 enum { DOMAIN_LABEL = 64 };

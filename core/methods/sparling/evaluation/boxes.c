@@ -2,14 +2,14 @@
  *
  * In each sample, motifs are paired one to one with true boxes of the symbol that their channel represents, the closest
  * pair first, as long as the box has a position in the motif's window. Motifs and boxes without a partner are false
- * positives and misses; they are counted elsewhere (motif_errors.h). */
+ * positives and misses; they are counted by motif_errors.h. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { TRUTH_SAMPLES = 1000 }; /* most samples */
+enum { TRUTH_SAMPLES = 1000 }; /* upper limit of the samples */
 
 int64_t extents_truth_samples(const struct method_run *run)
 {

@@ -15,11 +15,11 @@
 #include "core/methods/sparling/run_int.h"
 
 enum {
-    MEASURED = 32,         /* most motifs of a channel that are measured: the stronger half of those collected */
-    MEASURED_LEAST = 8,    /* with many channels, so many are measured at least */
-    MEASURED_ALL = 1024,   /* with many channels, about so many of all channels together */
-    CUTS_PLANE = 24 + 1,   /* most cuts along an axis of a picture */
-    CUTS_SEQUENCE = 64 + 1 /* most cuts along a sequence */
+    MEASURED = 32, /* upper limit of the motifs of a channel that are measured: the stronger half of those collected */
+    MEASURED_LEAST = 8,  /* minimum number of motifs of a channel that are measured, however many channels there are */
+    MEASURED_ALL = 1024, /* approximate limit of the motifs that are measured of all channels together */
+    CUTS_PLANE = 24 + 1, /* upper limit of the cuts along an axis of a picture */
+    CUTS_SEQUENCE = 64 + 1 /* upper limit of the cuts along a sequence */
 };
 _Static_assert((int)CUTS_SEQUENCE <= (int)EXTENT_CUTS, "the sums have room for all cuts");
 

@@ -14,7 +14,7 @@
 
 enum {
     FLANK = 4,      /* positions beside the footprint that the matrix covers on each side before it is trimmed */
-    SHIFT_MOST = 30 /* most positions by which a window is shifted */
+    SHIFT_MOST = 30 /* largest number of positions by which a window is shifted */
 };
 static const double TRIMMED = 0.2;      /* bits; positions with less are removed from both ends */
 static const double SAME = 0.9;         /* correlation from which two channels show one motif */

@@ -36,7 +36,7 @@ struct batch {
     float *gate_parts; /* [row chunks][n_s] */
     struct places px, pz;
     double *losses;
-    char *scratch; /* a list of FEATURES features for each worker */
+    char *scratch; /* room for a list of FEATURES features, for each worker */
     size_t scratch_bytes;
     struct batch_samples now;
     float *memory;

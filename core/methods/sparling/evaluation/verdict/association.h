@@ -17,7 +17,7 @@
 
 struct association {
     int channels, tokens;
-    int64_t room, samples; /* number of samples that fit; number of samples so far */
+    int64_t room, samples; /* room: number of samples that fit; samples: number of samples so far */
     size_t words;          /* 64-bit words of a row */
     uint64_t *active;      /* [channels][words] bit i: the channel has a motif in sample i */
     uint64_t *present;     /* [tokens][words] bit i: the token is in the label of sample i */

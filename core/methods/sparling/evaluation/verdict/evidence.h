@@ -24,23 +24,26 @@ enum { EVIDENCE_SAMPLES = 2000, EVIDENCE_CURVE = 16 };
 struct evidence_sums {
     /* Test samples of the final model. */
     double read;             /* samples read */
-    double exact, unordered; /* answers with all tokens right in order; with the right tokens in any order */
+    double exact, unordered; /* exact: answers with the right tokens in the right order; unordered: answers with the
+                                right tokens in any order */
     double low, high;        /* smallest and largest value of an input */
     /* Training samples of PART_EVIDENCE. */
-    double trained, trained_exact; /* samples; those whose label the model predicts exactly */
+    double trained, trained_exact; /* trained: number of samples; trained_exact: number of those whose label the model
+                                      predicts exactly */
     double trained_low, trained_high;
     double constant_exact, constant_edit; /* share and mean edit error of the most frequent label as the answer */
-    double chance_exact, chance_edit;     /* the same for the label of another sample, drawn at random */
-    double longest, shortest;             /* lengths of labels */
-    double validations;                   /* number of validations so far */
+    double chance_exact,
+        chance_edit; /* share and mean edit error if the answer is the label of another sample, drawn at random */
+    double longest, shortest; /* lengths of labels */
+    double validations;       /* number of validations so far */
 };
 enum { EVIDENCE_SUMS = 16 };
 _Static_assert(sizeof(struct evidence_sums) == EVIDENCE_SUMS * sizeof(double), "the sums are a row of doubles");
 
 /* One name of the vocabulary. Presence counts once for each sample. */
 struct evidence_token {
-    double present, read, both;          /* test samples with the token in the label, in the answer, in both */
-    double trained;                      /* training samples of PART_EVIDENCE with the token */
+    double present, read, both; /* numbers of test samples with the token in the label, in the answer, and in both */
+    double trained;             /* training samples of PART_EVIDENCE with the token */
     double channel, strength, explained; /* struct association_token */
 };
 enum { EVIDENCE_TOKEN = 7 };

@@ -261,11 +261,11 @@ static void an_extent_does_not_grow_over_chance_or_beyond_the_map(void **state)
 
 /* ---- the measurement --------------------------------------------------------------------------------- */
 
-/* Planted detectors: channel c scores the ink at `taps` offsets. */
+/* Detectors that plant() puts into the network: the score of channel c is the amount of ink at `taps` offsets. */
 static const struct detector {
     int count;
     int tap[4][2];
-    struct channel_extent extent; /* rows and columns of the taps */
+    struct channel_extent extent; /* the extent that must be measured: the rows and columns of the taps */
 } detectors[4] = {
     {4, {{-1, 0}, {-1, 1}, {0, 0}, {0, 1}}, {1, -1, 1, 0, 2}},
     {3, {{0, -1}, {0, 0}, {0, 1}}, {1, 0, 1, -1, 2}},

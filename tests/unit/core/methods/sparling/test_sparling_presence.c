@@ -57,7 +57,7 @@ static const struct config_setting tiny[] = {{"image_size", "48"},
                                              {NULL, NULL}};
 
 struct series {
-    struct hash all; /* of all metrics except the speed */
+    struct hash all; /* hash of all metrics except the speed */
     double presence[64], densities[64];
     int64_t at[64];
     int validations;
