@@ -171,7 +171,7 @@ void fast_winograd_forward(const struct conv_call *c)
     }
 }
 
-/* Computes A dY A' for `tiles` tiles of one register column. at: the first pixel of two rows. */
+/* Computes A dY A' for the first `tiles` tiles of one register column. at: the first pixel of the upper of two rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {

@@ -84,7 +84,7 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                    "Width of the rectangle that replaces the step in the thresholds' gradient; a wider one lets more "
                    "samples move a threshold."),
     REAL_FIELD(aux_weight, "1", 0, 100, "", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
-               "Weight of the auxiliary loss that revives dead latents; 0 turns it off."),
+               "Weight of the auxiliary loss, which trains dead latents; 0 turns it off."),
     INTEGER_FIELD(aux_latents, "0", 0, 65536, "latents", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
                   "Dead latents of a sample in the auxiliary loss; 0 takes half the dimensions."),
     INTEGER_FIELD(dead_after, "1000", 1, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",

@@ -52,7 +52,8 @@ enum {
     LATENT_PRECISION,
     LATENT_RECALL,
     LATENT_PARTNER, /* smallest cosine with its partner in another seed; NaN with one seed */
-    LATENT_AGREES,  /* Jaccard index of the pursuit samples in which encoder and OMP use it; NaN: neither does */
+    LATENT_AGREES,  /* Jaccard index of two sets of samples: those in which the encoder uses it, and those in which OMP
+                       does; NaN: both are empty */
     LATENT_WORTH,   /* 1: worth an interpretation */
     LATENT_COLUMNS
 };

@@ -150,7 +150,8 @@ static void write_topic(const struct method_run *run, const float *reach, const 
  * amplifies them. Omits features with less than a tenth of the largest reach. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
-    double least = run->nmf ? 0 : 0.1; /* parts of a factorisation have no common scale */
+    /* The parts of an NMF have different scales, so no single limit fits all of them. */
+    double least = run->nmf ? 0 : 0.1;
     size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
     float *mask = malloc(2 * entries * sizeof *mask), *codes = NULL;
     double furthest = 0;

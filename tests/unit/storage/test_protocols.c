@@ -156,8 +156,8 @@ static enum lease_verdict lease_event(struct world *w, int job, enum lease_event
     return verdict;
 }
 
-/* Submits a job unless the database has the key of this client. With a wrong rule, the key of the other client would
- * count. */
+/* Submits a job unless the database has the key of this client. The rule that is under test must ignore the key of
+ * the other client, although both keys have the same text. */
 static void submit(struct search *s, struct world w, int client)
 {
     static const char *const owners[CLIENTS] = {"anna", "bob"};

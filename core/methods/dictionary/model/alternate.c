@@ -129,7 +129,7 @@ static void products_task(void *context, int chunk, int worker)
 
 /* Reinitialises row j, which no code has used: its new direction is the sample with the largest error among those
  * that no other unused row has taken. */
-static void revive(const struct step *s, int j)
+static void reinitialise(const struct step *s, int j)
 {
     int d = s->sae->shape.inputs, worst = 0;
     float *row = s->sae->decoder->value + (ptrdiff_t)j * d;
@@ -150,7 +150,7 @@ static void descend(const struct alternate *a, const struct step *s)
         const float *gram = a->gram + (ptrdiff_t)j * m;
         float *row = rows + (ptrdiff_t)j * d;
         if (!(gram[j] > 1e-10f)) {
-            revive(s, j);
+            reinitialise(s, j);
             continue;
         }
         memcpy(sum, a->target + (ptrdiff_t)j * d, (size_t)d * sizeof *sum);

@@ -32,9 +32,9 @@ static void slope_row(struct step *s, int r)
             s->codes.slope[at] = slope;
         }
     }
-    for (int i = s->revived.start[r]; s->dead_count > 0 && i < s->revived.start[r] + s->revived.count[r]; i++)
-        s->revived.slope[i] = s->kernels->dot((size_t)d, step_pull(s, shape->levels, r),
-                                              sae->decoder->value + (ptrdiff_t)s->revived.index[i] * d);
+    for (int i = s->auxiliary.start[r]; s->dead_count > 0 && i < s->auxiliary.start[r] + s->auxiliary.count[r]; i++)
+        s->auxiliary.slope[i] = s->kernels->dot((size_t)d, step_pull(s, shape->levels, r),
+                                                sae->decoder->value + (ptrdiff_t)s->auxiliary.index[i] * d);
 }
 
 static void slope_task(void *context, int chunk, int worker)
@@ -87,16 +87,16 @@ static void gather_latent(struct step *s, int j)
 {
     struct sae *sae = s->sae;
     const struct sae_shape *shape = &sae->shape;
-    const struct entries *own = &s->columns, *revived = &s->revived_columns;
+    const struct entries *own = &s->columns, *auxiliary = &s->auxiliary_columns;
     int d = shape->inputs;
     float *decoder = sae->decoder->grad + (ptrdiff_t)j * d, *encoder = sae->encoder->grad + (ptrdiff_t)j * d;
     double bias = sum_of(own, j, own->slope);
     gather(s, own, j, own->value, step_pull(s, level_of(shape, j), 0), false, decoder);
     gather(s, own, j, own->slope, s->centred, false, encoder);
     if (s->dead_count > 0) {
-        gather(s, revived, j, revived->value, step_pull(s, shape->levels, 0), true, decoder);
-        gather(s, revived, j, revived->slope, s->centred, true, encoder);
-        bias += sum_of(revived, j, revived->slope);
+        gather(s, auxiliary, j, auxiliary->value, step_pull(s, shape->levels, 0), true, decoder);
+        gather(s, auxiliary, j, auxiliary->slope, s->centred, true, encoder);
+        bias += sum_of(auxiliary, j, auxiliary->slope);
     }
     if (shape->learner == LEARNER_L1 && s->norms[j] > 0) {
         double mean = sum_of(own, j, own->value) / s->count;
@@ -136,7 +136,7 @@ bool step_gradients(struct step *s)
         return false;
     step_by_latent(s, &s->codes, 0, s->count, 0, &s->columns);
     if (s->dead_count > 0)
-        step_by_latent(s, &s->revived, 0, s->count, 0, &s->revived_columns);
+        step_by_latent(s, &s->auxiliary, 0, s->count, 0, &s->auxiliary_columns);
     if (!thread_pool_run(s->pool, gather_task, s, step_pieces(sae->shape.width, STEP_LATENTS)))
         return false;
     bias_gradient(s);

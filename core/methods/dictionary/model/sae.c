@@ -16,7 +16,7 @@ bool sae_has_encoder(enum learner learner)
     return learner != LEARNER_MATCHING_PURSUIT && learner != LEARNER_FISTA;
 }
 
-bool sae_revives(enum learner learner)
+bool sae_has_auxiliary_loss(enum learner learner)
 {
     return learner == LEARNER_TOPK || learner == LEARNER_BATCHTOPK || learner == LEARNER_MATRYOSHKA;
 }

@@ -72,7 +72,7 @@ struct sae {
 
 bool sae_has_encoder(enum learner learner);
 /* Whether the learner has the auxiliary loss. */
-bool sae_revives(enum learner learner);
+bool sae_has_auxiliary_loss(enum learner learner);
 
 /* Creates an autoencoder without values. name: prefix of its arrays. with_grad: for training. The caller calls
  * sae_destroy(), which accepts NULL. */

@@ -211,7 +211,7 @@ bool step_select(struct step *s)
 /* Lists the dead latents that have the largest h in a row. h may be negative. */
 static void dead_row(struct step *s, int r, float *scratch)
 {
-    struct entries *e = &s->revived;
+    struct entries *e = &s->auxiliary;
     const float *h = s->h + (ptrdiff_t)r * s->sae->shape.width;
     int keep = e->count[r], found = 0, above = 0, at = e->start[r];
     for (int j = 0; j < s->sae->shape.width; j++)
@@ -248,10 +248,10 @@ bool step_select_dead(struct step *s)
         return true;
     int keep = dead < shape->aux_latents ? dead : shape->aux_latents;
     for (int r = 0; r < s->count; r++) {
-        s->revived.start[r] = r * keep;
-        s->revived.count[r] = keep;
+        s->auxiliary.start[r] = r * keep;
+        s->auxiliary.count[r] = keep;
     }
-    s->revived.total = s->count * keep;
+    s->auxiliary.total = s->count * keep;
     s->dead_count = dead;
     return thread_pool_run(s->pool, dead_task, s, step_pieces(s->count, STEP_ROWS));
 }

@@ -56,17 +56,17 @@ static size_t scratch_reals(const struct sae_shape *shape)
 static size_t lay_out(struct step *s, const struct sae_shape *shape, int room, int threads, char *base)
 {
     size_t rows = (size_t)room, d = (size_t)shape->inputs, m = (size_t)shape->width, at = 0;
-    size_t levels = (size_t)shape->levels + (sae_revives(shape->learner) ? 1 : 0);
+    size_t levels = (size_t)shape->levels + (sae_has_auxiliary_loss(shape->learner) ? 1 : 0);
     bool edges = shape->learner == LEARNER_JUMPRELU, pursuit = shape->learner == LEARNER_MATCHING_PURSUIT;
-    size_t revived = sae_revives(shape->learner) ? rows * (size_t)shape->aux_latents : 0;
+    size_t auxiliary = sae_has_auxiliary_loss(shape->learner) ? rows * (size_t)shape->aux_latents : 0;
     s->centred = take(base, &at, rows * d, sizeof(float));
     s->h = take(base, &at, rows * m, sizeof(float));
     s->pull = take(base, &at, levels * rows * d, sizeof(float));
     s->xhat = take(base, &at, rows * d, sizeof(float));
     take_entries(&s->codes, base, &at, rows, most_entries(shape, rows), edges);
     take_entries(&s->columns, base, &at, m, most_entries(shape, pursuit ? STEP_BLOCK : rows), edges);
-    take_entries(&s->revived, base, &at, rows, revived, false);
-    take_entries(&s->revived_columns, base, &at, m, revived, false);
+    take_entries(&s->auxiliary, base, &at, rows, auxiliary, false);
+    take_entries(&s->auxiliary_columns, base, &at, m, auxiliary, false);
     s->level_count = take(base, &at, rows * SAE_LEVELS, sizeof(int));
     s->cut = take(base, &at, rows, sizeof(float));
     s->ties = take(base, &at, rows, sizeof(int));
@@ -188,10 +188,10 @@ static void rebuild_aux(struct step *s, int r)
     const float *residual = step_pull(s, shape->levels - 1, r);
     float *aux = step_pull(s, shape->levels, r), factor = (float)(2 * aux_weight(s) / s->count);
     s->aux[r] = 0;
-    if (s->revived.count[r] == 0)
+    if (s->auxiliary.count[r] == 0)
         return;
     memcpy(aux, residual, (size_t)d * sizeof *aux);
-    add_rows(s, &s->revived, s->revived.start[r], s->revived.count[r], aux);
+    add_rows(s, &s->auxiliary, s->auxiliary.start[r], s->auxiliary.count[r], aux);
     for (int k = 0; k < d; k++) {
         s->aux[r] += (double)aux[k] * (double)aux[k];
         aux[k] *= factor;
@@ -292,7 +292,7 @@ static bool forward(struct step *s, bool train)
         return false;
     if (shape->learner == LEARNER_MATCHING_PURSUIT)
         return step_pursuit(s);
-    return step_select(s) && (!train || !sae_revives(shape->learner) || step_select_dead(s)) &&
+    return step_select(s) && (!train || !sae_has_auxiliary_loss(shape->learner) || step_select_dead(s)) &&
            thread_pool_run(s->pool, rebuild_task, s, rows);
 }
 

@@ -35,10 +35,10 @@ struct step {
     float *pull;     /* [SAE_LEVELS + 1][room][inputs] residuals, then gradients of the loss for xhat, of each level and
                       * of the auxiliary loss */
     float *xhat;     /* [room][inputs] reconstruction by all latents */
-    struct entries codes;   /* active latents; JUMPRELU: also those whose h is near the threshold, with value 0 */
-    struct entries revived; /* dead latents of the auxiliary loss */
-    struct entries columns; /* codes by latent: row j lists samples */
-    struct entries revived_columns;
+    struct entries codes;     /* active latents; JUMPRELU: also those whose h is near the threshold, with value 0 */
+    struct entries auxiliary; /* dead latents of the auxiliary loss */
+    struct entries columns;   /* codes by latent: row j lists samples */
+    struct entries auxiliary_columns;
     int *level_count; /* [room][SAE_LEVELS] entries of a row in each level */
     float *cut;       /* [room] an activation above it is kept */
     int *ties;        /* [room] number of activations equal to the cut that are kept */

@@ -17,7 +17,7 @@
 enum {
     MEASURED = 32, /* upper limit of the motifs of a channel that are measured: the stronger half of those collected */
     MEASURED_LEAST = 8,  /* minimum number of motifs of a channel that are measured, however many channels there are */
-    MEASURED_ALL = 1024, /* approximate limit of the motifs that are measured of all channels together */
+    MEASURED_ALL = 1024, /* approximate upper limit of the measured motifs of all channels together */
     CUTS_PLANE = 24 + 1, /* upper limit of the cuts along an axis of a picture */
     CUTS_SEQUENCE = 64 + 1 /* upper limit of the cuts along a sequence */
 };

@@ -256,7 +256,8 @@ void channel_places_describe(const struct channel_places *places, int channel, c
     channel_extent_write(channel_places_relative(places, channel, &box) ? &box : NULL, out);
 }
 
-/* Where a loss passes `most`, between cut j, where it is at most `most`, and cut k, where it is above. */
+/* Interpolates the place at which a loss reaches `most`, between cut j, where the loss is smaller or equal, and cut
+ * k, where it is larger. */
 static double crossing(const double *loss, const int *at, int j, int k, double most)
 {
     double share = (most - loss[j]) / (loss[k] - loss[j]);

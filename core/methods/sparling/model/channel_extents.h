@@ -63,12 +63,13 @@ bool channel_places_relative(const struct channel_places *places, int channel, s
 /* Writes the member "extent" of a channel, the same as [row0, row1, col0, col1], or null. */
 void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
 
-/* Finds the interval that holds the evidence along one axis.
+/* Finds the interval that contains the evidence along one axis.
  *
- * low, high: [cuts] how much the score falls when everything before, or from, a cut on is replaced. Cut j lies before
- * offset at[j]; at rises, and replaces nothing in low[0] and high[cuts - 1], everything in low[cuts - 1] and high[0].
- * Each edge is where a share `edge` of the whole evidence is lost; the interval is then widened as if the evidence were
- * spread evenly. Returns false without evidence: the score does not fall when everything is replaced. */
+ * low, high: [cuts] how much the score falls when everything before, or everything from, a cut on is replaced. Cut j
+ * lies before offset at[j], and the offsets rise. Nothing is replaced for low[0] and high[cuts - 1], everything for
+ * low[cuts - 1] and high[0]. At each edge of the interval, a fixed share of the whole evidence is lost; the function
+ * then widens the interval as if the evidence were spread evenly. Returns false if there is no evidence: the score does
+ * not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
 /* Grows an extent, a row or column at a time, over the positions that are alike around the motifs of the channel: while
