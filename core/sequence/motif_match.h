@@ -4,8 +4,8 @@
  * (Bioinformatics 27:1603). The score of two columns is minus their Euclidean distance, less the median of this score
  * over all columns of the database, so that a query column without a partner counts 0. The score of two motifs is the
  * largest sum over all offsets and both strands. The database is the null model: each query column has the
- * distribution of its scores with all columns of the database, and columns are independent. Compare with a whole
- * database therefore, never with the few motifs that you expect. */
+ * distribution of its scores with all columns of the database, and columns are independent. Therefore compare a motif
+ * with a whole database, never with only the few motifs that you expect. */
 #ifndef MOTIF_CORE_SEQUENCE_MOTIF_MATCH_H
 #define MOTIF_CORE_SEQUENCE_MOTIF_MATCH_H
 

@@ -20,7 +20,7 @@ static const struct config_setting seeds[] = {
     {"distinct", "50000"}, {"aux_latents", "8"},
     {NULL, NULL}};
 
-/* arXiv 2603.28744: few samples, as many latents as features. */
+/* The experiment of arXiv 2603.28744: trains on few samples, with as many latents as features. */
 static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"sizes", "50,100,500,1000"},
                                                              {"inputs", "0"},

@@ -39,10 +39,8 @@ struct outcome {
 enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
-/* Two latents of different seeds count as the same from this cosine on. The same number is the share of samples in
- * which the encoder and orthogonal matching pursuit must agree about a latent. */
-#define RECURS 0.7
-#define AGREES 0.5
+#define RECURS 0.7 /* two latents of different seeds count as the same from this cosine on */
+#define AGREES 0.5 /* minimum LATENT_AGREES of a latent that is worth an interpretation */
 
 /* What is known about a latent of seed 0. */
 enum {

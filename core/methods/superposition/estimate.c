@@ -8,8 +8,8 @@
 #include "core/methods/superposition/model/statistics.h"
 
 /* Costs are counted in operations of a large dense product, because a prediction divides by the speed of such a
- * product. The weights below convert other work to this unit. They come from a least-squares fit
- * to the processor times of 30 runs; test_predictions compares them with runs. */
+ * product. The weights below convert other work to this unit. They come from a least-squares fit to the processor
+ * times of 30 runs; test_predictions compares them with runs. */
 enum {
     SAMPLE = 35000,     /* a row of a batch, whatever its width */
     FEATURE = 1000,     /* drawing and comparing a feature of a sample */
@@ -19,7 +19,7 @@ enum {
     DRAWN = 525,        /* a feature of a sample of the test for normality */
     ENTRY = 18000,      /* statistics of an entry of the matrix W of a trained model */
     RUG_ROW = 63000,    /* drawing a rug and the statistics of its row, for each feature */
-    PICTURE = 11000     /* an entry of the picture of W */
+    PICTURE = 11000     /* drawing an entry of W in the picture of W */
 };
 static const double RUG_CASE = 1e9; /* the closed form of a rug */
 static const double RUN = 3.7e9;    /* charts and files of a run */

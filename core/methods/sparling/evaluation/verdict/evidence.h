@@ -63,7 +63,8 @@ struct evidence {
     /* PART_EVIDENCE in progress. Checkpoints contain which channels were active in which samples; labels are drawn
      * again after loading. */
     struct association pairs;
-    int64_t *near;  /* [channels][channels] positions of the first channel with one of the second nearby; may be NULL */
+    int64_t *near;  /* [channels][channels] number of active positions of the first channel that have an active position
+                       of the second channel nearby; may be NULL */
     int64_t *total; /* [channels] active positions */
     int *label;     /* [EVIDENCE_SAMPLES][DOMAIN_LABEL] not saved */
     int *length;    /* [EVIDENCE_SAMPLES] not saved */
