@@ -134,7 +134,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
     return status;
 }
 
-/* Bytes after the array are a fault of the client. */
+/* Refuses a body that contains bytes after the array. */
 static enum status check_end(struct rows_job *j, struct error *err)
 {
     struct error cause = {0};

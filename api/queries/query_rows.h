@@ -1,4 +1,4 @@
-/* Queries over many rows: the body is one .npy array [rows][numbers], and so is the answer. */
+/* Answers queries about many rows: body and answer are .npy arrays of the shape [rows][numbers]. */
 #ifndef MOTIF_API_QUERIES_QUERY_ROWS_H
 #define MOTIF_API_QUERIES_QUERY_ROWS_H
 

@@ -1,8 +1,8 @@
 /* Rate limit per caller: one bucket of permits for each caller, filled at a steady rate, in a table of fixed size.
  *
- * A caller is a token, or the client's address for requests without a token. All IPv6 addresses with the same /64 prefix
- * are one caller, because one household or machine gets a whole prefix. When the table is full, a new caller replaces
- * the bucket that was used longest ago; at worst, this grants the old caller one more burst. Any thread. */
+ * A caller is a token, or the client's address for requests without a token. All IPv6 addresses with the same /64
+ * prefix are one caller, because one household or machine gets a whole prefix. When the table is full, a new caller
+ * replaces the bucket that was used longest ago; at worst, this grants the old caller one more burst. Any thread. */
 #ifndef MOTIF_SERVER_HTTP_RATE_H
 #define MOTIF_SERVER_HTTP_RATE_H
 

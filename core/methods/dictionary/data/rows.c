@@ -19,7 +19,7 @@ static enum status measure(struct rows *r, const char *name, struct error *err)
 {
     const struct collection *c = &r->set;
     bool table = c->kind == COLLECTION_TABLE || c->kind == COLLECTION_IMAGES || c->kind == COLLECTION_SEQUENCES;
-    /* In sequences of one row, every sample must be as long as the others. */
+    /* In sequences of one row, all samples must have the same length. */
     if (!table || c->channels != 1 || c->start[c->count] != c->count * c->cols)
         return error_set(err, STATUS_INVALID, FIELD,
                          "%s must be an array of numbers, [rows][dimensions] or [samples][tokens][dimensions]", name);
@@ -119,9 +119,11 @@ int64_t rows_test(const struct rows *r, int64_t index)
     return permutation_at(&r->split, train_blocks(r) + index / r->block) * r->block + index % r->block;
 }
 
-/* The blocks of a training sample: those of its window, in the order of its epoch. */
+/* The position of a training sample in the order of its epoch: the window that contains it, and its place there. */
 struct spot {
-    int64_t epoch, window, blocks, at; /* blocks: in the window; at: place in the window */
+    int64_t epoch, window;
+    int64_t blocks; /* number of blocks in the window */
+    int64_t at;     /* place of the sample in the window */
     struct permutation order;
 };
 

@@ -21,13 +21,14 @@ enum { ROWS_LEAST = 20, ROWS_WINDOW = 64, ROWS_BLOCK = 256, ROWS_INPUTS_MOST = 1
 struct rows {
     struct collection set;
     int file;           /* -1: not open */
-    int64_t place;      /* byte of the file at which the values begin */
+    int64_t place;      /* offset in the file at which the values begin */
     int64_t count;      /* rows */
-    int inputs, tokens; /* numbers of a row, rows of a sample */
+    int inputs, tokens; /* inputs: numbers in a row; tokens: rows in a sample */
     uint64_t seed;
     int block;
-    int64_t blocks, test_blocks; /* whole blocks; the rows after the last one are test rows, too */
-    struct permutation split;    /* the order of blocks, of which the first are for training */
+    int64_t blocks, test_blocks; /* blocks: number of whole blocks (the rows after the last one are test rows too);
+                                    test_blocks: number of those that contain test rows */
+    struct permutation split;    /* the order of the blocks; the first ones are for training */
 };
 
 /* Opens the data set `name`. hash: of the upload that the job was submitted with, or "". data: folder of data sets.
@@ -36,12 +37,13 @@ struct rows {
 enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,
                       struct error *err);
 void rows_close(struct rows *rows); /* a zeroed struct is allowed */
-/* For resolve(): the hash and the numbers of a row of a data set. */
+/* Computes the hash of a data set and the length of its rows, for resolve(). */
 enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TEXT], int64_t *inputs,
                          struct error *err);
 
 int64_t rows_test_count(const struct rows *rows);
-/* The row of test sample `index` in [0, rows_test_count()), and that of training sample `index` >= 0. */
+/* Return the number of the row that is test sample `index` in [0, rows_test_count()), or training sample `index` >=
+ * 0. */
 int64_t rows_test(const struct rows *rows, int64_t index);
 int64_t rows_train(const struct rows *rows, int64_t index);
 /* Reads a row. x: [inputs]. STATUS_IO: the file cannot be read. */

@@ -6,7 +6,8 @@
 #include "core/methods/dictionary/run_int.h"
 #include "core/metrics/latents/pairs.h"
 
-/* Above this width the correlations of two seeds' codes are left out, because their tables would be too large. */
+/* Above this width, the program does not compute the correlations of two seeds' codes, because their tables would be
+ * too large. */
 enum { PAIRED_WIDTH = 2048 };
 
 /* The codes that one seed's dictionary computed for a batch. Each latent occurs at most once in a row. */
@@ -31,7 +32,7 @@ struct evaluation {
     } seed[DICTIONARY_SEEDS];
     struct pair_moments pair[DICTIONARY_SEEDS][DICTIONARY_SEEDS]; /* [a][b], a < b */
     struct comparison *comparison;
-    struct gallery_codes *gallery; /* of seed 0; NULL with several cases */
+    struct gallery_codes *gallery; /* the gallery of seed 0; NULL if the run has several cases */
 };
 
 /* ---- creation ------------------------------------------------------------------------------------------------ */
@@ -125,7 +126,8 @@ static void keep_codes(const struct method_run *run, struct seed_sums *own, int 
             int j = codes->index[i], place = own->kept.start[r];
             if (!(codes->value[i] > 0))
                 continue;
-            /* Only matching pursuit repeats latents, in rows of few picks. */
+            /* Only matching pursuit can pick a latent several times. Its rows are short, so a linear search is fast
+             * enough. */
             while (place < at && (run_case(run)->learner != LEARNER_MATCHING_PURSUIT || own->kept.index[place] != j))
                 place++;
             if (place == at) {

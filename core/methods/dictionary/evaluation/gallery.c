@@ -1,25 +1,28 @@
-/* Collects what a gallery shows of each latent (gallery.h). A sample is added in the order of its index, and equal
- * activations keep the earlier sample, so the tables are a function of the codes. */
+/* Collects what a gallery shows of each latent (gallery.h). Samples are added in the order of their indices, and of
+ * two samples with equal activations the earlier one stays. So the tables depend only on the codes. */
 #include "core/methods/dictionary/evaluation/gallery.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A parent is active in so much more of a latent's samples than in all samples. */
+/* A latent p is the parent of a latent when p is active in a larger share of this latent's samples than of all
+ * samples, by this difference. */
 static const double PARENT_EXCESS = 0.2;
-static const double PAIRS_MOST = 1 << 29; /* pairs of entries of all kept samples */
+/* Upper limit of the pairs of entries that are counted, for all kept samples together. */
+static const double PAIRS_MOST = 1 << 29;
 enum { ENTRIES_LEAST = 1 << 16 };
 
 struct gallery_codes {
     struct gallery *gallery;
-    int64_t room, entries, rows, row_room; /* entries and samples that are kept, and room for them */
+    int64_t room, entries, rows, row_room; /* entries, rows: numbers of entries and of samples that are kept; room,
+                                              row_room: how many there is memory for */
     double pairs;
     int32_t *latent;    /* [room] */
     int64_t *start;     /* [row_room + 1] */
-    int64_t *fired;     /* [width] kept samples in which the latent is active */
-    int64_t *first;     /* [width + 1] of each latent's samples in `of_latent` */
-    int32_t *of_latent; /* [room] kept samples of each latent */
+    int64_t *fired;     /* [width] number of kept samples in which the latent is active */
+    int64_t *first;     /* [width + 1] place of each latent's first sample in `of_latent` */
+    int32_t *of_latent; /* [room] numbers of the kept samples in which a latent is active, sorted by latent */
     int64_t *both;      /* [width] */
 };
 
@@ -123,7 +126,7 @@ static int bin_of(float value)
     return place < 0 ? 0 : place > GALLERY_BINS - 1 ? GALLERY_BINS - 1 : (int)place;
 }
 
-/* Keeps the largest values of a list that is sorted in descending order. */
+/* Inserts a value into a list of the largest values, which is sorted in descending order. */
 static void insert(int64_t *numbers, float *values, int room, int64_t number, float value)
 {
     if (numbers[room - 1] >= 0 && !(value > values[room - 1]))

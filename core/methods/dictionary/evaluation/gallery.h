@@ -18,22 +18,24 @@ double gallery_bin_from(int bin);
 
 /* A row of each table. */
 struct gallery_counts {
-    int64_t input[GALLERY_TOP]; /* the strongest samples: rows of a data set, or indices of test samples; -1: none */
+    int64_t input[GALLERY_TOP]; /* the strongest samples, by the numbers of their rows in the data set or of the test
+                                   samples; -1: none */
     int64_t bins[GALLERY_BINS]; /* active samples by activation */
     int64_t together[GALLERY_NEAR]; /* latents that are most often active together with this one; -1: none */
     int64_t parent;                 /* -1: none */
 };
 struct gallery_values {
     float value[GALLERY_TOP];
-    float share[GALLERY_NEAR]; /* of the samples in which one of both is active, the share in which both are */
-    float parent_share;        /* of this latent's samples, the share in which the parent is active */
+    float share[GALLERY_NEAR]; /* share of samples with both latents active, among those in which at least one of them
+                                  is */
+    float parent_share;        /* share of this latent's samples in which the parent is active */
 };
 enum {
     GALLERY_COUNTS = sizeof(struct gallery_counts) / sizeof(int64_t),
     GALLERY_VALUES = sizeof(struct gallery_values) / sizeof(float)
 };
 
-/* The tables of all latents, which checkpoints contain. */
+/* The tables of all latents. Checkpoints contain them. */
 struct gallery {
     int width;
     struct gallery_counts *counts; /* [width] */
@@ -47,15 +49,16 @@ int64_t gallery_bytes(int width);
 
 /* The codes of test samples while they are measured. */
 struct gallery_codes;
-/* samples: how many will come; active: their expected number of active latents. Together they limit the entries that
- * are kept for counts of pairs; later samples count only as strongest samples and in the histograms. */
+/* samples: expected number of samples; active: expected number of active latents in each. The two limit how many
+ * entries are kept for counting pairs. Samples beyond this limit count only for the strongest samples and the
+ * histograms. */
 enum status gallery_codes_create(struct gallery *g, int64_t samples, double active, struct gallery_codes **out,
                                  struct error *err);
 void gallery_codes_destroy(struct gallery_codes *c); /* NULL is fine */
 int64_t gallery_codes_bytes(int width, int64_t samples, double active);
-/* Adds a sample: each latent at most once. */
+/* Adds a sample, in which each latent occurs at most once. */
 void gallery_add(struct gallery_codes *c, int64_t input, const int32_t *latent, const float *value, int count);
-/* Fills in `together` and `parent`, after the last sample. */
+/* Computes `together` and `parent`. Call it after the last sample. */
 void gallery_finish(struct gallery_codes *c, const struct sae_shape *shape);
 
 #endif

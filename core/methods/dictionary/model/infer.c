@@ -1,4 +1,4 @@
-/* Codes of single samples by a trained dictionary (infer.h). */
+/* Computes the codes of single samples by a trained dictionary (infer.h). */
 #include "core/methods/dictionary/model/infer.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static void products(const struct infer *i, const float *matrix, const float *ce
     i->kernels->gemm(&call);
 }
 
-/* Keeps the `keep` largest values above 0, the first ones by index where values are equal. */
+/* Keeps the `keep` largest values above 0. Of equal values, those with the lowest index stay. */
 static void keep_largest(float *code, int m, int keep, float *scratch)
 {
     int positive = 0, above = 0;
@@ -74,7 +74,7 @@ static void activate(const struct infer *i, float *code, float *scratch)
         code[j] = code[j] > sae_threshold(sae, j) ? code[j] : 0;
 }
 
-/* The picks of matching pursuit. scratch: [width] products and [inputs] residual. */
+/* Computes the code by matching pursuit. scratch: [width] products and [inputs] residual. */
 static void pursue(const struct infer *i, const float *centred, float *code, float *scratch)
 {
     const struct sae_shape *shape = &i->sae->shape;

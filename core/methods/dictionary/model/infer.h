@@ -1,5 +1,6 @@
-/* Codes of single samples by a trained dictionary: what step_run() computes in training, except that BATCHTOPK and
- * MATRYOSHKA keep what exceeds their running threshold instead of the largest of a batch.
+/* Computes the codes of single samples by a trained dictionary. The codes are those that step_run() computes in
+ * training, with one exception: BATCHTOPK and MATRYOSHKA keep the activations above their running threshold instead of
+ * the largest ones of a batch.
  *
  * An infer is borrowed memory and numbers: any number of threads may use one, each with its own scratch. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_INFER_H
@@ -19,8 +20,8 @@ struct infer {
 /* scratch: infer_scratch() floats. */
 struct infer infer_make(const struct sae *sae, const struct kernels *kernels, float *scratch);
 size_t infer_scratch(const struct sae_shape *shape);
-/* Codes of up to INFER_ROWS scaled samples x: [count][inputs] to code: [count][width]. A code is the factor of a row of
- * the decoder as it is, of whatever norm; entries that are not active are 0. */
+/* Computes the codes of up to INFER_ROWS scaled samples. x: [count][inputs], code: [count][width]. An entry of a
+ * code is the factor of its row of the decoder, whose norm need not be 1. Entries that are not active are 0. */
 void infer_codes(const struct infer *infer, const float *x, int count, float *code, float *scratch);
 
 #endif

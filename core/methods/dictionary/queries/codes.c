@@ -1,4 +1,4 @@
-/* The queries encode, decode and steer. */
+/* Answers the queries encode, decode and steer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@ enum { CHANGES_MOST = 64, SAMPLES_STREAM = 1 }; /* SAMPLES_STREAM equals STREAM_
 
 /* ---- between samples and codes ------------------------------------------------------------------------------- */
 
-/* code: [count][width] of samples x: [count][inputs]. count <= INFER_ROWS. scratch: encode_scratch() floats. */
+/* Computes the codes of samples. code: [count][width], x: [count][inputs], scratch: encode_scratch() floats. count
+ * <= INFER_ROWS. */
 static size_t encode_scratch(const struct method_model *m)
 {
     return INFER_ROWS * (size_t)m->c.inputs + infer_scratch(&m->sae[0]->shape);
@@ -96,7 +97,7 @@ static enum status take_input(const struct method_question *question, float *x, 
     return check_numbers(x, m->c.inputs, err);
 }
 
-/* A sample and its code. Members point into `block`, which the caller frees, also after an error. */
+/* A sample and its code. The members point into `block`, which the caller frees, also after an error. */
 struct coded {
     int seed;
     float *block, *x, *code, *back; /* [inputs], [width], [inputs] reconstruction */
@@ -204,7 +205,7 @@ enum status dictionary_encode_rows(const struct method_question *question, const
 
 /* ---- decode -------------------------------------------------------------------------------------------------- */
 
-/* x: [inputs], which the caller frees, also after an error. */
+/* Reads a code. x: [inputs], which the caller frees, also after an error. */
 static enum status read_code(const struct method_question *question, int *seed, float **x, struct error *err)
 {
     const struct method_model *m = question->model;
@@ -303,7 +304,8 @@ static bool parse_changes(const char *text, int width, struct changes *out)
     return out->count > 0;
 }
 
-/* Changes the code, and writes its reconstruction to c->back and the moved sample to c->x. before: the old codes. */
+/* Changes the code. Writes the reconstruction of the new code to c->back and the moved sample to c->x. before: the
+ * code without the changes. */
 static enum status steer(const struct method_question *question, struct coded *c, struct changes *changes,
                          float before[CHANGES_MOST], struct error *err)
 {

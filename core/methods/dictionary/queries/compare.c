@@ -1,13 +1,16 @@
-/* The query compare: which latents of the first dictionaries of two jobs are the same. */
+/* Answers the query compare: which latents of the first dictionaries of two jobs are the same. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/methods/dictionary/queries/model.h"
 #include "core/metrics/latents/pairs.h"
 
-enum { MATCHED_MOST = 1024, ROWS = 256 }; /* a matching one to one of more latents takes too long for a query */
+enum {
+    MATCHED_MOST = 1024, /* with more latents, the one-to-one matching takes too long for a query */
+    ROWS = 256
+};
 
-/* The largest |cosine| of each latent of `a` with one of `b`, and which one that is. cosine: [width], signed. */
+/* Finds for each latent of `a` the latent of `b` with the largest |cosine|. cosine: [width] with sign. */
 static enum status find_nearest(const struct method_question *question, const struct method_model *a,
                                 const struct method_model *b, int *nearest, double *cosine, struct error *err)
 {

@@ -1,4 +1,5 @@
-/* The queries latents and latents/{latent}: what the evaluation has stored of each latent of the first dictionary. */
+/* Answers the queries latents and latents/{latent}: what the evaluation has stored of each latent of the first
+ * dictionary. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -79,7 +80,7 @@ static void write_pair(const struct sink *out, int64_t latent, const char *name,
     sink_end_object(out);
 }
 
-/* The latents whose rows have the largest cosines with the row of j. */
+/* Writes the latents whose rows have the largest cosines with row j. */
 static void write_nearest(const struct method_model *m, int j, const struct sink *out)
 {
     int nearest[GALLERY_NEAR], found = 0;
@@ -113,7 +114,7 @@ static void write_together(const struct method_model *m, int j, const struct sin
     sink_end_list(out);
 }
 
-/* The latent's place in the tree of levels. */
+/* Writes the place of the latent in the tree of levels. */
 static void write_tree(const struct method_model *m, int j, const struct sink *out)
 {
     if (m->sae[0]->shape.levels == 1)

@@ -9,7 +9,7 @@
 
 #include "core/methods/dictionary/run_int.h"
 
-/* Planted data that take more operations to create are not drawn for queries. */
+/* Queries do not draw from planted data that take more operations than this to create. */
 static const double PLANTED_WORK = 2e11;
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static enum status read_tables(struct method_model *m, const struct snapshot_rea
     return status;
 }
 
-/* Numbers of latents in the tables are used as indices, so they must be possible. */
+/* Checks the numbers of latents in the tables, because queries use them as indices. */
 static enum status check_tables(const struct method_model *m, struct error *err)
 {
     bool sound = true;
@@ -125,7 +125,8 @@ static enum status measure(struct method_model *m, struct error *err)
     return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
 }
 
-/* The source of samples is optional: a data set may be gone, and large planted data take long to create. */
+/* Opens the source of the samples. Queries work without it: a data set may have been deleted, and large planted data
+ * take long to create. */
 static enum status open_source(struct method_model *m, const char *data, struct error *err)
 {
     const struct dictionary_config *c = &m->config;

@@ -1,8 +1,10 @@
 /* The queries of a dictionary job, and the model that they read. Private to core/methods/dictionary.
  *
- * Queries speak in the units of the data, and of rows of norm 1: a code is the length of a direction in the
- * reconstruction. So  reconstruction = bias / scale + sum over j of code_j row_j / |row_j|,  and a code of 2 in one job
- * means the same as in another. */
+ * Codes in questions and answers are in the units of the data and belong to rows of norm 1:
+ *
+ *   reconstruction = bias / scale + sum over j of code_j row_j / |row_j|
+ *
+ * So a code of 2 in one job means the same as in another. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
 #define MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
 
@@ -18,13 +20,14 @@ struct method_model {
     double scale;
     int seeds;
     struct sae *sae[DICTIONARY_SEEDS];
-    float *norm[DICTIONARY_SEEDS]; /* [width] norms of the decoder's rows */
+    float *norm[DICTIONARY_SEEDS]; /* [width] the norms of the decoder's rows */
     struct infer infer[DICTIONARY_SEEDS];
-    int64_t tested;  /* test samples that were measured; 0: the tables below are empty */
+    int64_t tested;  /* number of test samples that were measured; 0: the tables below are empty */
     double *latents; /* [width][LATENT_COLUMNS] */
     struct gallery gallery;
-    struct rows rows;       /* of the data set; its file is -1 if the set is gone, has changed, or there is none */
-    struct planted planted; /* for samples by number; directions NULL if they are unknown or take long to make */
+    struct rows rows;       /* rows of the data set; the file is -1 if there is no data set, or if it has changed */
+    struct planted planted; /* generator of samples by number; its directions are NULL if they are unknown or would take
+                               long to create */
 };
 
 enum status dictionary_open_model(const void *config, const struct kernels *kernels, const char *data,
@@ -67,7 +70,7 @@ enum status dictionary_saelens(const struct method_question *question, struct bu
 enum status dictionary_latents(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err);
 
-/* model.c: the seed that a question asks for. STATUS_INVALID if there are fewer. */
+/* model.c: finds the seed that a question asks for. STATUS_INVALID: the case has fewer seeds. */
 enum status dictionary_seed(const struct method_question *question, int *seed, struct error *err);
 
 #endif

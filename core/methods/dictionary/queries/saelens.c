@@ -1,4 +1,5 @@
-/* The query saelens: a dictionary as a folder that SAELens loads (SAE.load_from_disk), as a tar of
+/* Answers the query saelens: writes a tar of a folder that SAELens loads as a dictionary (SAE.load_from_disk). It
+ * contains
  *
  *   cfg.json                  architecture, sizes, and how to apply the weights
  *   sae_weights.safetensors   W_enc [d][m], W_dec [m][d], b_enc [m], b_dec [d]; jumprelu: threshold [m]
@@ -18,11 +19,11 @@
 #include "core/methods/dictionary/run_int.h"
 
 enum { BLOCK = 512 };
-static const char VERSION[] = "6.36.2"; /* of SAELens, whose format this is */
+static const char VERSION[] = "6.36.2"; /* the version of SAELens whose format this file writes */
 
 /* ---- tar ----------------------------------------------------------------------------------------------------- */
 
-/* Begins a member of known size: the header of the ustar format. */
+/* Begins a member of known size: writes a header in the ustar format. */
 static void begin_member(struct buf *out, const char *name, size_t bytes)
 {
     char head[BLOCK] = "";
@@ -69,7 +70,8 @@ static size_t array_bytes(const struct array *t)
     return sizeof(float) * (size_t)t->dim[0] * (size_t)(t->rank == 2 ? t->dim[1] : 1);
 }
 
-/* The length and the JSON of a file of float32 tensors; 8 + length is a multiple of 8. */
+/* Writes the start of a file of float32 tensors: the length of the JSON and the JSON itself. 8 + length is a
+ * multiple of 8. */
 static void write_head(struct buf *out, const struct array *tensors, int count)
 {
     struct buf json;

@@ -1,4 +1,4 @@
-/* The queries of dictionary jobs as tables: parameters, queries, schemas of answers. */
+/* Lists the queries of dictionary jobs, with their parameters and the schemas of their answers. */
 #include <stddef.h>
 
 #include "core/methods/dictionary/queries/model.h"
