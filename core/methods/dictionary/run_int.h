@@ -24,16 +24,18 @@ struct outcome {
     double mcc, mcc_sd, uniqueness, precision, recall, f1, f1_sd, accuracy;
     double absorption_full, absorption_fraction, found[RECOVERY_DECILES];
     double pair_absolute, pair_signed, pair_codes; /* agreement of seeds: cosines, correlations of codes */
-    double recurring; /* latents of seed 0 with a partner of cosine RECURS in every other seed */
-    /* Of seed 0, over the pursuit samples: */
-    double code_encoder, code_learned,
-        code_true; /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary,
-                      and of FISTA's on the true one */
-    double overlap_fista, overlap_omp, overlap_iht; /* mean Jaccard index of supports with the encoder's */
-    double right_encoder, right_fista, right_omp,
-        right_iht;                /* share of a support's latents whose matched true feature is active */
-    double coherence, guaranteed; /* share of samples whose support a bound on coherence guarantees */
-    double worth;                 /* latents that recur and agree with pursuit */
+    double recurring; /* number of latents of seed 0 with a partner of cosine RECURS in every other seed */
+    /* The next members are about seed 0, on the samples that the classical decoders also code (pursuit.c). */
+    /* MCC of codes with the true codes: of the encoder's codes, of FISTA's on the learned dictionary, and of FISTA's on
+     * the true one. */
+    double code_encoder, code_learned, code_true;
+    /* Mean Jaccard index of a decoder's supports with the encoder's. */
+    double overlap_fista, overlap_omp, overlap_iht;
+    /* Share of a support's latents whose matched true feature is active. */
+    double right_encoder, right_fista, right_omp, right_iht;
+    double coherence;  /* largest |cosine| of two rows of the dictionary */
+    double guaranteed; /* share of samples with so few active latents that this coherence guarantees their recovery */
+    double worth;      /* number of latents that recur and agree with pursuit */
     double train_loss, updates, samples;
 };
 enum { OUTCOME_COLUMNS = sizeof(struct outcome) / sizeof(double) };
