@@ -252,6 +252,7 @@ class Run:
         self.example("GET", at + "/logos/{channel}", names={**names, "channel": 2}, headers={"Accept": "image/png"})
         self.example("GET", at + "/sites", "?coordinates=bedtools&samples=9", names=names, headers={"Accept": "text/x-bed"})
         self.example("POST", at + "/sites", names=names, headers=fasta, raw=text.encode())
+        self.example("GET", at + "/pairs", "?set=test", names=names)
         self.example("GET", at + "/signal", "?channel=1&samples=9", names=names)
         self.example("POST", at + "/signal", "?coordinates=bedtools", names=names, headers=fasta, raw=text.encode())
 

@@ -117,6 +117,29 @@ class Site:
             found.update({place: float(value) for place in range(int(start), last)})
         return found
 
+    def pairs_follow_from_the_sites(self):
+        answer = self.get("pairs")
+        of = {}
+        for site in self.get("sites")["sites"]:
+            of.setdefault(site["record"], []).append(site)
+        assert answer["records"] == len(self.records)
+        with_both = {}
+        for a in range(3):
+            for b in range(a + 1, 3):
+                pairs = [[(max(t["start"] - s["end"], s["start"] - t["end"]), s, t) for s in sites for t in sites if (s["channel"], t["channel"]) == (a, b)]
+                         for sites in of.values()]
+                closest = [min((gap for gap in record if gap[0] >= 0), key=lambda gap: gap[0], default=None) for record in pairs]
+                with_both[a, b] = sum(1 for record in pairs if record), [one for one in closest if one]
+        told = {(pair["first"]["channel"], pair["second"]["channel"]): pair for pair in answer["pairs"]}
+        assert set(told) == {pair for pair, (records, _) in with_both.items() if records >= 5} and told, (told, with_both)
+        for pair, row in told.items():
+            records, closest = with_both[pair]
+            assert row["records"] == records and 0 <= row["p"] <= 1
+            assert all(0 <= row[name][part] <= 1 for name in ("near", "first_before_second", "same_strand") for part in ("share", "expected", "p"))
+            if closest:
+                assert abs(row["near"]["share"] - sum(gap <= 30 for gap, _, _ in closest) / len(closest)) < 1e-9
+                assert abs(row["first_before_second"]["share"] - sum(s["start"] < t["start"] for _, s, t in closest) / len(closest)) < 0.2
+
     def signals_are_sorted_and_open_as_bigwig(self):
         text = self.get("signal?coordinates=bedtools", "text/x-bedgraph")
         order = [(line.split("\t")[0], int(line.split("\t")[1])) for line in text.splitlines()]
@@ -261,7 +284,7 @@ def main():
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
-                "windows_do_not_change_long_sequences", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
+                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "motifctl_writes_files")))
 
 

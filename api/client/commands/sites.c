@@ -166,6 +166,84 @@ static int run_signal(struct ctl *ctl, const struct options *args)
     return ask(ctl, args, "signal", signal_forms);
 }
 
+/* ---- pairs --------------------------------------------------------------------------------------------------- */
+
+static const struct option_spec pair_options[] = {
+    {"set", "NAME", "the records of the data set: all, test or validation (all)"},
+    {"samples", "N", "number of records (all of the set)"},
+    {"first", "N", "number of the first record (0)"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {NULL, NULL, NULL},
+};
+
+static void add_number(struct table *table, double value, const char *format)
+{
+    char text[32];
+    snprintf(text, sizeof(text), format, value); /* NOLINT(clang-diagnostic-format-nonliteral) */
+    table_add(table, text);
+}
+
+/* Adds the columns "observed / expected" and p of a share. */
+static void add_share(struct table *table, const cJSON *share)
+{
+    char text[48];
+    snprintf(text, sizeof(text), "%.0f %% / %.0f %%", 100 * json_number(share, "share"),
+             100 * json_number(share, "expected"));
+    table_add(table, text);
+    add_number(table, json_number(share, "p"), "%.1e");
+}
+
+static void view_pairs(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *pair = NULL;
+    struct table table;
+    table_init(&table, "FIRST|SECOND|>RECORDS|>EXPECTED|>P|>WITHIN 30|>P|>BEFORE|>P|>SAME STRAND|>P");
+    cJSON_ArrayForEach (pair, json_member(document, "pairs")) {
+        table_add(&table, json_string(json_member(pair, "first"), "name"));
+        table_add(&table, json_string(json_member(pair, "second"), "name"));
+        add_number(&table, json_number(pair, "records"), "%.0f");
+        add_number(&table, json_number(pair, "expected"), "%.1f");
+        add_number(&table, json_number(pair, "p"), "%.1e");
+        add_share(&table, json_member(pair, "near"));
+        add_share(&table, json_member(pair, "first_before_second"));
+        add_share(&table, json_member(pair, "same_strand"));
+    }
+    term_table(&ctl->out, &table);
+}
+
+static int run_pairs(struct ctl *ctl, const struct options *args)
+{
+    char id[CTL_ID];
+    struct buf path;
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    buf_init(&path, 4096);
+    buf_format(&path, "/v1/jobs/%s/pairs", id);
+    add_query(&path, args, false);
+    code = path.failed ? ctl_usage(ctl, "the options are too long")
+                       : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, view_pairs);
+    buf_close(&path);
+    return code;
+}
+
+const struct command command_pairs = {
+    .name = "pairs",
+    .arguments = "JOB",
+    .summary = "show which motifs of a DNA model occur together, how near and in which order",
+    .text =
+        "Use it after a training on sequences. For each pair of motifs it prints how many sequences have both and how "
+        "many would by chance,\nand of the closest sites of both: how often they are within 30 bases, how often the "
+        "first is before the second, and how often both are\non one strand, each observed / expected. Expected is "
+        "what sites of different sequences show. P is not corrected for the number of pairs.",
+    .example = "  motifctl pairs latest --set test\n"
+               "  motifctl pairs latest --json | jq '.pairs[] | select(.near.p < 1e-4)'",
+    .options = pair_options,
+    .least = 1,
+    .most = 1,
+    .run = run_pairs,
+};
+
 const struct command command_sites = {
     .name = "sites",
     .arguments = "JOB",

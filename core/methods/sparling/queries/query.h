@@ -18,7 +18,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 12, SPARLING_SCHEMAS = 17 };
+enum { SPARLING_QUERIES = 13, SPARLING_SCHEMAS = 21 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -60,6 +60,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
 enum status sparling_logos_png(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_logos_svg(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_pairs(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_sites_bed(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites_gff3(const struct method_question *question, struct buf *out, struct error *err);

@@ -102,15 +102,43 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
         "channel", FIELD_INT, SITES_AT(channel), "-1", -1, 4095, false, false, NULL, "",                               \
             "Reports only this channel; -1 reports all.", GROUP_EVALUATION, LEVEL_BASIC, NULL                          \
     }
+#define RECORDS                                                                                                        \
+    {"set",                                                                                                            \
+     FIELD_CHOICE,                                                                                                     \
+     SITES_AT(set),                                                                                                    \
+     "all",                                                                                                            \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     false,                                                                                                            \
+     false,                                                                                                            \
+     sites_sets,                                                                                                       \
+     "",                                                                                                               \
+     "The records of the data set: all in the order of the upload, or those of the test or validation set.",           \
+     GROUP_EVALUATION,                                                                                                 \
+     LEVEL_BASIC,                                                                                                      \
+     NULL},                                                                                                            \
+        {"samples",                                                                                                    \
+         FIELD_INT,                                                                                                    \
+         SITES_AT(samples),                                                                                            \
+         "4194304",                                                                                                    \
+         1,                                                                                                            \
+         4194304,                                                                                                      \
+         false,                                                                                                        \
+         false,                                                                                                        \
+         NULL,                                                                                                         \
+         "inputs",                                                                                                     \
+         "More records give more sites and take longer; the end of the set ends the answer.",                          \
+         GROUP_EVALUATION,                                                                                             \
+         LEVEL_BASIC,                                                                                                  \
+         NULL},                                                                                                        \
+    {                                                                                                                  \
+        "first", FIELD_INT, SITES_AT(first), "0", 0, 4294966295.0, false, false, NULL, "",                             \
+            "Number of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL                              \
+    }
+static const struct config_field pairs_fields[] = {RECORDS};
+static const struct config_table pairs_table = CONFIG_TABLE(pairs_fields, struct sites_parameters);
 static const struct config_field sites_fields[] = {
-    {"set", FIELD_CHOICE, SITES_AT(set), "all", 0, 0, false, false, sites_sets, "",
-     "The records of the data set: all in the order of the upload, or those of the test or validation set.",
-     GROUP_EVALUATION, LEVEL_BASIC, NULL},
-    {"samples", FIELD_INT, SITES_AT(samples), "4194304", 1, 4194304, false, false, NULL, "inputs",
-     "More records give more sites and take longer; the end of the set ends the answer.", GROUP_EVALUATION, LEVEL_BASIC,
-     NULL},
-    {"first", FIELD_INT, SITES_AT(first), "0", 0, 4294966295.0, false, false, NULL, "",
-     "Number of the first record in the set.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    RECORDS,
     WHERE,
 };
 static const struct config_field where_fields[] = {WHERE};
@@ -219,6 +247,13 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .answer = sparling_sites,
      .texts = site_texts,
      .text_count = sizeof site_texts / sizeof site_texts[0]},
+    {.name = "pairs",
+     .meaning = "How often two motifs are in one sequence of the job's data set, how near, in which order and strands",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &pairs_table,
+     .schema = "PairList",
+     .answer = sparling_pairs},
     {.name = "signal",
      .meaning = "The activation of a channel, or the largest of all, along the sequences of the job's data set",
      .verb = METHOD_GET,
@@ -272,6 +307,14 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Site",
      "record text, start integer, end integer, strand text, channel integer, name text, score integer, value number",
      NULL, false},
+    {"PairChannel", "channel integer, name text", NULL, false},
+    {"PairShare", "share number, expected number, p number", NULL, false},
+    {"Pair",
+     "first PairChannel, second PairChannel, records integer, expected number, p number, near PairShare, "
+     "first_before_second PairShare, same_strand PairShare",
+     NULL, false},
+    {"PairList", "job text, checkpoint AnswerCheckpoint, records integer, near_bases integer, pairs [Pair]", NULL,
+     false},
     {"SiteList", "job text, checkpoint AnswerCheckpoint, sites [Site]", NULL, false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},

@@ -1,0 +1,206 @@
+/* The query "pairs": how often two motifs are in the same sequence, how far from each other, in which order and on
+ * which strands.
+ *
+ * Of each sequence, the closest pair of sites that do not overlap counts, because a model seldom marks two motifs at
+ * one place. The null model of distance, order and strands pairs the sites of the first motif with those of the second
+ * motif in the next sequence that has both. It keeps where in a sequence each motif prefers to be, and only the
+ * relation of the two is lost. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/sparling/queries/sites/sites.h"
+
+enum { LEAST_RECORDS = 5, NEAR = 30 };
+
+struct kept_site {
+    int32_t channel, start, end;
+    char strand;
+};
+
+struct pairing {
+    struct site_finder finder;
+    struct motif_site_list sites; /* of the current record */
+    struct kept_site *site;       /* the sites of all records */
+    size_t count, room;
+    size_t *first; /* [records + 1] the first site of each record */
+    size_t records, record_room;
+    int channels;
+};
+
+static enum status grow(void **array, size_t *room, size_t needed, size_t bytes, struct error *err)
+{
+    if (needed <= *room)
+        return STATUS_OK;
+    size_t more = 2 * needed + 256;
+    void *grown = realloc(*array, more * bytes);
+    if (!grown)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+    *array = grown;
+    *room = more;
+    return STATUS_OK;
+}
+
+/* Keeps the sites of a record when its last window has come. */
+static enum status take_window(void *context, const struct scan_window *window, struct error *err)
+{
+    struct pairing *p = context;
+    enum status status = site_finder_window(&p->finder, window, -1, &p->sites, err);
+    if (status || !window->last)
+        return status;
+    if (window->length > INT32_MAX)
+        return error_set(err, STATUS_LIMIT, NULL, "a record of more than 2147483647 bases has no pairs");
+    status = grow((void **)&p->site, &p->room, p->count + p->sites.count, sizeof *p->site, err);
+    if (!status)
+        status = grow((void **)&p->first, &p->record_room, p->records + 2, sizeof *p->first, err);
+    if (status)
+        return status;
+    p->first[p->records] = p->count;
+    for (size_t i = 0; i < p->sites.count; i++) {
+        const struct motif_site *s = &p->sites.site[i];
+        p->site[p->count++] = (struct kept_site){s->channel, (int32_t)s->start, (int32_t)s->end, s->strand};
+    }
+    p->first[++p->records] = p->count;
+    p->sites.count = 0;
+    return STATUS_OK;
+}
+
+static bool has(const struct pairing *p, size_t record, int channel)
+{
+    for (size_t i = p->first[record]; i < p->first[record + 1]; i++)
+        if (p->site[i].channel == channel)
+            return true;
+    return false;
+}
+
+/* What the closest pairs of sites have in common; the same for the null model. */
+struct relation {
+    int records, near, before, stranded, same;
+};
+
+/* Bases between two sites; below 0: they overlap. */
+static int gap(const struct kept_site *a, const struct kept_site *b)
+{
+    return a->start <= b->start ? b->start - a->end : a->start - b->end;
+}
+
+/* Adds the closest pair of a site of channel a in record i and a site of channel b in record j. */
+static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int b, struct relation *r)
+{
+    const struct kept_site *one = NULL, *two = NULL;
+    for (size_t x = p->first[i]; x < p->first[i + 1]; x++)
+        for (size_t y = p->first[j]; y < p->first[j + 1]; y++) {
+            const struct kept_site *s = &p->site[x], *t = &p->site[y];
+            if (s->channel != a || t->channel != b || gap(s, t) < 0 || (one && gap(s, t) >= gap(one, two)))
+                continue;
+            one = s;
+            two = t;
+        }
+    if (!one)
+        return;
+    r->records++;
+    r->near += gap(one, two) <= NEAR;
+    r->before += one->start < two->start;
+    r->stranded += one->strand != '.' && two->strand != '.';
+    r->same += one->strand != '.' && one->strand == two->strand;
+}
+
+/* Two-sided p-value of a difference between two shares, from both sides of Fisher's test. */
+static double difference(int observed, int of, int null, int of_null)
+{
+    int all = of + of_null, both = observed + null;
+    double more = position_fisher(all, of, both, observed), less = position_fisher(all, of_null, both, null);
+    double p = 2 * (more < less ? more : less);
+    return p < 1 ? p : 1;
+}
+
+static void write_share(const struct sink *out, const char *name, int observed, int of, int null, int of_null)
+{
+    sink_begin_object(out, name);
+    sink_number(out, "share", of > 0 ? (double)observed / of : 0);
+    sink_number(out, "expected", of_null > 0 ? (double)null / of_null : 0);
+    sink_number(out, "p", difference(observed, of, null, of_null));
+    sink_end_object(out);
+}
+
+static void write_channel(const struct pairing *p, const char *key, int channel, const struct sink *out)
+{
+    char name[SITE_NAME];
+    site_name(&p->finder, channel, name);
+    sink_begin_object(out, key);
+    sink_integer(out, "channel", channel);
+    sink_text(out, "name", name);
+    sink_end_object(out);
+}
+
+/* Writes a pair, unless too few records have both motifs. with: [channels] records that have each. */
+static void write_pair(const struct pairing *p, int a, int b, const int *with, const struct sink *out)
+{
+    struct relation seen = {0}, chance = {0};
+    int both = 0;
+    size_t first = SIZE_MAX, last = SIZE_MAX;
+    for (size_t i = 0; i < p->records; i++) {
+        if (!has(p, i, a) || !has(p, i, b))
+            continue;
+        both++;
+        add_closest(p, i, a, i, b, &seen);
+        if (last != SIZE_MAX)
+            add_closest(p, last, a, i, b, &chance);
+        first = first == SIZE_MAX ? i : first;
+        last = i;
+    }
+    if (both < LEAST_RECORDS)
+        return;
+    add_closest(p, last, a, first, b, &chance);
+    sink_begin_object(out, NULL);
+    write_channel(p, "first", a, out);
+    write_channel(p, "second", b, out);
+    sink_integer(out, "records", both);
+    sink_number(out, "expected", (double)with[a] * with[b] / (double)p->records);
+    sink_number(out, "p", position_fisher((int)p->records, with[a], with[b], both));
+    write_share(out, "near", seen.near, seen.records, chance.near, chance.records);
+    write_share(out, "first_before_second", seen.before, seen.records, chance.before, chance.records);
+    write_share(out, "same_strand", seen.same, seen.stranded, chance.same, chance.stranded);
+    sink_end_object(out);
+}
+
+static enum status write_pairs(const struct method_question *question, const struct pairing *p, const struct sink *out,
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    int *with = calloc((size_t)p->channels, sizeof *with);
+    if (!with)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for pairs of motifs");
+    for (size_t i = 0; i < p->records; i++)
+        for (int c = 0; c < p->channels; c++)
+            with[c] += has(p, i, c);
+    sink_integer(out, "records", (int64_t)p->records);
+    sink_integer(out, "near_bases", NEAR);
+    sink_begin_list(out, "pairs");
+    for (int a = 0; !status && a < p->channels; a++)
+        for (int b = a + 1; !status && b < p->channels; b++) {
+            status = method_question_stopped(question, err);
+            if (!status && with[a] >= LEAST_RECORDS && with[b] >= LEAST_RECORDS)
+                write_pair(p, a, b, with, out);
+        }
+    sink_end_list(out);
+    free(with);
+    return status;
+}
+
+enum status sparling_pairs(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    struct pairing p = {.channels = (int)question->model->network->config.channels_motif};
+    const struct scan_target to = {&p, take_window};
+    enum status status = site_finder_make(question, &p.finder, err);
+    if (!status)
+        status = sites_scan(question, &to, err);
+    if (!status && p.records > INT32_MAX)
+        status = error_set(err, STATUS_LIMIT, NULL, "pairs are counted in at most 2147483647 records");
+    if (!status)
+        status = write_pairs(question, &p, out, err);
+    site_finder_close(&p.finder);
+    free(p.sites.site);
+    free(p.site);
+    free(p.first);
+    return status;
+}
