@@ -59,6 +59,7 @@ static const struct {
     struct request_case c;
     enum subject other;
 } cases[] = {
+    {{"GET", "/v1/kinds/sparling", NULL, 200, NONE, IN_JSON, true}, NONE},
     {{"POST", "/v1/jobs/@/compare", "{\"with\":\"@\",\"samples\":2}", 200, SPARLING, IN_JSON, true}, OTHER},
     {{"POST", "/v1/jobs/@/compare", "{\"with\":\"nobody\",\"samples\":0,\"of\":1}", 422, SPARLING, IN_JSON, false},
      NONE},
