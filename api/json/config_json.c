@@ -121,6 +121,7 @@ static const struct {
     {"num_workers", {"threads"}},
     {"dataset", {"dataset_name"}},
     {"data_set", {"dataset_name"}},
+    {"source", {"dataset_name"}},
     {"density", {"density_final"}},
     {"sparsity_target", {"density_final"}},
 };

@@ -37,7 +37,7 @@ from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Op
 import numpy as np
 
 __version__ = "0.1.0"
-__all__ = ["Client", "Job", "Motifs", "SparseVAE", "NMF", "Trees", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
+__all__ = ["Client", "Job", "Motifs", "SparseVAE", "NMF", "Trees", "Dictionary", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
            "JobFailed", "NotLearned", "export"]
 
 FINISHED = ("succeeded", "failed", "cancelled")
@@ -917,14 +917,14 @@ class _Factors(_TransformerMixin, _Estimator):
         client = self._client()
         names = getattr(self, "feature_names_in_", [f"x{at}" for at in range(X.shape[1])])
         data = client.upload(_npz({"x": X, "columns": np.array([str(name) for name in names])}), "npz")
-        config = {"data": "cells", "source": data["name"], "features": X.shape[1], "folds": next(folds for rows, folds in _FOLDS if len(X) >= rows), "model": self._model,
-                  "latent": self.n_components, "seed": int(self.random_state), **self._settings()}
-        self._train("factors", config, "cells", self.name, client)
-        self._n_features_out = self.n_components
+        config = {"dataset_name": data["name"], "features": X.shape[1], "folds": next(folds for rows, folds in _FOLDS if len(X) >= rows), "model": self._model,
+                  "seed": int(self.random_state), **({"latent": self.n_components} if self.n_components is not None else {}), **self._settings()}
+        self._train("factors", config, "dataset", self.name, client)
+        self.n_components_ = self._n_features_out = self.job_.config["latent"]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The factors of each row: [n][n_components]."""
+        """The factors of each row: [n][n_components_]."""
         job = self._fitted()
         return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
 
@@ -935,7 +935,7 @@ class _Factors(_TransformerMixin, _Estimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         self._fitted()
-        return np.array([f"{type(self).__name__.lower()}{at}" for at in range(self.n_components)], object)
+        return np.array([f"{type(self).__name__.lower()}{at}" for at in range(self.n_components_)], object)
 
     @property
     def topics_(self) -> List[Dict[str, Any]]:
@@ -946,10 +946,10 @@ class _Factors(_TransformerMixin, _Estimator):
 class SparseVAE(_Factors):
     """The Sparse VAE: finds few factors; few features of the table depend on each factor.
 
-    n_components: number of factors. epochs: passes over the rows. hidden: width of the networks. sparsity: rate of the spike (lambda0); with a
+    n_components: number of factors; None: it follows from the data (n_components_). epochs: passes over the rows. hidden: width of the networks. sparsity: rate of the spike (lambda0); with a
     larger one, fewer features depend on a factor. config: further fields of the kind `factors`. Others: see Motifs."""
 
-    def __init__(self, url: Any = None, *, n_components: int = 5, epochs: int = 100, hidden: int = 50, batch: int = 100, sparsity: float = 10.0,
+    def __init__(self, url: Any = None, *, n_components: Optional[int] = None, epochs: int = 100, hidden: int = 50, batch: int = 100, sparsity: float = 10.0,
                  random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
                  progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
         self.url, self.n_components, self.epochs, self.hidden, self.batch, self.sparsity = url, n_components, epochs, hidden, batch, sparsity
@@ -961,12 +961,12 @@ class SparseVAE(_Factors):
 
 
 class NMF(_Factors):
-    """Non-negative matrix factorisation. n_components: number of factors. penalty: weight of the squares of both matrices; a larger one
+    """Non-negative matrix factorisation. n_components: number of factors; None: it follows from the data. penalty: weight of the squares of both matrices; a larger one
     makes their values smaller. iterations: largest number of passes. Others: see SparseVAE."""
 
     _model = "nmf"
 
-    def __init__(self, url: Any = None, *, n_components: int = 5, penalty: float = 0.1, iterations: int = 200, random_state: int = 1,
+    def __init__(self, url: Any = None, *, n_components: Optional[int] = None, penalty: float = 0.1, iterations: int = 200, random_state: int = 1,
                  config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
                  progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
         self.url, self.n_components, self.penalty, self.iterations, self.random_state = url, n_components, penalty, iterations, random_state
@@ -985,14 +985,59 @@ class NMF(_Factors):
         return {"nmf_penalty": self.penalty, "nmf_iterations": self.iterations}
 
 
+class Dictionary(_TransformerMixin, _Estimator):
+    """A sparse autoencoder or a classical dictionary for activations: many latents, few of which are active in a row.
+
+    n_components: number of latents. l0: active latents of a row. learner: batchtopk, topk, l1, jumprelu, matryoshka, matching-pursuit or
+    fista. seeds: dictionaries with different initial weights; the result says how far they agree. total_samples: rows seen in training, with
+    repetitions. config: further fields of the kind `dictionary`. Others: see Motifs."""
+
+    def __init__(self, url: Any = None, *, n_components: int = 256, l0: float = 20, learner: str = "batchtopk", seeds: int = 2,
+                 batch: int = 256, total_samples: int = 200000, random_state: int = 1, config: Optional[Dict[str, Any]] = None,
+                 name: Optional[str] = None, raise_not_learned: bool = False, progress: Optional[bool] = None, token: Optional[str] = None,
+                 cafile: Optional[str] = None):
+        self.url, self.n_components, self.l0, self.learner, self.seeds, self.batch = url, n_components, l0, learner, seeds, batch
+        self.total_samples, self.random_state, self.config, self.name, self.raise_not_learned = total_samples, random_state, config, name, raise_not_learned
+        self.progress, self.token, self.cafile = progress, token, cafile
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"preserves_dtype": [np.float32]}
+
+    def fit(self, X: Any, y: Any = None) -> "Dictionary":
+        """Uploads the rows once, trains, and waits. y is ignored. Fewer than 20 rows, the daemon's minimum, are repeated."""
+        X = _check(self, X, ensure_min_samples=2, ensure_min_features=2)
+        X = np.tile(X, (-(-20 // len(X)), 1))
+        client = self._client()
+        data = client.upload(_npz({"x": X}), "npz")
+        config = {"dataset_name": data["name"], "width": self.n_components, "l0": min(self.l0, self.n_components), "learner": self.learner, "seeds": self.seeds,
+                  "batch": self.batch, "total_samples": self.total_samples, "seed": int(self.random_state)}
+        self._train("dictionary", config, "dataset", self.name, client)
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The codes of each row: [n][n_components], zero where a latent is not active."""
+        job = self._fitted()
+        return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
+
+    def inverse_transform(self, codes: Any) -> np.ndarray:
+        """The rows that the dictionary reconstructs from codes: [n][features]."""
+        job = self._fitted()
+        return np.concatenate(list(job.ask_array("decode", np.asarray(codes, np.float32))))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        self._fitted()
+        return np.array([f"dictionary{at}" for at in range(self.n_components)], object)
+
+
 class Trees(_TransformerMixin, _RegressorMixin, _Estimator):
     """Outcomes that depend linearly on latent variables, and how the dependence changes along a tree of environments.
 
     fit(X, y, groups): groups names the environment of each row; names with '/' are paths in the tree (neural/brain). n_components: number
-    of latent variables. updates: optimiser updates. penalty: weight of the changes; with a larger one, less changes. config: further fields of the
+    of latent variables; None: it follows from the data. updates: optimiser updates. penalty: weight of the changes; with a larger one, less changes. config: further fields of the
     kind `environments`. Others: see Motifs."""
 
-    def __init__(self, url: Any = None, *, n_components: int = 4, updates: int = 2000, penalty: float = 0.01, learning_rate: float = 0.02,
+    def __init__(self, url: Any = None, *, n_components: Optional[int] = None, updates: int = 2000, penalty: float = 0.01, learning_rate: float = 0.02,
                  random_state: int = 1, config: Optional[Dict[str, Any]] = None, name: Optional[str] = None, raise_not_learned: bool = False,
                  progress: Optional[bool] = None, token: Optional[str] = None, cafile: Optional[str] = None):
         self.url, self.n_components, self.updates, self.penalty, self.learning_rate = url, n_components, updates, penalty, learning_rate
@@ -1015,16 +1060,17 @@ class Trees(_TransformerMixin, _RegressorMixin, _Estimator):
         table = np.column_stack([X, np.asarray(y, np.float32)])
         names = np.array([f"x{at}" for at in range(X.shape[1])] + ["y"])
         data = client.upload(_npz({"x": table, "columns": names, "group": np.array(groups)}), "npz")
-        config = {"data": "table", "source": data["name"], "target": "read", "features": X.shape[1], "unseen": 0, "test_share": 0.3 if len(X) < 100 else 0.1,
-                  "latent": self.n_components, "updates": self.updates, "penalty": self.penalty, "learning_rate": self.learning_rate,
+        config = {"data": "table", "dataset_name": data["name"], "target": "read", "features": X.shape[1], "unseen": 0, "test_share": 0.3 if len(X) < 100 else 0.1,
+                  "latent": self.n_components or 0, "updates": self.updates, "penalty": self.penalty, "learning_rate": self.learning_rate,
                   "seed": int(self.random_state)}
         self._train("environments", config, None, self.name, client)
+        self.n_components_ = self.job_.config["latent"]
         first = self.job_.ask("predict", X[:1])["answers"][0]
         self.groups_ = [row["name"] for row in first["environments"]]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The latent variables: [n][n_components]."""
+        """The latent variables: [n][n_components_]."""
         job = self._fitted()
         return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
 

@@ -149,7 +149,7 @@ def tables_answer_as_queries_do(daemon):
     x, rows = table(60, 6)
     assert daemon.ask("PUT", "/v1/datasets/rows?format=npz", rows, OCTETS)[0] == 201
     for config in ({"model": "sparse-vae", "epochs": 2, "restarts": 1, "screen_epochs": 0}, {"model": "vae", "epochs": 2}):
-        job = train(daemon, "factors", "cells", {"data": "cells", "source": "rows", "latent": 3, "hidden": 8, "batch": 20, **config})
+        job = train(daemon, "factors", "cells", {"data": "cells", "dataset_name": "rows", "latent": 3, "hidden": 8, "batch": 20, **config})
         status, arrays = infer(daemon, job, x[:5])
         assert status == 200, arrays
         check_shapes(daemon, job, arrays, 5)
@@ -157,7 +157,7 @@ def tables_answer_as_queries_do(daemon):
         assert np.array_equal(arrays["reconstruction"], query_array(daemon, job, "predict", x[:5]))
     x, rows = table(80, 6, groups=True)
     assert daemon.ask("PUT", "/v1/datasets/grouped?format=npz", rows, OCTETS)[0] == 201
-    job = train(daemon, "environments", None, {"data": "table", "source": "grouped", "target": "read", "latent": 2, "updates": 20, "unseen": 0})
+    job = train(daemon, "environments", None, {"data": "table", "dataset_name": "grouped", "target": "read", "latent": 2, "updates": 20, "unseen": 0})
     width = daemon.ask("GET", f"/v2/models/{job}")[2]["inputs"][0]["shape"][1]
     status, arrays = infer(daemon, job, x[:5, :width])
     assert status == 200, arrays

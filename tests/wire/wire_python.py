@@ -137,6 +137,25 @@ class Estimators(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "unknown environments"):
             model.predict(X[:1], ["z"])
 
+    def test_the_number_of_factors_follows_from_the_data_unless_it_is_set(self):
+        Z, W = RNG.normal(size=(300, 3)), RNG.normal(size=(3, 12))
+        X = Z @ W + 0.2 * RNG.normal(size=(300, 12))
+        model = motifd.SparseVAE(epochs=2).fit(X)
+        self.assertEqual((model.n_components_, model.transform(X).shape), (3, (300, 3)))
+        self.assertEqual(motifd.NMF(n_components=2).fit(abs(X)).n_components_, 2)
+        self.assertEqual(motifd.Trees(updates=20).fit(X, X[:, 0]).transform(X).shape[1], 3)
+
+    def test_a_dictionary_encodes_and_decodes_rows(self):
+        atoms = RNG.normal(size=(12, 8))
+        X = np.stack([atoms[RNG.choice(12, 2, replace=False)].sum(0) for _ in range(400)]).astype(np.float32)
+        model = motifd.Dictionary(n_components=16, l0=2, learner="topk", seeds=1, batch=64, total_samples=200000).fit(X)
+        codes = model.transform(X)
+        self.assertEqual(codes.shape, (400, 16))
+        self.assertLessEqual(int((codes != 0).sum(1).max()), 2)
+        back = model.inverse_transform(codes)
+        self.assertEqual(back.shape, X.shape)
+        self.assertLess(((back - X) ** 2).mean(), 0.5 * X.var())
+
     def test_other_kinds_answer_with_arrays(self):
         job = motifd.Client().submit("superposition", {"n_s": 32, "n_d": 8, "test_samples": 200}, "rug").wait(120)
         X = RNG.uniform(size=(3, 32)).astype(np.float32)
@@ -390,7 +409,8 @@ class Conventions(unittest.TestCase):
         except ImportError:
             self.skipTest("scikit-learn is missing")
         self.assertEqual(clone(motifd.Motifs("http://h:1", effort="quick")).get_params()["effort"], "quick")
-        estimators = [motifd.NMF(n_components=2, iterations=50), motifd.SparseVAE(n_components=2, epochs=3, hidden=8), motifd.Trees(n_components=2, updates=300)]
+        estimators = [motifd.NMF(n_components=2, iterations=50), motifd.SparseVAE(n_components=2, epochs=3, hidden=8), motifd.Trees(n_components=2, updates=300),
+                      motifd.Dictionary(n_components=8, l0=2, seeds=1, batch=16, total_samples=3000)]
         for estimator in estimators:
             passed = 0
             for instance, check in check_estimator(estimator, generate_only=True):

@@ -623,12 +623,12 @@ def table_is_attested(daemon):
     text = "\n".join(["group,tall,wide,deep,y"] + lines).encode()
     status, _, made = daemon.ask("PUT", "/v1/datasets/garden", text, "text/csv")
     assert status == 201, made
-    small = {"latent": 2, "batch": 8, "source": "garden"}
+    small = {"latent": 2, "batch": 8, "dataset_name": "garden"}
     jobs = [daemon.train(None, {**small, "data": "cells", "epochs": 2, "hidden": 4}, "factors"),
             daemon.train(None, {**small, "data": "table", "updates": 5, "unseen": 0, "factors": 2}, "environments")]
     for job in jobs:
         attested = daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"]
-        assert attested["names"] == {"source": "garden"} and attested["sha256"] == made["sha256"][:40], attested
+        assert attested["names"] == {"dataset_name": "garden"} and attested["sha256"] == made["sha256"][:40], attested
         assert re.fullmatch("[0-9a-f]{64}", attested["digest"]), attested
 
 

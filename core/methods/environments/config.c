@@ -36,7 +36,7 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
         "each environment alone, fit one head for all, penalise weights or squared changes, or know the true latent "
         "variables."),
     CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: a simulation, or a table with its tree."),
-    TEXT_FIELD(source, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
+    TEXT_FIELD(dataset_name, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
                "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
     CHOICE_FIELD(
@@ -73,7 +73,9 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
 
     CHOICE_FIELD(encoder, "linear", MODEL, BASIC, NULL,
                  "Map from x to the latent variables: a matrix, or a network with two hidden layers (mlp)."),
-    INTEGER_FIELD(latent, "6", 1, 256, "variables", MODEL, BASIC, NULL, "Number of latent variables of the model."),
+    INTEGER_FIELD(latent, "6", 0, 256, "variables", MODEL, BASIC, NULL,
+                  "Number of latent variables of the model. 0 counts the principal components of an uploaded table "
+                  "that are above noise."),
     INTEGER_FIELD(hidden, "64", 1, 4096, "units", MODEL, ADVANCED, "encoder=mlp", "Width of the two hidden layers."),
     REAL_FIELD(
         penalty, "0.01", 0, 1e6, "", SPARSITY, BASIC, NULL,
@@ -279,11 +281,13 @@ void environments_check(const void *config, const struct method_faults *faults)
     if (baselines_in(c->baselines, indices) < 0)
         faults->add(faults->context, "baselines", "must be names of baselines, separated by commas, or all");
     check_sweep(c, faults);
-    if (table && !dataset_name_good(c->source))
-        faults->add(faults->context, "source",
+    if (table && c->dataset_name[0] != '\0' && !dataset_name_good(c->dataset_name)) /* resolve() refuses "" */
+        faults->add(faults->context, "dataset_name",
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
     if (table && (c->sweep == SWEEP_DEPTH || c->sweep == SWEEP_SAMPLES))
         faults->add(faults->context, "sweep", "must not be depth or samples, which a table fixes");
+    if (c->latent == 0 && !table)
+        faults->add(faults->context, "latent", "must be at least 1 for a simulation");
     if (!table)
         check_tree(c, faults);
     if (environments_cases(c, NULL) > ENVIRONMENTS_CASES)
@@ -326,6 +330,7 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
     double flops = 0, samples = 0, weights = 0, rows = 0;
     for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
         struct environments_config own = environments_of_case(c, &cases[i]);
+        own.latent += own.latent == 0; /* it is known once there is a data set */
         bool table = own.data == DATA_TABLE;
         int features = (int)(table ? own.features : own.inputs);
         struct fit_setup setup = environments_setup(&own, features, 0);

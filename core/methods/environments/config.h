@@ -40,7 +40,7 @@ enum environments_sweep {
 struct environments_config {
     int64_t seed, threads;
     int baseline, data;
-    char source[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
+    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
     int target;
     int64_t features;
     double test_share;
@@ -69,7 +69,7 @@ struct environments_config {
     int64_t total_samples, checkpoint_every;
 };
 
-enum { ENVIRONMENTS_FIELDS = 45, ENVIRONMENTS_PRESETS = 10 };
+enum { ENVIRONMENTS_FIELDS = 45, ENVIRONMENTS_PRESETS = 11 };
 extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];

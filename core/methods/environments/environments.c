@@ -28,12 +28,19 @@ static const struct method_query queries[] = {
      .array = environments_encode_array},
 };
 
-static const char *const dataset_fields[] = {"source", NULL};
+enum { LATENT_MOST = 32 }; /* most latent variables that follow from the data */
+
+static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct environments_config *c = config;
-    return source_resolve(c->data == DATA_TABLE ? c->source : "", data, c->dataset_hash, err);
+    const char *name = c->data == DATA_TABLE ? c->dataset_name : "";
+    enum status status = c->data == DATA_TABLE ? source_named(name, err) : STATUS_OK;
+    if (!status)
+        status = source_resolve(name, data, c->dataset_hash, err);
+    return status || c->data != DATA_TABLE ? status
+                                           : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

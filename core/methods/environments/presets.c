@@ -16,7 +16,7 @@
         "updates", "8000"                                                                                              \
     }
 #define TABLE(name)                                                                                                    \
-    {"data", "table"}, {"source", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},        \
+    {"data", "table"}, {"dataset_name", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},  \
     {                                                                                                                  \
         "seeds", "3"                                                                                                   \
     }
@@ -44,6 +44,9 @@ static const struct config_setting tissues[] = {TABLE("tissues"), {"updates", "4
                                                 {NULL, NULL}};
 static const struct config_setting cells[] = {CELLS("cells")};
 static const struct config_setting cord_blood[] = {CELLS("cord-blood")};
+static const struct config_setting dataset[] = {{"data", "table"},         {"features", "2000"}, {"latent", "0"},
+                                                {"unseen", "0"},           {"batch", "256"},     {"updates", "4000"},
+                                                {"learning_rate", "2e-2"}, {NULL, NULL}};
 static const struct config_setting resistance[] = {
     TABLE("resistance"), {"updates", "4000"}, {"latent", "4"}, {"unseen", "60"}, {NULL, NULL}};
 
@@ -62,4 +65,6 @@ const struct method_preset environments_presets[ENVIRONMENTS_PRESETS] = {
      cord_blood},
     {"resistance", "Antibiotic resistance of bacteria along their phylogeny; reads the data set resistance.",
      resistance},
+    {"dataset", "Your own table with groups (PUT /v1/datasets); the number of latent variables follows from the data.",
+     dataset},
 };

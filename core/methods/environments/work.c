@@ -258,7 +258,7 @@ static enum status read_table(struct method_run *run, struct environments **all,
     const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c),
                                                  run->sweep.env.pool};
     char folder[DATASET_PATH];
-    enum status status = source_folder(c->source, c->dataset_hash, run->sweep.env.data, folder, err);
+    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->sweep.env.data, folder, err);
     if (!status)
         status = environments_read(folder, &reading, &run->tree, all, err);
     if (!status)

@@ -46,7 +46,7 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     CHOICE_FIELD(data, "synthetic", DATA, BASIC, NULL,
                  "Data: seven synthetic features of two factors, a table of ratings, word counts or gene counts (cells "
                  "takes any table of numbers), or abstracts drawn from topics whose mixture shifts."),
-    TEXT_FIELD(source, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
+    TEXT_FIELD(dataset_name, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
     TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, TABLES,
                "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
     INTEGER_FIELD(
@@ -78,8 +78,9 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
         "Standard deviation of the logarithm of the factor that multiplies each shifted topic; a larger one moves the "
         "training mixture further from the test mixture."),
 
-    INTEGER_FIELD(latent, "5", 1, 512, "factors", MODEL, BASIC, NULL,
-                  "Number of latent factors K; the sparse decoder leaves those unused that it does not need."),
+    INTEGER_FIELD(latent, "5", 0, 512, "factors", MODEL, BASIC, NULL,
+                  "Number of latent factors K; the sparse decoder leaves those unused that it does not need. 0 counts "
+                  "the principal components of an uploaded table that are above noise."),
     INTEGER_FIELD(hidden, "50", 1, 4096, "units", MODEL, ADVANCED, "model=" VAES,
                   "Width of the two hidden layers of the encoder and of the decoder."),
     CHOICE_FIELD(
@@ -266,9 +267,11 @@ void factors_check(const void *config, const struct method_faults *faults)
     bool table = c->data != DATA_SYNTHETIC;
     if (!table && c->likelihood != LIKELIHOOD_GAUSSIAN)
         faults->add(faults->context, "likelihood", "must be gaussian for the synthetic data");
-    if (table && !dataset_name_good(c->source))
-        faults->add(faults->context, "source",
+    if (table && c->dataset_name[0] != '\0' && !dataset_name_good(c->dataset_name)) /* resolve() refuses "" */
+        faults->add(faults->context, "dataset_name",
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
+    if (c->latent == 0 && c->data != DATA_CELLS)
+        faults->add(faults->context, "latent", "must be at least 1 for these data");
     if (table ? c->experiment == EXPERIMENT_RHO : c->experiment == EXPERIMENT_FOLDS)
         method_fault(faults, "experiment", "must be one or %s for these data", table ? "folds" : "rho");
     if (table && c->data != DATA_SHIFTED && c->experiment == EXPERIMENT_ONE && c->dataset >= c->folds)
@@ -284,7 +287,9 @@ enum { TABLE_ROWS = 10000 }; /* number of rows assumed for a table that is not l
 
 enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
-    const struct factors_config *c = config;
+    struct factors_config own = *(const struct factors_config *)config;
+    own.latent += own.latent == 0; /* it is known once there is a data set */
+    const struct factors_config *c = &own;
     struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
     struct latent_model *model = NULL;
     if (!cases)

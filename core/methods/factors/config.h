@@ -21,7 +21,7 @@ enum factors_estep { ESTEP_CODE, ESTEP_PAPER };
 struct factors_config {
     int64_t seed, threads;
     int model, experiment, data;
-    char source[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
+    char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
     int64_t features, folds;
     char models[CONFIG_TEXT], rhos[CONFIG_TEXT];
     int64_t datasets, dataset;
@@ -43,7 +43,7 @@ struct factors_config {
     int64_t total_samples, checkpoint_every;
 };
 
-enum { FACTORS_FIELDS = 44, FACTORS_PRESETS = 12 };
+enum { FACTORS_FIELDS = 44, FACTORS_PRESETS = 13 };
 extern const struct config_field factors_fields[FACTORS_FIELDS];
 extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];

@@ -31,12 +31,19 @@ static const struct method_query queries[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const dataset_fields[] = {"source", NULL};
+enum { LATENT_MOST = 64 }; /* most factors that follow from the data */
+
+static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct factors_config *c = config;
-    return source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash, err);
+    const char *name = c->data == DATA_SYNTHETIC ? "" : c->dataset_name;
+    enum status status = c->data == DATA_SYNTHETIC ? STATUS_OK : source_named(name, err);
+    if (!status)
+        status = source_resolve(name, data, c->dataset_hash, err);
+    return status || c->data != DATA_CELLS ? status
+                                           : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
 }
 
 static const struct method_list lists[] = {{"model", "models"}, {"rho", "rhos"}, {NULL, NULL}};

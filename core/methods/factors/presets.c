@@ -8,13 +8,13 @@ static const struct config_setting fig3[] = {
     {"screen_epochs", "60"},       {NULL, NULL}};
 
 #define MOVIELENS                                                                                                      \
-    {"data", "ratings"}, {"source", "movielens"}, {"likelihood", "softmax"},                                           \
+    {"data", "ratings"}, {"dataset_name", "movielens"}, {"likelihood", "softmax"},                                     \
     {                                                                                                                  \
         "latent", "30"                                                                                                 \
     }
 #define ABSTRACTS                                                                                                      \
-    {"data", "abstracts"}, {"source", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"}, {"hidden", "100"},    \
-        {"batch", "128"}, {"lambda1", "0.001"},                                                                        \
+    {"data", "abstracts"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"},                 \
+        {"hidden", "100"}, {"batch", "128"}, {"lambda1", "0.001"},                                                     \
     {                                                                                                                  \
         "lambda0", "5"                                                                                                 \
     }
@@ -22,7 +22,7 @@ static const struct config_setting fig3[] = {
  * before the model learns. Some fits do not improve on their initial weights. The presets therefore train several
  * restarts and keep the one with the lowest objective. */
 #define CELLS                                                                                                          \
-    {"data", "cells"}, {"source", "cells"}, {"latent", "15"}, {"hidden", "100"}, {"batch", "512"},                     \
+    {"data", "cells"}, {"dataset_name", "cells"}, {"latent", "15"}, {"hidden", "100"}, {"batch", "512"},               \
         {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                                            \
     {                                                                                                                  \
         "epochs", "100"                                                                                                \
@@ -41,14 +41,25 @@ static const struct config_setting movielens_table[] = {
     MOVIELENS, {"hidden", "100"}, {"epochs", "100"}, {"learning_rate", "1e-3"}, ALL_MODELS, {NULL, NULL}};
 static const struct config_setting abstracts[] = {ABSTRACTS, {"epochs", "40"}, {NULL, NULL}};
 static const struct config_setting abstracts_table[] = {ABSTRACTS, {"epochs", "40"}, ALL_MODELS, {NULL, NULL}};
-static const struct config_setting shifted[] = {{"data", "shifted"}, {"source", "abstracts"}, {"likelihood", "softmax"},
-                                                {"latent", "20"},    {"batch", "128"},        {"lambda1", "0.01"},
-                                                {"lambda0", "5"},    {"epochs", "50"},        {NULL, NULL}};
-static const struct config_setting shifted_table[] = {
-    {"data", "shifted"}, {"source", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"}, {"batch", "128"},
-    {"lambda1", "0.01"}, {"lambda0", "5"},        {"epochs", "50"},          ALL_MODELS,       {NULL, NULL}};
+static const struct config_setting shifted[] = {
+    {"data", "shifted"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"},
+    {"batch", "128"},    {"lambda1", "0.01"},           {"lambda0", "5"},          {"epochs", "50"},
+    {NULL, NULL}};
+static const struct config_setting shifted_table[] = {{"data", "shifted"},
+                                                      {"dataset_name", "abstracts"},
+                                                      {"likelihood", "softmax"},
+                                                      {"latent", "20"},
+                                                      {"batch", "128"},
+                                                      {"lambda1", "0.01"},
+                                                      {"lambda0", "5"},
+                                                      {"epochs", "50"},
+                                                      ALL_MODELS,
+                                                      {NULL, NULL}};
 static const struct config_setting cells[] = {CELLS, {NULL, NULL}};
 static const struct config_setting cells_table[] = {CELLS, {"nmf_penalty", "0"}, ALL_MODELS, {NULL, NULL}};
+static const struct config_setting dataset[] = {{"data", "cells"},       {"features", "2000"},   {"latent", "0"},
+                                                {"hidden", "100"},       {"objective", "paper"}, {"restarts", "3"},
+                                                {"screen_epochs", "30"}, {"epochs", "100"},      {NULL, NULL}};
 static const struct config_setting skip[] = {
     {"zeros", "skip"}, {"restarts", "10"}, {"screen_epochs", "60"}, {NULL, NULL}};
 
@@ -68,4 +79,5 @@ const struct method_preset factors_presets[FACTORS_PRESETS] = {
     {"shifted-table", "All models on shifted, with documents drawn five times.", shifted_table},
     {"cells", "558 genes in cells with the paper's settings; reads the data set cells.", cells},
     {"cells-table", "All models on five folds of cells.", cells_table},
+    {"dataset", "Your own table (PUT /v1/datasets); the number of factors follows from the data.", dataset},
 };

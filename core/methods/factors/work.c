@@ -160,7 +160,7 @@ static enum status read_table(struct method_run *run, struct error *err)
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
-    enum status status = source_folder(c->source, c->dataset_hash, run->sweep.env.data, folder, err);
+    enum status status = source_folder(c->dataset_name, c->dataset_hash, run->sweep.env.data, folder, err);
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);

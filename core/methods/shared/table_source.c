@@ -2,7 +2,21 @@
 #include "core/methods/shared/table_source.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/data/uploads/collection.h"
+#include "core/metrics/components.h"
+
+enum { FIT_ROWS = 1000, FIT_COLUMNS = 512 }; /* the part of a table from which its components are counted */
+
+enum status source_named(const char *source, struct error *err)
+{
+    return source[0] != '\0'
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, "/config/dataset_name",
+                           "must be the name of a data set; GET /v1/datasets and `motifctl datasets` list them");
+}
 
 enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err)
 {
@@ -14,7 +28,7 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     snprintf(hash, CONFIG_TEXT, "%s", found);
     /* Any other error means that `source` is not a possible name. The method's check() reports that. */
     bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND;
-    return reported ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
+    return reported ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
 }
 
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
@@ -31,4 +45,47 @@ enum status source_folder(const char *source, const char *hash, const char *data
         return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
                          "belongs to other data than data set %s holds now", source);
     return STATUS_OK;
+}
+
+/* Counts the components of rows and columns at equal distances. */
+static enum status count_components(const struct collection *c, int64_t width, int *count, struct error *err)
+{
+    int rows = c->count < FIT_ROWS ? (int)c->count : FIT_ROWS, columns = width < FIT_COLUMNS ? (int)width : FIT_COLUMNS;
+    float *x = malloc((size_t)rows * (size_t)columns * sizeof *x);
+    if (!x)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
+    for (int i = 0; i < rows; i++) {
+        int64_t begin = collection_begin(c, c->count * i / rows);
+        for (int j = 0; j < columns; j++)
+            x[(ptrdiff_t)i * columns + j] = collection_value(c, begin + width * j / columns);
+    }
+    enum status status = components_count(x, rows, columns, count, err);
+    free(x);
+    return status;
+}
+
+enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
+                       struct error *err)
+{
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    struct collection c = {0};
+    struct error cause = {0};
+    int count = 0;
+    if (dataset_folder(data, source, folder, &cause) != STATUS_OK)
+        return STATUS_OK;
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    enum status status = collection_open(path, &c, &cause);
+    bool table = !status && c.kind == COLLECTION_TABLE;
+    int64_t width = table ? (int64_t)c.channels * c.rows * c.cols : 0;
+    if (table && *features > width)
+        *features = width;
+    if (table && *latent == 0) {
+        status = count_components(&c, width, &count, err);
+        *latent = count < 1 ? 1 : count > most ? most : count;
+    }
+    collection_close(&c);
+    if (!table && *latent == 0)
+        return error_set(err, STATUS_INVALID, "/config/latent",
+                         "must be set, because data set %s is not an uploaded table", source);
+    return table ? status : STATUS_OK;
 }

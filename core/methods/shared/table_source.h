@@ -1,10 +1,14 @@
-/* The field `source` of methods that read tables: it names a data set, and a hash binds the job to its contents. */
+/* The field `dataset_name` of methods that read tables: it names a data set, and a hash binds the job to its contents.
+ */
 #ifndef MOTIF_CORE_METHODS_SHARED_TABLE_SOURCE_H
 #define MOTIF_CORE_METHODS_SHARED_TABLE_SOURCE_H
 
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/data/dataset.h"
+
+/* For resolve() of a job that reads a table: STATUS_INVALID with the field's pointer if `source` is "". */
+enum status source_named(const char *source, struct error *err);
 
 /* For resolve(): writes the hash of the data set `source` to `hash`. The hash is "" for a folder that the operator has
  * filled, because only uploads have one. data: folder of data sets. STATUS_NOT_FOUND (no such data set) and STATUS_IO
@@ -16,5 +20,12 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
  * since `hash` was written. */
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
                           struct error *err);
+
+/* Fits fields to the uploaded table `source`: lowers *features to the number of its columns, and replaces a *latent of
+ * 0 by the number of its principal components above noise (core/metrics/components.h), which is in [1, most]. It reads
+ * at most 1000 rows and 512 columns. Does nothing if `source` is not a possible name or there is no such data set.
+ * STATUS_INVALID with the pointer of `latent` if *latent is 0 and the data set is not an uploaded table. */
+enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
+                       struct error *err);
 
 #endif

@@ -43,7 +43,7 @@ static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leave
                                              {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
                                              {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
 static const struct config_setting table[] = {
-    {"data", "table"}, {"source", "plants"},         {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
+    {"data", "table"}, {"dataset_name", "plants"},   {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
     {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
 static char data_root[64];
 
@@ -51,9 +51,12 @@ static char data_root[64];
 static const char uploaded_text[] = "id,group,tall,wide,y\n"
                                     "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
                                     "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
-static const struct config_setting uploaded[] = {
-    {"data", "table"}, {"source", "garden"},  {"latent", "2"}, {"factors", "2"},     {"updates", "15"}, {"batch", "4"},
-    {"unseen", "0"},   {"test_share", "0.5"}, {"seeds", "2"},  {"found_above", "0"}, {NULL, NULL}};
+static const struct config_setting uploaded[] = {{"data", "table"}, {"dataset_name", "garden"},
+                                                 {"latent", "2"},   {"factors", "2"},
+                                                 {"updates", "15"}, {"batch", "4"},
+                                                 {"unseen", "0"},   {"test_share", "0.5"},
+                                                 {"seeds", "2"},    {"found_above", "0"},
+                                                 {NULL, NULL}};
 
 static void store(const char *name, const char *text)
 {
@@ -304,19 +307,19 @@ static void a_checkpoint_refuses_other_data(void **state)
 
 static void each_fault_names_its_field(void **state)
 {
-    static const struct run_test_wrong wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
-                                                  {{{"values", "1"}}, "values"},
-                                                  {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
-                                                  {{{"sweep", "penalty"}}, "values"},
-                                                  {{{"data", "table"}}, "source"},
-                                                  {{{"data", "table"}, {"source", "../x"}}, "source"},
-                                                  {{{"data", "table"}, {"source", "x"}, {"sweep", "depth"}}, "sweep"},
-                                                  {{{"unseen", "31"}}, "unseen"},
-                                                  {{{"fit_samples", "200"}}, "fit_samples"},
-                                                  {{{"changes", "7"}}, "changes"},
-                                                  {{{"depth", "12"}, {"children", "9"}}, "depth"},
-                                                  {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
-                                                  {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
+    static const struct run_test_wrong wrong[] = {
+        {{{"baselines", "none,tree"}}, "baselines"},
+        {{{"values", "1"}}, "values"},
+        {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
+        {{{"sweep", "penalty"}}, "values"},
+        {{{"data", "table"}, {"dataset_name", "../x"}}, "dataset_name"},
+        {{{"data", "table"}, {"dataset_name", "x"}, {"sweep", "depth"}}, "sweep"},
+        {{{"unseen", "31"}}, "unseen"},
+        {{{"fit_samples", "200"}}, "fit_samples"},
+        {{{"changes", "7"}}, "changes"},
+        {{{"depth", "12"}, {"children", "9"}}, "depth"},
+        {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
+        {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
     run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
     run_test_presets(method);
 }
@@ -328,7 +331,7 @@ static void a_missing_data_set_is_reported(void **state)
     struct method_run *run;
     enum method_request request;
     configure(&config, table);
-    strcpy(config.source, "animals");
+    strcpy(config.dataset_name, "animals");
     assert_ok(run_env_open(&environment, 1, NULL, err));
     environment.env.data = data_root;
     assert_ok(method->create(&config, &environment.env, &run, err));

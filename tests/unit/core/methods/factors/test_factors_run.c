@@ -57,7 +57,7 @@ static struct method_run *start(struct run_env *environment, const struct factor
 static const struct config_setting table[] = {{"experiment", "folds"},
                                               {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
                                               {"data", "ratings"},
-                                              {"source", "films"},
+                                              {"dataset_name", "films"},
                                               {"likelihood", "softmax"},
                                               {"features", "20"},
                                               {"folds", "2"},
@@ -69,7 +69,7 @@ static const struct config_setting table[] = {{"experiment", "folds"},
                                               {"checkpoint_every", "60"},
                                               {NULL, NULL}};
 static const struct config_setting shifted[] = {{"data", "shifted"},
-                                                {"source", "papers"},
+                                                {"dataset_name", "papers"},
                                                 {"likelihood", "softmax"},
                                                 {"topics", "2"},
                                                 {"experiment", "folds"},
@@ -220,7 +220,7 @@ static void all_models_are_measured_on_the_folds_of_a_table(void **state)
     struct method_run *run;
     enum method_request request;
     configure(&config, table);
-    strcpy(config.source, "books");
+    strcpy(config.dataset_name, "books");
     assert_ok(run_env_open(&environment, 1, NULL, err));
     environment.env.data = data_root;
     run = start(&environment, &config);
@@ -300,7 +300,7 @@ static struct topics topics_of(const struct config_setting *settings)
 static void a_result_names_words_and_titles_of_topics(void **state)
 {
 #define NEWS                                                                                                           \
-    {"data", "abstracts"}, {"source", "news"}, {"likelihood", "softmax"},                                              \
+    {"data", "abstracts"}, {"dataset_name", "news"}, {"likelihood", "softmax"},                                        \
     {                                                                                                                  \
         "latent", "2"                                                                                                  \
     }
@@ -369,12 +369,11 @@ static void each_fault_names_its_field(void **state)
         {{{"lambda0", "0.5"}}, "lambda0"},
         {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
         {{{"likelihood", "softmax"}}, "likelihood"},
-        {{{"data", "ratings"}}, "source"},
-        {{{"data", "ratings"}, {"source", "../up"}}, "source"},
-        {{{"data", "cells"}, {"source", "a"}, {"experiment", "rho"}}, "experiment"},
+        {{{"data", "ratings"}, {"dataset_name", "../up"}}, "dataset_name"},
+        {{{"data", "cells"}, {"dataset_name", "a"}, {"experiment", "rho"}}, "experiment"},
         {{{"experiment", "folds"}}, "experiment"},
-        {{{"data", "shifted"}, {"source", "a"}, {"topics", "3"}}, "topics"},
-        {{{"data", "cells"}, {"source", "a"}, {"dataset", "5"}}, "dataset"},
+        {{{"data", "shifted"}, {"dataset_name", "a"}, {"topics", "3"}}, "topics"},
+        {{{"data", "cells"}, {"dataset_name", "a"}, {"dataset", "5"}}, "dataset"},
         {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
     run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
     run_test_presets(method);

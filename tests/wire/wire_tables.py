@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Tests the preset `dataset` of the kinds that read tables: the same field names the data, and the number of latents follows from the data.
+
+usage: wire_tables.py MOTIFD"""
+import io
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon, run_checks  # noqa: E402
+
+FACTORS, COLUMNS, ROWS = 4, 20, 400
+SHORT = {"factors": {"epochs": 2, "restarts": 1, "screen_epochs": 0}, "environments": {"updates": 50}}
+
+
+def upload(daemon, name, groups):
+    rng = np.random.default_rng(5)
+    factors = rng.normal(size=(ROWS, FACTORS))
+    x = factors @ rng.normal(size=(FACTORS, COLUMNS)) + 0.3 * rng.normal(size=(ROWS, COLUMNS))
+    out = io.BytesIO()
+    np.savez(out, x=x.astype("f4"), columns=np.array([f"x{at}" for at in range(COLUMNS)]),
+             **({"group": np.array([f"g{at % 3}" for at in range(ROWS)])} if groups else {}))
+    status, _, made = daemon.ask("PUT", f"/v1/datasets/{name}?format=npz", out.getvalue(), "application/octet-stream")
+    assert status == 201, made
+
+
+def job_with_the_preset_fits_the_data(daemon, kind):
+    upload(daemon, f"mine-{kind}", kind == "environments")
+    body = {"kind": kind, "preset": "dataset", "config": {"dataset_name": f"mine-{kind}", **SHORT[kind]}}
+    status, _, estimate = daemon.ask("POST", "/v1/jobs?dry_run=1", body)
+    assert status == 200 and estimate["config"]["latent"] == FACTORS and estimate["config"]["features"] == COLUMNS, estimate
+    job = daemon.ask("POST", "/v1/jobs", body)[2]
+    assert job["config"]["latent"] == FACTORS, job
+    for _ in range(1200):
+        now = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
+        if now["state"] not in ("queued", "running"):
+            break
+        time.sleep(0.05)
+    assert now["state"] == "succeeded" and now["result"]["verdict"], now
+    body["config"]["latent"] = 2
+    assert daemon.ask("POST", "/v1/jobs?dry_run=1", body)[2]["config"]["latent"] == 2
+
+
+def wrong_names_are_refused(daemon, kind):
+    for name, word in (("", "must be the name of a data set"), ("mine-factor", "did you mean 'mine-factors'?")):
+        status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": kind, "preset": "dataset", "config": {"dataset_name": name}})
+        assert status == 422 and any(fault["pointer"] == "/config/dataset_name" and word in fault["detail"] for fault in problem["errors"]), problem
+    status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": kind, "config": {"latent": 0}})
+    assert status == 422 and problem["errors"][0]["pointer"] == "/config/latent", problem
+    status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": kind, "preset": "dataset", "config": {"source": "mine-factors"}})
+    assert status == 422 and any("did you mean 'dataset_name'?" in fault["detail"] for fault in problem["errors"]), problem
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
+            run_checks(*[(f"{kind}: {check.__name__}", lambda kind=kind, check=check: check(daemon, kind))
+                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused)])
+
+
+main()
