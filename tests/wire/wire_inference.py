@@ -186,7 +186,7 @@ def limits_of_queries_hold(folder, program):
         token = {"Authorization": "Bearer a-token-of-sixteen"}
         assert daemon.ask("GET", "/v2")[0] == 401
         assert daemon.ask("GET", "/v2/health/ready")[0] == 200
-        heavy = {**TINY, "image_size": 300, "width": 64, "units": 10, "total_samples": 1, "batch": 1, "test_samples": 1, "motif_samples": 1, "stage_samples": 1,
+        heavy = {**TINY, "image_size": 300, "width": 48, "units": 6, "total_samples": 1, "batch": 1, "test_samples": 1, "motif_samples": 1, "stage_samples": 1,
                  "validation_samples": 2, "min_radius": 5}
         job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "config": heavy}, headers=token)[2]["id"]
         while daemon.ask("GET", f"/v1/jobs/{job}", headers=token)[2]["state"] in ("queued", "running"):
