@@ -21,6 +21,7 @@
 /* The method "echo". For each input it reports one motif, at the position of the largest value. With seed 13 its
  * open() fails. */
 extern const struct method echo_method;
+#define ECHO_ENDLESS 99 /* an inference whose input begins with this number ends only when it is stopped */
 struct echo_config {
     int64_t seed, threads;
     double density;

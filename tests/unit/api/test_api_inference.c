@@ -365,6 +365,19 @@ static void protocol_needs_the_token_that_queries_need(void **state)
     assert_int_equal(ask(f, "POST", model(id, "/infer"), "{\"inputs\":[" UINT32 "]}"), 200);
 }
 
+static void inference_ends_at_the_deadline_of_queries(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    api_destroy(f->api);
+    f->options.query_seconds = 1;
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    trained_job(f, id);
+    assert_int_equal(ask_tensor(f, id, "\"shape\":[1,2,2],\"datatype\":\"FP32\",\"data\":[99,2,3,4]", ""), 504);
+    assert_problem(f, 504, "deadline");
+    assert_string_equal(text_at(f, "/error"), text_at(f, "/detail"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +393,7 @@ int main(void)
         TEST(wrong_tensor_is_refused_with_its_place),
         TEST(wrong_binary_data_are_refused),
         TEST(protocol_needs_the_token_that_queries_need),
+        TEST(inference_ends_at_the_deadline_of_queries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

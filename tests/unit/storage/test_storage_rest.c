@@ -360,58 +360,10 @@ static void store_without_notices_keeps_none(void **state)
     assert_int_equal(count, 0);
 }
 
-static void notice_of_an_ended_job_waits_until_it_is_delivered(void **state)
-{
-    struct fixture *f = *state;
-    struct storage_notice notice;
-    char id[STORAGE_ID], claimed[STORAGE_ID];
-    int64_t count, now;
-    submit(f, "sparling", 0, id);
-    assert_int_equal(storage_notice_next(f->storage, INT64_MAX / 2, &f->arena, &notice, &f->err), STATUS_NOT_FOUND);
-    OK(storage_job_claim(f->storage, claimed, &f->err));
-    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{\"verdict\":\"partly\"}", NULL, NULL, &f->err));
-    now = (int64_t)time(NULL) * 1000 + 1000;
-    OK(storage_notice_next(f->storage, now, &f->arena, &notice, &f->err));
-    assert_string_equal(notice.job, id);
-    assert_string_equal(notice.state, "succeeded");
-    assert_non_null(strstr(notice.data, "\"verdict\":\"partly\""));
-    assert_int_equal(notice.tries, 0);
-    OK(storage_notice_failed(f->storage, notice.id, now + 5000, &f->err));
-    assert_int_equal(storage_notice_next(f->storage, now + 4999, &f->arena, &notice, &f->err), STATUS_NOT_FOUND);
-    /* the job may be deleted, and the store closed, before the delivery */
-    OK(storage_job_delete(f->storage, id, &f->err));
-    fixture_reopen(f);
-    OK(storage_notice_next(f->storage, now + 5000, &f->arena, &notice, &f->err));
-    assert_int_equal(notice.tries, 1);
-    /* somebody has set the clock back by a day: the notice does not wait that long */
-    OK(storage_notice_next(f->storage, now - 86400000, &f->arena, &notice, &f->err));
-    OK(storage_notice_count(f->storage, &count, &f->err));
-    assert_int_equal(count, 1);
-    OK(storage_notice_delivered(f->storage, notice.id, &f->err));
-    OK(storage_notice_count(f->storage, &count, &f->err));
-    assert_int_equal(count, 0);
-}
-
-static void store_without_notices_keeps_none(void **state)
-{
-    struct fixture *f = *state;
-    char id[STORAGE_ID];
-    int64_t count;
-    fixture_close(f);
-    f->options.notices = false;
-    fixture_open(f);
-    submit(f, "sparling", 0, id);
-    OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
-    OK(storage_notice_count(f->storage, &count, &f->err));
-    assert_int_equal(count, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_OPEN(import_stores_a_whole_job),        TEST_OPEN(chain_keeps_removed_checkpoints),
-        TEST_OPEN(notice_of_an_ended_job_waits_until_it_is_delivered),
-        TEST_OPEN(store_without_notices_keeps_none),
         TEST_OPEN(changes_of_state_add_events),      TEST_OPEN(appended_events_are_read_in_order),
         TEST_OPEN(points_and_progress_add_events),   TEST_OPEN(artifacts_are_stored_listed_and_replaced),
         TEST_OPEN(tokens_expire_and_are_revoked),    TEST_OPEN(notice_of_an_ended_job_waits_until_it_is_delivered),
