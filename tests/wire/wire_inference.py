@@ -175,6 +175,20 @@ def autoencoders_answer_as_queries_do(daemon):
     assert np.array_equal(arrays["reconstruction"], query_array(daemon, job, "predict", x))
 
 
+def dictionaries_answer_as_queries_do(daemon):
+    x = np.random.default_rng(6).normal(size=(80, 8)).astype("<f4")
+    out = io.BytesIO()
+    np.savez(out, x=x)
+    assert daemon.ask("PUT", "/v1/datasets/activations?format=npz", out.getvalue(), OCTETS)[0] == 201
+    job = train(daemon, "dictionary", "dataset", {"dataset_name": "activations", "width": 16, "l0": 3, "seeds": 2, "batch": 32, "total_samples": 2000})
+    status, arrays = infer(daemon, job, x[:4])
+    assert status == 200, arrays
+    codes = query_array(daemon, job, "encode", x[:4])
+    assert codes.any() and np.array_equal(arrays["codes"], codes)
+    assert np.array_equal(arrays["codes_coordinates"], np.argwhere(codes)) and np.array_equal(arrays["codes_values"], codes[codes != 0])
+    assert np.array_equal(arrays["reconstruction"], query_array(daemon, job, "decode", codes))
+
+
 def kind_without_tensors_is_refused(daemon):
     job = train(daemon, "pathways", "single-layer", {"trials": 8})
     status, _, problem = daemon.ask("GET", f"/v2/models/{job}")
@@ -196,7 +210,7 @@ def main():
         with Daemon(program, os.path.join(folder, "wire.db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(check.__name__, lambda check=check: check(daemon)) for check in (
                 images_answer_as_queries_do, sequences_have_a_label_at_each_position, tables_answer_as_queries_do, autoencoders_answer_as_queries_do,
-                kind_without_tensors_is_refused)])
+                dictionaries_answer_as_queries_do,                 kind_without_tensors_is_refused)])
         run_checks((tokens_are_those_of_queries.__name__, lambda: tokens_are_those_of_queries(folder, program)))
 
 

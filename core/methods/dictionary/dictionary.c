@@ -43,6 +43,9 @@ const struct method dictionary_method = {
     .chart_count = COUNT(charts),
     .queries = dictionary_queries,
     .query_count = DICTIONARY_QUERIES,
+    .input = &dictionary_input,
+    .outputs = dictionary_outputs,
+    .output_count = DICTIONARY_OUTPUTS,
     .schemas = dictionary_schemas,
     .schema_count = DICTIONARY_SCHEMAS,
     .findings = dictionary_findings,
@@ -64,5 +67,6 @@ const struct method dictionary_method = {
     .destroy = case_sweep_destroy,
     .open = dictionary_open_model,
     .close = dictionary_close_model,
+    .infer = dictionary_infer,
     .model_bytes = dictionary_model_bytes,
 };

@@ -365,3 +365,38 @@ enum status dictionary_steer_array(const struct method_question *question, struc
     free(c.block);
     return status;
 }
+
+/* ---- tensors of the Open Inference Protocol -------------------------------------------------------------------- */
+
+static void sample_shape(const struct method_model *m, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = m->c.inputs;
+}
+
+static void codes_shape(const struct method_model *m, int *rank, int64_t dim[METHOD_TENSOR_RANK])
+{
+    *rank = 1;
+    dim[0] = m->c.width;
+}
+
+const struct method_tensor dictionary_input = {"input", "A sample", METHOD_FP32, false, sample_shape};
+const struct method_tensor dictionary_outputs[DICTIONARY_OUTPUTS] = {
+    {"codes", "The codes of the sample in the first dictionary", METHOD_FP32, true, codes_shape},
+    {"reconstruction", "The sample as the dictionary reconstructs it from its codes", METHOD_FP32, false, sample_shape},
+};
+
+enum status dictionary_infer(const struct method_question *question, struct buf *const outputs[], struct error *err)
+{
+    const struct dictionary_question first = {.dictionary = 0};
+    struct method_question own = *question;
+    struct coded c;
+    own.parameters = &first;
+    enum status status = read_coded(&own, &c, err);
+    if (!status && outputs[0])
+        buf_append(outputs[0], c.code, (size_t)question->model->c.width * sizeof *c.code);
+    if (!status && outputs[1])
+        buf_append(outputs[1], c.back, (size_t)question->model->c.inputs * sizeof *c.back);
+    free(c.block);
+    return status;
+}

@@ -64,6 +64,10 @@ void dictionary_decode_widths(const struct method_model *model, int *from, int *
 enum status dictionary_steer(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_steer_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err);
+/* The tensors of a model; see struct method_tensor. */
+enum { DICTIONARY_OUTPUTS = 2 };
+extern const struct method_tensor dictionary_input, dictionary_outputs[DICTIONARY_OUTPUTS];
+enum status dictionary_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 /* saelens.c */
 enum status dictionary_saelens(const struct method_question *question, struct buf *out, struct error *err);
 /* latents.c, compare.c */
