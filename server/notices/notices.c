@@ -101,7 +101,7 @@ static bool make_headers(const struct notices *n, const char *id, const struct b
     return add_header(list, line) && made;
 }
 
-/* The answer's body is not needed. */
+/* Discards the body of the answer. */
 static size_t take_nothing(char *bytes, size_t size, size_t count, void *context)
 {
     return size * count;

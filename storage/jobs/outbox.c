@@ -26,7 +26,8 @@ enum status notice_add(struct db *db, int64_t job, struct error *err)
                   "i", job);
 }
 
-/* A notice that is due much later than the longest delay was stored before somebody set the clock back. */
+/* Also returns a notice that is due later than the longest delay allows: it was stored before somebody set the clock
+ * back. */
 enum status storage_notice_next(struct storage *storage, int64_t now, struct arena *arena, struct storage_notice *out,
                                 struct error *err)
 {

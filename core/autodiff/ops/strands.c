@@ -15,7 +15,7 @@ struct strand_task {
     bool add;
 };
 
-/* One channel block of one image. */
+/* Computes one channel block of one image. */
 static void forward_task(void *context, int chunk, int worker)
 {
     const struct strand_task *t = context;

@@ -1,5 +1,6 @@
-/* Where the motifs of a run are reported: at the centres of the extents of their channels once these are measured
- * (centre_motifs), else at the maxima. All figures and tables of an evaluation use these positions. */
+/* Decides where the motifs of a run are reported. With centre_motifs, a motif is reported at the centre of its
+ * channel's extent as soon as the extents are measured; otherwise at the maximum. All figures and tables of an
+ * evaluation use these positions. */
 #include "core/methods/sparling/run_int.h"
 
 struct channel_places extents_places(const struct method_run *run)

@@ -9,8 +9,8 @@
  * the measurement for evidence; a larger one relies more on evidence that is spread evenly. */
 static const double EDGE = 0.1;
 
-/* Share of the likeness inside of an extent that a row or column beside it must have. Chance and neighbours of motifs
- * stay below. */
+/* Minimum mean of `alike` in a row or column beside an extent, as a share of the mean inside. Chance and
+ * neighbouring motifs stay below. */
 static const double ALIKE = 0.2;
 
 static bool sound_axis(double first, double last, int half)
@@ -170,7 +170,8 @@ enum status channel_places_move(const struct channel_places *places, int channel
     return STATUS_OK;
 }
 
-/* Whether the motif of an element that is reported at `at`, or would be without a stronger one, was changed. */
+/* Whether the client changed the motif of an element that is reported at `at`, or that would be reported there
+ * without a stronger element. */
 static bool changed(const struct report *report, int positions, int cols, const float *before, const float *after,
                     int at)
 {

@@ -1,11 +1,12 @@
 /* Calibrates g after training: running statistics of the batch norms, then the thresholds of named channels.
  *
- * In training, running statistics and thresholds follow small batches, and what the last few batches left is what
- * remains. Motifs are rare, so these values are noisy, and a threshold that is a little off marks too many motifs or
- * too few. First, the running statistics become the means over many training batches. Then the threshold of channel k
- * is set by the validation samples: the channel is active in as many samples as possible, while those without name k in
- * their label are at most 70 % as many as those with the name that it misses. Trained weights do not change. A piece is
- * one batch. The scores of the second part are not saved, so it begins again after a checkpoint is loaded. */
+ * In training, running statistics and thresholds follow small batches, so at the end they depend mostly on the last
+ * few batches. Motifs are rare, so these values are noisy, and a threshold that is a little off marks too many
+ * motifs or too few. First, the running statistics become the means over many training batches. Then the threshold
+ * of channel k is set by the validation samples: the channel is active in as many samples as possible, while those
+ * without name k in their label are at most 70 % as many as those with the name that it misses. Trained weights do
+ * not change. A piece is one batch. The scores of the second part are not saved, so it begins again after a
+ * checkpoint is loaded. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,10 +14,10 @@
 
 enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
-    SAMPLES = 2000      /* validation samples for the thresholds; of a smaller part, some count more than once */
+    SAMPLES = 2000 /* number of validation samples for the thresholds; if there are fewer, some count several times */
 };
 
-/* Samples in which a channel is active without its name, for each sample with the name that it misses. */
+/* A channel may be active in this many samples without its name for each sample with the name that it misses. */
 static const double FALSE_SHARE = 0.7;
 
 void calibration_drop(struct method_run *run)
@@ -109,7 +110,8 @@ static enum status add_scores(struct method_run *run, struct error *err)
     return status;
 }
 
-/* Score falls; of equal scores, samples without the name come first, so that they count against the threshold. */
+/* Sorts by falling score. Of equal scores, samples without the name come first, so that they count against the
+ * threshold. */
 static int falling(const void *a, const void *b)
 {
     const struct calibration_score *x = a, *y = b;
@@ -118,7 +120,8 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* Number of samples, from the largest score down, in which the channel is active. with: samples that have the name. */
+/* Returns in how many samples the channel will be active: those with the largest scores, as many as FALSE_SHARE
+ * allows. with: number of samples that have the name. */
 static int active_samples(const struct calibration_score *score, int with)
 {
     int count = 0, wrong = 0, right = 0;
@@ -132,7 +135,8 @@ static int active_samples(const struct calibration_score *score, int with)
     return count;
 }
 
-/* A name that no sample has, or that every sample has, says nothing about its threshold. */
+/* Sets the threshold of each channel. A threshold stays as it is if no sample or every sample has the name, because
+ * such samples do not determine it. */
 static void set_thresholds(struct method_run *run)
 {
     struct calibration *c = &run->calibration;

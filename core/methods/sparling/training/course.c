@@ -9,7 +9,7 @@
 
 /* Relative fall of the validation loss, and rise of the accuracy, that count as better. */
 static const double GAIN = 0.02, RISE = 0.005;
-/* Length of the fall as a share of the samples since the first phase, and in validations at least. */
+/* Length of the fall: a share of the samples since the first phase, and the minimum number of validations. */
 static const double FALL = 0.35;
 enum { FALL_VALIDATIONS = 4 };
 

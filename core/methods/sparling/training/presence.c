@@ -27,8 +27,8 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* Level of a name that g reads clearly; and the part of what is left to a constant answer that reading from the other
- * strand may lose if motifs lie on either strand. */
+/* CLEAR: level of a name that g reads clearly. STRAND: how far the level may rise towards that of a constant answer,
+ * as a share of the way, when g reads from the other strand, if motifs lie on either strand. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* Relative fall of the validation's presence loss that counts as better. */
 static const double GAIN = 0.01;
@@ -216,10 +216,10 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, co
             column(p, PRESENCE_TURNED)[k] += loss_of(run, scores, i, k);
 }
 
-/* Decides whether motifs lie on either strand. If they do, g reads a name from the other strand nearly as well, because
- * it has learned from both. Then every training sample read from the other strand is another sample. A name counts as
- * soon as g reads it clearly, and half of the names must count. If one of them is not read from the other strand,
- * motifs lie on one strand. */
+/* Decides whether motifs lie on either strand. If they do, g reads a name from the other strand nearly as well,
+ * because it has learned from both. Each training sample then serves as an additional sample when it is read from
+ * the other strand. A name counts as soon as g reads it clearly, and half of the names must count. If one of them is
+ * not read from the other strand, motifs lie on one strand. */
 static void decide_strands(struct presence_phase *p)
 {
     int clear = 0, equal = 0;
@@ -284,7 +284,7 @@ static void end_alone(struct method_run *run)
 }
 
 /* Searches for new weights of the channels whose names g has not read for some time. */
-static enum status revive(struct method_run *run, struct error *err)
+static enum status search_unread(struct method_run *run, struct error *err)
 {
     const struct presence_phase *p = &run->presence;
     double *still = column(p, PRESENCE_STILL);
@@ -349,7 +349,7 @@ enum status presence_validated(struct method_run *run, struct error *err)
         end_alone(run);
         return STATUS_OK;
     }
-    return revive(run, err);
+    return search_unread(run, err);
 }
 
 bool presence_sound(const struct method_run *run)

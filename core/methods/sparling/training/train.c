@@ -22,7 +22,7 @@ static double learning_rate(const struct method_run *run)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
     else if (c->schedule == SCHEDULE_LINEAR)
         rate *= 1 - (1 - last) * at;
-    /* A start warms up, and the head when its training begins. */
+    /* The learning rate warms up when a start begins, and again when the training of the head begins. */
     int64_t ended = run->presence.ended_updates, start = run->starts.updates,
             updates = run->updates - (ended > start ? ended : start);
     if (updates < c->warm_up)
@@ -48,7 +48,7 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
 
-/* first: counted from the beginning of the start. */
+/* first: number of the first sample, counted from the beginning of the start. */
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     first -= run->starts.samples;
