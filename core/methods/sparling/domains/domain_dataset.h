@@ -49,12 +49,12 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
                    "Seed of the split into training, validation and test parts."),                                     \
     DOMAIN_INTEGER(dataset, mels, "dataset_mels", "64", 8, 256, "bands", ADVANCED,                                     \
                    "Mel bands of the spectrogram of a recording."),                                                    \
-    DOMAIN_FLAG(dataset, fit, "dataset_fit", "false", ADVANCED,                                                           \
+    DOMAIN_FLAG(dataset, fit, "dataset_fit", "false", ADVANCED,                                                        \
                 "Whether motifs and densities follow from the data: a channel for each name of the vocabulary and, "   \
                 "at the last density, one motif for each token."),                                                     \
-    DOMAIN_CHOICE(dataset, effort, "effort", "normal", dataset_effort_names, BASIC,                                     \
-                  "How long the preset dataset tries: quick takes about a third of the time of normal and misses more, " \
-                  "thorough compares three starts, continues the best one and waits longer for improvements."),         \
+    DOMAIN_CHOICE(dataset, effort, "effort", "normal", dataset_effort_names, BASIC,                                    \
+                  "How long the preset dataset tries: quick takes about a third of the time of normal and misses "     \
+                  "more, thorough compares three starts, continues the best one and waits longer for improvements."),  \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \
     DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence"),                                              \
     DATASET_SIZE(cols, 1048576, "px", "Columns of an input"),                                                          \
