@@ -596,6 +596,12 @@ class _Labels:
         self.back = {self._text(value): value for value in self.table}
         if self.form in ("set", "flags"):
             self.back = {str(at): value for at, value in enumerate(self.table)}
+        self.named = False
+
+    def use_names(self) -> None:
+        """States that an upload contains the names of a set, and not their numbers."""
+        self.back = {self.name(at): value for at, value in enumerate(self.table)}
+        self.named = True
 
     def _text(self, value: Any) -> str:
         """Returns the token that stands for a label in the upload: its name if the caller gave one."""
@@ -608,6 +614,8 @@ class _Labels:
 
     def name(self, token: Any) -> str:
         """Returns the name of a token that the daemon sent, to be shown to people."""
+        if self.named:
+            return str(token)
         value = self.back.get(str(token), token)
         if self.form in ("set", "flags") and self.names is not None and str(token).isdigit() and int(token) < len(self.names):
             return self.names[int(token)]
@@ -765,28 +773,33 @@ class Motifs(_TransformerMixin, _Estimator):
         if len(X) != len(Y):
             raise ValueError(f"X and Y must have the same length; got {len(X)} and {len(Y)}")
         client, labels = self._client(), _Labels(Y, names)
-        self.data_ = client.upload(*self._files(X, labels, groups, boxes))
+        data, format, options = self._files(X, labels, groups, boxes)
+        self.data_ = client.upload(data, format, **options)
         config = {"dataset_name": self.data_["name"], "seed": int(self.random_state), "total_samples": self.total_samples, "effort": self.effort,
                   "dataset_split": "groups" if groups is not None else None}
         self.labels_ = labels
         self._train("sparling", {name: value for name, value in config.items() if value is not None}, "dataset", self.name, client)
         return self
 
-    def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str]:
+    def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str, Dict[str, str]]:
         if isinstance(X[0], str) or self.sample_rate:
             if boxes is not None or (isinstance(X[0], str) and groups is not None):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
             words = [" ".join(token for token in np.atleast_1d(label).tolist() if token) if labels.form not in ("set", "flags")
                      else " ".join(labels.name(at) for at in np.flatnonzero(label)) for label in labels.array]
+            sets = labels.form in ("set", "flags")
+            if sets:
+                labels.use_names()
             if isinstance(X[0], str):
-                return "".join(f">s{at} {label}\n{bases}\n" for at, (bases, label) in enumerate(zip(X, words))).encode(), "fasta"
-            return _recordings(X, self.sample_rate, words, labels.form in ("set", "flags"), groups), "tar"
+                records = "".join(f">s{at} {label}\n{bases}\n" for at, (bases, label) in enumerate(zip(X, words)))
+                return records.encode(), "fasta", {"target": "labels"} if sets else {}
+            return _recordings(X, self.sample_rate, words, sets, groups), "tar", {}
         arrays = {"x": self._array(X, upload=True), "y": labels.array}
         if groups is not None:
             arrays["group"] = np.array([str(group) for group in groups])
         if boxes is not None:
             arrays["boxes"] = np.asarray([[str(value) for value in box] for box in boxes])
-        return _npz(arrays), "npz"
+        return _npz(arrays), "npz", {}
 
     def _array(self, X: Any, upload: bool = False) -> np.ndarray:
         X = np.asarray(X)

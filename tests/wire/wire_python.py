@@ -105,6 +105,8 @@ class Estimators(unittest.TestCase):
         model = motifd.Motifs(total_samples=100, config=TINY).fit(dna, ["yes" if "TA" in text else "no" for text in dna])
         self.assertEqual(model.transform(dna[:3]).shape[:3], (3, 1, 40))
         self.assertTrue(set(model.predict(dna[:9]).tolist()) <= {"yes", "no", None})
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(dna, [{"TA"} if "TA" in text else set() for text in dna])
+        self.assertEqual((model.data_["target"], [name["name"] for name in model.data_["vocabulary"]]), ("labels", ["TA"]))
         sounds = [0.3 * np.sin(np.arange(4000) * (0.1 + 0.2 * (at % 2))) for at in range(40)]
         model = motifd.Motifs(total_samples=100, sample_rate=8000, config=TINY).fit(sounds, [{"low"} if at % 2 else {"low", "high"} for at in range(40)])
         self.assertEqual(len(model.transform(sounds[:2])), 2)
@@ -227,6 +229,10 @@ class Labels(unittest.TestCase):
             self.assertEqual(labels.decode(tokens), back, Y)
         self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).array.tolist(), ["cat", "dog"])
         self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).decode(["dog"]), 1)
+        sets, flags = motifd._Labels([{"x", "y"}, {"y"}], None), motifd._Labels(np.array([[True, False], [True, True]]), ["x", "y"])
+        for labels, back in ((sets, {"y"}), (flags, [False, True])):  # DNA and recordings are uploaded with names
+            labels.use_names()
+            self.assertEqual((labels.decode(["y"]), labels.name("y")), (back, "y"))
         for wrong in (np.array([0.5, 1]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
             with self.assertRaises(ValueError):
                 motifd._Labels(wrong, None)
