@@ -61,6 +61,7 @@ enum status bench_unit(const struct bench_options *options, struct thread_pool *
 /* The benchmarks; bench.c lists their names and meanings. */
 enum status bench_peak(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_conv3x3(const struct bench_options *options, const struct sink *sink, struct error *err);
+enum status bench_conv1x3(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_gemm(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_passes(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_pathways(const struct bench_options *options, const struct sink *sink, struct error *err);

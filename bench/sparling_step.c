@@ -1,8 +1,11 @@
-/* Times a SPARLING training step with DigitCircle's shapes (forward, backward, Adam, thresholds, with dropout), its
- * operations, and evaluation. Data generation and validation are not timed.
+/* Times a SPARLING training step (forward, backward, Adam, thresholds, with dropout), its operations, and evaluation.
+ * Data generation and validation are not timed.
  *
  *   small   motif network g 16 wide, head h 64 wide with 2 + 2 layers, 4 heads, feed-forward 256
  *   paper   the published network: g 64 wide, h 512 wide with 6 + 6 layers, 8 heads, feed-forward 2048
+ *
+ *   dna     the network of the preset dataset for 300 bases and 8 names, in the second phase, which trains the head;
+ *           dna-first: in the first phase, which trains g alone
  *
  * Pictures have 100 x 100 pixels, a tenth of them ink; labels have 7 tokens. The thresholds move all the way to the
  * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, only one
@@ -21,6 +24,14 @@ enum { LENGTH = 7 };
 static const struct config_setting small[] = {{"width", "16"}, {"channels", "64"},      {"layers", "2"},
                                               {"heads", "4"},  {"feed_forward", "256"}, {NULL, NULL}};
 static const struct config_setting paper[] = {{NULL, NULL}};
+static const struct config_setting dna[] = {{"dataset_rows", "1"},
+                                            {"dataset_cols", "300"},
+                                            {"dataset_channels", "4"},
+                                            {"dataset_tokens", "8"},
+                                            {"dataset_longest", "6"},
+                                            {"motifs", "8"},
+                                            {"units", "7"},
+                                            {NULL, NULL}};
 
 struct step {
     struct sparling_config config;
@@ -32,6 +43,9 @@ struct step {
     struct exec_profile profile;
     float *images;
     int32_t *inputs, *targets;
+    bool *occurs; /* [batch][names] of the presence objective */
+    real *weight; /* [names] of the presence objective, all 1 */
+    bool first;   /* first phase: without the head */
     double density;
     struct tensor *active; /* the motif map of the last step */
     uint64_t updates;
@@ -46,23 +60,39 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
+/* Pictures in which a tenth of the pixels is ink, or sequences with one of several channels set at each position. */
+static void draw_inputs(struct step *s, const struct domain_shape *shape, uint64_t *state)
+{
+    size_t positions = domain_positions(shape), count = domain_inputs(shape) * (size_t)s->config.batch;
+    for (size_t i = 0; i < count; i++)
+        s->images[i] = shape->channels == 1 && draw(state) % 10 == 0 ? 1.0f : 0.0f;
+    for (size_t i = 0; i < positions * (size_t)s->config.batch && shape->channels > 1; i++)
+        s->images[i / positions * domain_inputs(shape) + draw(state) % (uint32_t)shape->channels * positions +
+                  i % positions] = 1;
+}
+
 static enum status make_data(struct step *s, struct error *err)
 {
-    size_t count = (size_t)s->config.batch, side = (size_t)s->config.digitcircle.image_size,
-           pixels = count * side * side;
+    struct domain_shape shape = domain_shape(&s->config);
+    size_t count = (size_t)s->config.batch, names = (size_t)sparling_presence_names(&s->config);
     uint32_t vocabulary = (uint32_t)sparling_vocabulary(&s->config);
     uint64_t state = 1;
-    s->images = malloc(pixels * sizeof *s->images);
+    s->images = malloc(count * domain_inputs(&shape) * sizeof *s->images);
     s->inputs = malloc(count * LENGTH * sizeof *s->inputs);
     s->targets = malloc(count * LENGTH * sizeof *s->targets);
-    if (!s->images || !s->inputs || !s->targets)
+    s->occurs = malloc((count * names + 1) * sizeof *s->occurs);
+    s->weight = malloc((names + 1) * sizeof *s->weight);
+    if (!s->images || !s->inputs || !s->targets || !s->occurs || !s->weight)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %zu", count);
-    for (size_t i = 0; i < pixels; i++)
-        s->images[i] = draw(&state) % 10 == 0 ? 1.0f : 0.0f;
+    draw_inputs(s, &shape, &state);
     for (size_t i = 0; i < count * LENGTH; i++) {
         s->inputs[i] = (int32_t)(draw(&state) % vocabulary);
         s->targets[i] = (int32_t)(draw(&state) % vocabulary);
     }
+    for (size_t i = 0; i < count * names; i++)
+        s->occurs[i] = draw(&state) % 2;
+    for (size_t i = 0; i < names; i++)
+        s->weight[i] = 1;
     return STATUS_OK;
 }
 
@@ -83,12 +113,18 @@ static enum status set_fields(struct sparling_config *config, const struct confi
 static enum status configure(struct step *s, const struct bench_options *options, struct error *err)
 {
     const char *name = options->preset ? options->preset : "small";
-    const struct config_setting *settings = strcmp(name, "small") == 0   ? small
+    s->first = strcmp(name, "dna-first") == 0;
+    bool sequences = s->first || strcmp(name, "dna") == 0;
+    const struct config_setting *settings = sequences                    ? dna
+                                            : strcmp(name, "small") == 0 ? small
                                             : strcmp(name, "paper") == 0 ? paper
                                                                          : NULL;
     if (!settings)
-        return error_set(err, STATUS_INVALID, "/preset", "must be small or paper; got %.40s", name);
+        return error_set(err, STATUS_INVALID, "/preset", "must be small, paper, dna or dna-first; got %.40s", name);
     enum status status = config_defaults(&sparling_config_table, &s->config, err);
+    for (int i = 0; i < SPARLING_PRESETS && sequences && !status; i++)
+        if (strcmp(sparling_presets[i].name, "dataset") == 0)
+            status = config_apply(&sparling_config_table, &s->config, sparling_presets[i].settings, err);
     if (!status)
         status = config_apply(&sparling_config_table, &s->config, settings, err);
     if (!status && options->backward)
@@ -99,7 +135,7 @@ static enum status configure(struct step *s, const struct bench_options *options
     if (!status)
         status = set_fields(&s->config, options->set, err);
     s->config.momentum = 0;
-    s->config.batch = options->batch ? options->batch : 10;
+    s->config.batch = options->batch ? options->batch : sequences ? s->config.batch : 10;
     s->density = options->density > 0 ? options->density : 0.5;
     return status;
 }
@@ -113,6 +149,8 @@ static void close_step(struct step *s)
     free(s->images);
     free(s->inputs);
     free(s->targets);
+    free(s->occurs);
+    free(s->weight);
 }
 
 static enum status open_step(struct step *s, const struct bench_options *options, struct error *err)
@@ -149,10 +187,19 @@ static void take_step(void *context)
         return;
     params_begin_step(s->network->params);
     exec_begin(e, true, s->updates++);
-    struct tensor *motifs = network_motifs(e, s->network, s->images, count, s->density);
-    struct network_memory memory = network_memory(e, s->network, motifs);
-    struct tensor *logits = network_logits(e, s->network, &memory, s->inputs, count, LENGTH);
-    struct tensor *loss = op_cross_entropy(e, logits, s->targets);
+    struct network_extras extras;
+    struct tensor *motifs = network_motifs_extras(e, s->network, s->images, count, s->density, &extras);
+    struct tensor *presence =
+        extras.scores ? network_presence(e, s->network, extras.scores, s->occurs, s->weight, s->weight) : NULL;
+    struct tensor *loss = presence;
+    if (s->first) {
+        network_follow_scale(e, s->network, motifs);
+    } else {
+        struct network_memory memory = network_memory(e, s->network, motifs);
+        struct tensor *logits = network_logits(e, s->network, &memory, s->inputs, count, LENGTH);
+        loss = op_cross_entropy(e, logits, s->targets);
+        loss = presence ? op_add(e, loss, presence) : loss;
+    }
     s->active = motifs;
     s->status = exec_status(e, &s->error);
     if (!s->status)
