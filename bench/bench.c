@@ -24,6 +24,8 @@ static const struct bench table[] = {
      bench_sparling_forward},
     {"step-breakdown", "a SPARLING training step by operation; presets small, paper, dna and dna-first", true,
      bench_step_breakdown},
+    {"step-scaling", "a SPARLING training step on one thread: serial share, and what it predicts for 2 to 64 threads",
+     true, bench_step_scaling},
     {"superposition-step", "a training step of the superposition autoencoder, compared with a square matrix product",
      false, bench_superposition_step},
     {"rug", "a Persian rug of 2^20 features applied to a vector", false, bench_rug},

@@ -68,6 +68,7 @@ enum status bench_pathways(const struct bench_options *options, const struct sin
 enum status bench_sparling_step(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_sparling_forward(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_step_breakdown(const struct bench_options *options, const struct sink *sink, struct error *err);
+enum status bench_step_scaling(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_superposition_step(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_rug(const struct bench_options *options, const struct sink *sink, struct error *err);
 

@@ -299,6 +299,78 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
     return status;
 }
 
+/* ---- many threads --------------------------------------------------------------------------------- */
+
+static const int thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
+enum { COUNTS = sizeof thread_counts / sizeof *thread_counts };
+
+/* What steps on one thread say about several: each task of the pool on p threads takes ceil(chunks / p) / chunks of its
+ * time, and everything outside of tasks takes as long as before. */
+struct shares {
+    double began, inside; /* inside: seconds in tasks */
+    double on[COUNTS];    /* predicted seconds in tasks */
+    int64_t tasks;
+};
+
+static void watch_task(void *context, int chunks, bool begins)
+{
+    struct shares *s = context;
+    if (begins) {
+        s->began = bench_now();
+        return;
+    }
+    double took = bench_now() - s->began;
+    s->inside += took;
+    s->tasks++;
+    for (int i = 0; i < COUNTS; i++)
+        s->on[i] += took * ((chunks + thread_counts[i] - 1) / thread_counts[i]) / chunks;
+}
+
+static void write_shares(const struct shares *shares, double total, int steps, const struct sink *sink)
+{
+    double serial = total - shares->inside;
+    sink_number(sink, "step_ms", total / steps * 1e3);
+    sink_number(sink, "fork_joins", (double)shares->tasks / steps);
+    sink_number(sink, "serial_ms", serial / steps * 1e3);
+    sink_number(sink, "serial_share", serial / total);
+    sink_begin_list(sink, "predicted");
+    for (int i = 0; i < COUNTS; i++) {
+        sink_begin_object(sink, NULL);
+        sink_integer(sink, "threads", thread_counts[i]);
+        sink_number(sink, "step_ms", (serial + shares->on[i]) / steps * 1e3);
+        sink_number(sink, "efficiency", total / (serial + shares->on[i]) / thread_counts[i]);
+        sink_end_object(sink);
+    }
+    sink_end_list(sink);
+}
+
+enum status bench_step_scaling(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    struct step s;
+    struct shares shares = {0};
+    struct bench_options one = *options;
+    one.threads = 1;
+    enum status status = open_step(&s, &one, err);
+    if (!status) {
+        int steps = 0;
+        take_step(&s);
+        thread_pool_watch(s.pool, watch_task, &shares);
+        double began = bench_now(), end = began + (options->seconds > 0 ? options->seconds : 10);
+        do {
+            take_step(&s);
+            steps++;
+        } while (bench_now() < end && !s.status);
+        status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
+        sink_text(sink, "preset", options->preset ? options->preset : "small");
+        write_shape(&s, sink);
+        sink_number(sink, "activation_mb", (double)s.arena.peak_bytes * 1e-6);
+        sink_number(sink, "weights_mb", (double)params_bytes(s.network->params) * 1e-6);
+        write_shares(&shares, bench_now() - began, steps, sink);
+    }
+    close_step(&s);
+    return status;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct exec_profile_entry *x = a, *y = b;

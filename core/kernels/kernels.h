@@ -440,15 +440,23 @@ const struct kernels *kernels_named(const char *name);
 /* The number of reals of packed weights: [out block][in block][kernel_h][kernel_w][16 in][16 out], zero in the padding.
  */
 size_t conv_packed_size(int out_channels, int in_channels, int kernel_h, int kernel_w);
-/* Packs weights [out][in][kernel_h][kernel_w]. */
+/* Packs weights [out][in][kernel_h][kernel_w]. conv_pack_transposed() packs them for the gradient of the input: in and
+ * out exchanged, taps reversed. The packed size is then conv_packed_size(in_channels, out_channels, ...). The functions
+ * with `first` and `count` pack only these output blocks of the packed order, so that threads can share the work. */
 void conv_pack(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, real *packed);
-/* Packs weights for the gradient of the input: in and out exchanged, taps reversed. The packed size is
- * conv_packed_size(in_channels, out_channels, ...). */
 void conv_pack_transposed(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
                           real *packed);
-/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. */
+void conv_pack_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, int first,
+                      int count, real *packed);
+void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
+                                 int first, int count, real *packed);
+/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. conv_unpack_add_parts()
+ * adds parts [first, first + parts) of conv_unpack_parts(), so that threads can share the work. */
+int conv_unpack_parts(int out_channels, int in_channels);
 void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
                      int kernel_w, real *weights);
+void conv_unpack_add_parts(const real *partials, int count, size_t stride, int out_channels, int in_channels,
+                           int kernel_h, int kernel_w, int first, int parts, real *weights);
 
 /* The number of reals of packed weights for embed_max_pool: [16 blocks][features], then [features][16 blocks]. */
 size_t embed_packed_size(int features, int channels);

@@ -1,58 +1,102 @@
-/* Copies weights between PyTorch's shapes and the packed order that the kernels read, and merges moments. Weights are
- * packed once per step, so this code is not optimised. */
+/* Copies weights between PyTorch's shapes and the packed order that the kernels read, and merges moments. */
 #include <string.h>
 
 #include "core/kernels/kernels.h"
+
+enum { TILE = MAP_LANES * MAP_LANES };
 
 size_t conv_packed_size(int out_channels, int in_channels, int kernel_h, int kernel_w)
 {
     return (size_t)map_padded(out_channels) * (size_t)map_padded(in_channels) * (size_t)(kernel_h * kernel_w);
 }
 
-/* Index of weight (o, i, tap) in the packed order. */
-static size_t packed_at(int o, int i, int tap, int in_blocks, int taps)
+static int lanes_from(int channels, int first)
 {
-    size_t block = (size_t)(o / MAP_LANES) * (size_t)in_blocks + (size_t)(i / MAP_LANES);
-    return ((block * (size_t)taps + (size_t)tap) * MAP_LANES + (size_t)(i % MAP_LANES)) * MAP_LANES +
-           (size_t)(o % MAP_LANES);
+    return channels - first < MAP_LANES ? channels - first : MAP_LANES;
+}
+
+/* Packs one matrix [16 in][16 out]. from: the weight of the first pair of channels; step_in, step_out: reals from
+ * channel to channel. */
+static void pack_matrix(const real *from, size_t step_in, size_t step_out, int ins, int outs, real *to)
+{
+    memset(to, 0, TILE * sizeof *to);
+    for (int i = 0; i < ins; i++)
+        for (int o = 0; o < outs; o++)
+            to[i * MAP_LANES + o] = from[(size_t)i * step_in + (size_t)o * step_out];
+}
+
+void conv_pack_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, int first,
+                      int count, real *packed)
+{
+    size_t taps = (size_t)(kernel_h * kernel_w), row = (size_t)in_channels * taps;
+    packed += (size_t)(first * map_blocks(in_channels)) * taps * TILE;
+    for (int o = first * MAP_LANES; o < (first + count) * MAP_LANES; o += MAP_LANES)
+        for (int i = 0; i < in_channels; i += MAP_LANES)
+            for (size_t tap = 0; tap < taps; tap++, packed += TILE)
+                pack_matrix(weights + (size_t)o * row + (size_t)i * taps + tap, taps, row, lanes_from(in_channels, i),
+                            lanes_from(out_channels, o), packed);
+}
+
+void conv_pack_transposed_blocks(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
+                                 int first, int count, real *packed)
+{
+    size_t taps = (size_t)(kernel_h * kernel_w), row = (size_t)in_channels * taps;
+    packed += (size_t)(first * map_blocks(out_channels)) * taps * TILE;
+    for (int i = first * MAP_LANES; i < (first + count) * MAP_LANES; i += MAP_LANES)
+        for (int o = 0; o < out_channels; o += MAP_LANES)
+            for (size_t tap = taps; tap-- > 0; packed += TILE)
+                pack_matrix(weights + (size_t)o * row + (size_t)i * taps + tap, row, taps, lanes_from(out_channels, o),
+                            lanes_from(in_channels, i), packed);
 }
 
 void conv_pack(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, real *packed)
 {
-    int taps = kernel_h * kernel_w;
-    memset(packed, 0, conv_packed_size(out_channels, in_channels, kernel_h, kernel_w) * sizeof(real));
-    for (int o = 0; o < out_channels; o++)
-        for (int i = 0; i < in_channels; i++)
-            for (int tap = 0; tap < taps; tap++)
-                packed[packed_at(o, i, tap, map_blocks(in_channels), taps)] = *weights++;
+    conv_pack_blocks(weights, out_channels, in_channels, kernel_h, kernel_w, 0, map_blocks(out_channels), packed);
 }
 
 void conv_pack_transposed(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
                           real *packed)
 {
-    int taps = kernel_h * kernel_w;
-    memset(packed, 0, conv_packed_size(in_channels, out_channels, kernel_h, kernel_w) * sizeof(real));
-    for (int o = 0; o < out_channels; o++)
-        for (int i = 0; i < in_channels; i++)
-            for (int tap = 0; tap < taps; tap++)
-                packed[packed_at(i, o, taps - 1 - tap, map_blocks(out_channels), taps)] = *weights++;
+    conv_pack_transposed_blocks(weights, out_channels, in_channels, kernel_h, kernel_w, 0, map_blocks(in_channels),
+                                packed);
+}
+
+/* A part: PART input channels of a pair of blocks. */
+enum { PART = 4, PARTS = MAP_LANES / PART };
+
+int conv_unpack_parts(int out_channels, int in_channels)
+{
+    return map_blocks(out_channels) * map_blocks(in_channels) * PARTS;
+}
+
+void conv_unpack_add_parts(const real *partials, int count, size_t stride, int out_channels, int in_channels,
+                           int kernel_h, int kernel_w, int first, int parts, real *weights)
+{
+    size_t taps = (size_t)(kernel_h * kernel_w);
+    for (int part = first; part < first + parts; part++) {
+        int pair = part / PARTS, in_blocks = map_blocks(in_channels);
+        int o = pair / in_blocks * MAP_LANES, i = pair % in_blocks * MAP_LANES + part % PARTS * PART;
+        int outs = lanes_from(out_channels, o), ins = lanes_from(in_channels, i);
+        for (size_t tap = 0; tap < taps; tap++) {
+            const real *from =
+                partials + ((size_t)pair * taps + tap) * TILE + (size_t)(part % PARTS * PART * MAP_LANES);
+            real sum[PART * MAP_LANES] = {0},
+                            *to = weights + ((size_t)o * (size_t)in_channels + (size_t)i) * taps + tap;
+            for (int n = 0; n < count; n++, from += stride)
+                for (int k = 0; k < PART * MAP_LANES; k++)
+                    sum[k] += from[k];
+            for (int row = 0; row < outs; row++)
+                for (int col = 0; col < PART && col < ins; col++)
+                    to[((size_t)row * (size_t)in_channels + (size_t)col) * taps] += sum[col * MAP_LANES + row];
+        }
+    }
 }
 
 void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
                      int kernel_w, real *weights)
 {
-    int taps = kernel_h * kernel_w;
-    for (int o = 0; o < out_channels; o++) {
-        for (int i = 0; i < in_channels; i++) {
-            for (int tap = 0; tap < taps; tap++, weights++) {
-                const real *from = partials + packed_at(o, i, tap, map_blocks(in_channels), taps);
-                real sum = 0;
-                for (int n = 0; n < count; n++)
-                    sum += from[(size_t)n * stride];
-                *weights += sum;
-            }
-        }
-    }
+    conv_unpack_add_parts(partials, count, stride, out_channels, in_channels, kernel_h, kernel_w, 0,
+                          conv_unpack_parts(out_channels, in_channels), weights);
 }
 
 size_t embed_packed_size(int features, int channels)

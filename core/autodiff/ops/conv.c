@@ -49,39 +49,6 @@ static void conv_forward_task(void *context, int chunk, int worker)
     task->kernels->conv_forward(&call);
 }
 
-/* ---- transformed weights ------------------------------------------------------------------------------ */
-
-struct transform_task {
-    const struct kernels *kernels;
-    const struct conv_call *call;
-    real *to;
-    int each; /* number of output blocks of a chunk */
-};
-
-static void transform_task(void *context, int chunk, int worker)
-{
-    const struct transform_task *task = context;
-    int first = chunk * task->each, left = task->call->out_blocks - first;
-    task->kernels->conv_transform(task->call, first, left < task->each ? left : task->each, task->to);
-}
-
-/* Transforms the weights of a 3x3 convolution once for all strips, if the kernels have a use for it. False without
- * memory. */
-static bool transform(struct exec *e, struct conv_call *call)
-{
-    if (e->kernels->conv_transform == NULL || call->kernel_h != 3 || call->kernel_w != 3)
-        return true;
-    struct transform_task task = {.kernels = e->kernels, .call = call, .each = (7 + call->in_blocks) / call->in_blocks};
-    task.to = op_reals(e, (size_t)call->out_blocks * (size_t)call->in_blocks * CONV_TRANSFORMED);
-    if (task.to == NULL)
-        return false;
-    (void)op_run(e, transform_task, &task, (call->out_blocks + task.each - 1) / task.each);
-    call->transformed = task.to;
-    return true;
-}
-
-/* ---- backward ------------------------------------------------------------------------------------------ */
-
 struct conv_back {
     const struct kernels *kernels;
     struct map_split split;
@@ -144,22 +111,6 @@ static void conv_backward_task(void *context, int chunk, int worker)
     }
 }
 
-/* Adds the chunks' partial gradients to the weights' gradients, in order. */
-static void conv_collect(const struct conv_node *c, const struct conv_back *task)
-{
-    const struct map_shape *in = &c->x->map, *out = &c->node.out->map;
-    bool add;
-    if (c->w->grad != NULL)
-        conv_unpack_add(task->partials, task->split.chunks, task->partial, out->channels, in->channels, c->kh, c->kw,
-                        weight_open(c->w, true, &add));
-    if (c->b == NULL || c->b->grad == NULL)
-        return;
-    real *db = weight_open(c->b, true, &add);
-    for (int chunk = 0; chunk < task->split.chunks; chunk++)
-        unpad_rows_add(task->partials + (size_t)chunk * task->partial + task->packed, map_padded(out->channels), db, 1,
-                       out->channels);
-}
-
 /* Allocates the batch norm's sums if x is its result and no other operation has written the gradient. */
 static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
 {
@@ -201,25 +152,14 @@ static void conv_backward(struct exec *e, struct node *node)
                                                    .out_lanes = map_lanes(out->channels)};
     }
     if (c->x->wants_grad) {
-        real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, c->kh, c->kw));
-        task.dx = packed == NULL ? NULL : grad_open(e, c->x, &task.add);
-        if (task.dx == NULL || !prepare_norm_sums(e, &task))
-            return;
-        conv_pack_transposed(c->w->value, out->channels, in->channels, c->kh, c->kw, packed);
-        task.input = (struct conv_call){.in_blocks = out_blocks,
-                                        .out_blocks = in_blocks,
-                                        .kernel_h = c->kh,
-                                        .kernel_w = c->kw,
-                                        .width = in->width,
-                                        .weights = packed,
-                                        .in_lanes = map_lanes(out->channels),
-                                        .out_lanes = map_lanes(in->channels)};
-        if (!transform(e, &task.input))
+        task.dx = grad_open(e, c->x, &task.add);
+        task.input.width = in->width;
+        if (task.dx == NULL || !prepare_norm_sums(e, &task) || !conv_weights_prepare(e, c->w, true, &task.input))
             return;
     }
     (void)op_run(e, conv_backward_task, &task, task.split.chunks);
     if (task.partials != NULL)
-        conv_collect(c, &task);
+        conv_weights_collect(e, task.partials, task.split.chunks, task.partial, c->w, c->b);
     grad_pass(e, node->out, c->residual);
 }
 
@@ -253,25 +193,15 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
         x->wants_grad || weight_wants(e, w) || weight_wants(e, b) || (residual != NULL && residual->wants_grad);
     struct tensor *out = op_out_map(e, &shape, wants);
     struct conv_node *c = op_alloc(e, sizeof(*c));
-    real *packed = op_reals(e, conv_packed_size(shape.channels, x->map.channels, kh, kw));
     real *bias = op_zeros(e, (size_t)padded);
-    if (out == NULL || c == NULL || packed == NULL || bias == NULL)
+    if (out == NULL || c == NULL || bias == NULL)
         return NULL;
-    conv_pack(w->value, shape.channels, x->map.channels, kh, kw, packed);
     if (b != NULL)
         pad_rows(b->value, 1, shape.channels, bias, 1, padded);
     struct conv_task task = {
         .kernels = e->kernels, .split = map_split(&shape, 16), .x = x, .add = residual, .out = out};
-    task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels),
-                                   .out_blocks = map_blocks(shape.channels),
-                                   .kernel_h = kh,
-                                   .kernel_w = kw,
-                                   .width = shape.width,
-                                   .weights = packed,
-                                   .bias = bias,
-                                   .in_lanes = map_lanes(x->map.channels),
-                                   .out_lanes = map_lanes(shape.channels)};
-    if (!transform(e, &task.call))
+    task.call = (struct conv_call){.width = shape.width, .bias = bias};
+    if (!conv_weights_prepare(e, w, false, &task.call))
         return NULL;
     if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);

@@ -132,22 +132,6 @@ static void backward_task(void *context, int image, int worker)
     }
 }
 
-/* Adds the images' partial gradients to the weights' gradients, in order. */
-static void collect(const struct line_node *n, const struct line_back *t)
-{
-    const struct map_shape *out = &n->node.out->map;
-    bool add;
-    if (n->w->grad != NULL)
-        conv_unpack_add(t->partials, out->images, t->partial, out->channels, t->in->channels, 1, n->w->dim[3],
-                        weight_open(n->w, true, &add));
-    if (n->b == NULL || n->b->grad == NULL)
-        return;
-    real *db = weight_open(n->b, true, &add);
-    for (int image = 0; image < out->images; image++)
-        unpad_rows_add(t->partials + (size_t)image * t->partial + t->packed, map_padded(out->channels), db, 1,
-                       out->channels);
-}
-
 static bool prepare_weights(struct exec *e, const struct line_node *n, struct line_back *t)
 {
     const struct map_shape *in = t->in, *out = &n->node.out->map;
@@ -166,21 +150,14 @@ static bool prepare_weights(struct exec *e, const struct line_node *n, struct li
 
 static bool prepare_input(struct exec *e, const struct line_node *n, struct line_back *t)
 {
-    const struct map_shape *in = t->in, *out = &n->node.out->map;
-    int taps = n->w->dim[3];
-    real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, 1, taps));
-    t->dx = packed == NULL ? NULL : grad_open(e, n->x, &t->add);
+    const struct map_shape *out = &n->node.out->map;
+    t->dx = grad_open(e, n->x, &t->add);
     if (t->dx == NULL)
         return false;
-    conv_pack_transposed(n->w->value, out->channels, in->channels, 1, taps, packed);
-    t->dy = (struct line_source){.shape = out, .data = n->node.out->grad, .reach = taps / 2 * n->dilation};
-    t->input = (struct conv_call){.in_blocks = map_blocks(out->channels),
-                                  .out_blocks = map_blocks(in->channels),
-                                  .kernel_h = 1,
-                                  .kernel_w = taps,
-                                  .rows = 1,
-                                  .weights = packed,
-                                  .dilation = n->dilation};
+    t->dy = (struct line_source){.shape = out, .data = n->node.out->grad, .reach = n->w->dim[3] / 2 * n->dilation};
+    t->input = (struct conv_call){.rows = 1, .dilation = n->dilation};
+    if (!conv_weights_prepare(e, n->w, true, &t->input))
+        return false;
     return make_scratch(e, &t->dy);
 }
 
@@ -194,7 +171,7 @@ static void line_backward(struct exec *e, struct node *node)
         return;
     (void)op_run(e, backward_task, &task, node->out->map.images);
     if (task.partials != NULL)
-        collect(n, &task);
+        conv_weights_collect(e, task.partials, node->out->map.images, task.partial, n->w, n->b);
     grad_pass(e, node->out, n->residual);
 }
 
@@ -227,23 +204,16 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
         x->wants_grad || weight_wants(e, w) || weight_wants(e, b) || (residual != NULL && residual->wants_grad);
     struct tensor *out = op_out_map(e, &shape, wants);
     struct line_node *n = op_alloc(e, sizeof *n);
-    real *packed = op_reals(e, conv_packed_size(shape.channels, x->map.channels, 1, taps));
     real *bias = op_zeros(e, (size_t)padded);
     struct line_task task = {.kernels = e->kernels, .add = residual, .out = out};
     task.x = (struct line_source){.shape = &x->map, .data = x->data, .reach = taps / 2 * dilation};
-    if (out == NULL || n == NULL || packed == NULL || bias == NULL || !make_scratch(e, &task.x))
+    if (out == NULL || n == NULL || bias == NULL || !make_scratch(e, &task.x))
         return NULL;
-    conv_pack(w->value, shape.channels, x->map.channels, 1, taps, packed);
     if (b != NULL)
         pad_rows(b->value, 1, shape.channels, bias, 1, padded);
-    task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels),
-                                   .out_blocks = map_blocks(shape.channels),
-                                   .kernel_h = 1,
-                                   .kernel_w = taps,
-                                   .rows = 1,
-                                   .weights = packed,
-                                   .bias = bias,
-                                   .dilation = dilation};
+    task.call = (struct conv_call){.rows = 1, .bias = bias, .dilation = dilation};
+    if (!conv_weights_prepare(e, w, false, &task.call))
+        return NULL;
     if (e->training)
         task.moments = op_doubles(e, (size_t)shape.images * 2 * (size_t)padded);
     (void)op_run(e, forward_task, &task, shape.images);

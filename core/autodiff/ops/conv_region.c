@@ -108,21 +108,6 @@ static void piece_task(void *context, int chunk, int worker)
         weights_piece(t, chunk - t->input_cut.pieces);
 }
 
-static void collect(const struct region_task *t)
-{
-    const struct conv_back_region *c = t->conv;
-    int channels = c->out->map.channels;
-    bool add;
-    if (c->w->grad != NULL)
-        conv_unpack_add(t->partials, t->weights_cut.pieces, t->partial, channels, c->x->map.channels, c->w->dim[2],
-                        c->w->dim[3], weight_open(c->w, true, &add));
-    if (c->b == NULL || c->b->grad == NULL)
-        return;
-    real *db = weight_open(c->b, true, &add);
-    for (int piece = 0; piece < t->weights_cut.pieces; piece++)
-        unpad_rows_add(t->partials + (size_t)piece * t->partial + t->packed, map_padded(channels), db, 1, channels);
-}
-
 /* ---- an input from a deferred batch norm ---------------------------------------------------------- */
 
 struct normal_task {
@@ -178,22 +163,17 @@ static bool prepare_input(struct exec *e, struct region_task *t)
 {
     const struct conv_back_region *c = t->conv;
     const struct map_shape *out = &c->out->map;
-    int in = c->x->map.channels, kh = c->w->dim[2], kw = c->w->dim[3];
+    int kh = c->w->dim[2], kw = c->w->dim[3];
     struct region *dx = region_grow(e, c->out->where, kh / 2, kw / 2), *around = region_grow(e, dx, kh / 2, kw / 2);
-    real *packed = op_reals(e, conv_packed_size(in, out->channels, kh, kw));
-    if (around == NULL || packed == NULL)
+    if (around == NULL)
         return false;
     t->dx = dx;
     t->input_cut = region_cut(e, dx, PIECE, PIECES);
     t->grad = grad_open_region(e, c->x, dx, &t->add);
     if (t->input_cut.cut == NULL || t->grad == NULL)
         return false;
-    conv_pack_transposed(c->w->value, out->channels, in, kh, kw, packed);
-    t->input = (struct conv_call){.in_blocks = map_blocks(out->channels),
-                                  .out_blocks = map_blocks(in),
-                                  .kernel_h = kh,
-                                  .kernel_w = kw,
-                                  .weights = packed};
+    if (!conv_weights_prepare(e, c->w, true, &t->input))
+        return false;
     region_clear(e, out, c->out->grad, around, c->out->where);
     return true;
 }
@@ -224,7 +204,7 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *c)
         return true;
     (void)op_run(e, piece_task, &task, task.input_cut.pieces + task.weights_cut.pieces);
     if (weights)
-        collect(&task);
+        conv_weights_collect(e, task.partials, task.weights_cut.pieces, task.partial, c->w, c->b);
     if (weights && c->x->data == NULL)
         grad_release(e, (real *)task.x, c->x->count);
     grad_pass(e, c->out, c->residual);

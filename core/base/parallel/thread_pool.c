@@ -48,6 +48,8 @@ struct thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct worker *workers;
+    void (*watch)(void *context, int chunks, bool begins);
+    void *watch_context;
     /* thread_pool_stop_when() sets this function; `next_look` is the time of its next call */
     bool (*must_stop)(void *context);
     void *stop_context;
@@ -295,17 +297,15 @@ enum status thread_pool_check(struct thread_pool *pool, struct error *err)
                                      : STATUS_OK;
 }
 
-bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
+void thread_pool_watch(struct thread_pool *pool, void (*watch)(void *context, int chunks, bool begins), void *context)
 {
-    if (chunks <= 0)
-        return !is_stopped(pool);
-    uint64_t former = flush_denormals();
-    if (pool->threads == 1 || chunks == 1) {
-        for (int chunk = 0; chunk < chunks && !thread_pool_stopped(pool); chunk++)
-            task(context, chunk, 0);
-        restore_denormals(former);
-        return !is_stopped(pool);
-    }
+    pool->watch = watch;
+    pool->watch_context = context;
+}
+
+/* Runs the chunks on all threads. */
+static void run_shared(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
+{
     pool->task = task;
     pool->context = context;
     pool->chunks = chunks;
@@ -322,6 +322,23 @@ bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *con
         atomic_store(&pool->caller_sleeps, false);
         (void)pthread_mutex_unlock(&pool->lock);
     }
+}
+
+bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
+{
+    if (chunks <= 0)
+        return !is_stopped(pool);
+    bool watched = pool->watch != NULL && chunks > 1;
+    if (watched)
+        pool->watch(pool->watch_context, chunks, true);
+    uint64_t former = flush_denormals();
+    if (pool->threads == 1 || chunks == 1)
+        for (int chunk = 0; chunk < chunks && !thread_pool_stopped(pool); chunk++)
+            task(context, chunk, 0);
+    else
+        run_shared(pool, task, context, chunks);
     restore_denormals(former);
+    if (watched)
+        pool->watch(pool->watch_context, chunks, false);
     return !is_stopped(pool);
 }
