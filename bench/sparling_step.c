@@ -302,72 +302,84 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
 /* ---- many threads --------------------------------------------------------------------------------- */
 
 static const int thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
-enum { COUNTS = sizeof thread_counts / sizeof *thread_counts };
+enum { COUNTS = sizeof thread_counts / sizeof *thread_counts, MOST_THREADS = 64 };
 
-/* What steps on one thread say about several: each task of the pool on p threads takes ceil(chunks / p) / chunks of its
- * time, and everything outside of tasks takes as long as before. */
+/* What a step on one thread says about `threads`: each chunk of a task goes to the thread that is free first, and
+ * everything outside of tasks takes as long as on one thread. */
 struct shares {
-    double began, inside; /* inside: seconds in tasks */
-    double on[COUNTS];    /* predicted seconds in tasks */
+    int threads, left; /* left: chunks of the task that have not run */
+    double last, busy[MOST_THREADS];
+    double inside, longest; /* seconds in tasks: the sum of all chunks, and of the busiest threads */
     int64_t tasks;
 };
 
 static void watch_task(void *context, int chunks, bool begins)
 {
     struct shares *s = context;
+    double now = bench_now();
     if (begins) {
-        s->began = bench_now();
-        return;
+        memset(s->busy, 0, sizeof s->busy);
+        s->left = chunks;
+        s->tasks++;
+    } else {
+        int free = 0;
+        for (int i = 1; i < s->threads; i++)
+            free = s->busy[i] < s->busy[free] ? i : free;
+        s->busy[free] += now - s->last;
+        s->inside += now - s->last;
+        s->left--;
     }
-    double took = bench_now() - s->began;
-    s->inside += took;
-    s->tasks++;
-    for (int i = 0; i < COUNTS; i++)
-        s->on[i] += took * ((chunks + thread_counts[i] - 1) / thread_counts[i]) / chunks;
+    s->last = now;
+    double most = 0;
+    for (int i = 0; i < s->threads && s->left == 0; i++)
+        most = s->busy[i] > most ? s->busy[i] : most;
+    s->longest += most;
 }
 
-static void write_shares(const struct shares *shares, double total, int steps, const struct sink *sink)
+/* Runs steps for `seconds` and writes what they predict. `alone`: seconds of a step on one thread, 0 if unknown. */
+static double write_shares(struct step *s, int threads, double seconds, double alone, const struct sink *sink)
 {
-    double serial = total - shares->inside;
-    sink_number(sink, "step_ms", total / steps * 1e3);
-    sink_number(sink, "fork_joins", (double)shares->tasks / steps);
-    sink_number(sink, "serial_ms", serial / steps * 1e3);
-    sink_number(sink, "serial_share", serial / total);
-    sink_begin_list(sink, "predicted");
-    for (int i = 0; i < COUNTS; i++) {
-        sink_begin_object(sink, NULL);
-        sink_integer(sink, "threads", thread_counts[i]);
-        sink_number(sink, "step_ms", (serial + shares->on[i]) / steps * 1e3);
-        sink_number(sink, "efficiency", total / (serial + shares->on[i]) / thread_counts[i]);
-        sink_end_object(sink);
-    }
-    sink_end_list(sink);
+    struct shares shares = {.threads = threads};
+    int steps = 0;
+    thread_pool_watch(s->pool, watch_task, &shares);
+    double began = bench_now(), total;
+    do {
+        take_step(s);
+        steps++;
+        total = bench_now() - began;
+    } while (total < seconds && !s->status);
+    double step = total / steps, serial = (total - shares.inside) / steps, predicted = serial + shares.longest / steps;
+    sink_begin_object(sink, NULL);
+    sink_integer(sink, "threads", threads);
+    sink_number(sink, "fork_joins", (double)shares.tasks / steps);
+    sink_number(sink, "one_thread_ms", step * 1e3);
+    sink_number(sink, "serial_ms", serial * 1e3);
+    sink_number(sink, "predicted_ms", predicted * 1e3);
+    sink_number(sink, "efficiency", (alone > 0 ? alone : step) / predicted / threads);
+    sink_end_object(sink);
+    return step;
 }
 
 enum status bench_step_scaling(const struct bench_options *options, const struct sink *sink, struct error *err)
 {
     struct step s;
-    struct shares shares = {0};
-    struct bench_options one = *options;
-    one.threads = 1;
-    enum status status = open_step(&s, &one, err);
-    if (!status) {
-        int steps = 0;
-        take_step(&s);
-        thread_pool_watch(s.pool, watch_task, &shares);
-        double began = bench_now(), end = began + (options->seconds > 0 ? options->seconds : 10);
-        do {
+    struct bench_options many = *options;
+    double alone = 0, seconds = options->seconds > 0 ? options->seconds : 10;
+    enum status status = STATUS_OK;
+    sink_text(sink, "preset", options->preset ? options->preset : "small");
+    sink_begin_list(sink, "predicted");
+    for (int i = 0; i < COUNTS && !status; i++) {
+        many.threads = thread_counts[i];
+        status = open_step(&s, &many, err);
+        if (!status) {
             take_step(&s);
-            steps++;
-        } while (bench_now() < end && !s.status);
-        status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
-        sink_text(sink, "preset", options->preset ? options->preset : "small");
-        write_shape(&s, sink);
-        sink_number(sink, "activation_mb", (double)s.arena.peak_bytes * 1e-6);
-        sink_number(sink, "weights_mb", (double)params_bytes(s.network->params) * 1e-6);
-        write_shares(&shares, bench_now() - began, steps, sink);
+            double step = write_shares(&s, many.threads, seconds, alone, sink);
+            alone = i == 0 ? step : alone;
+            status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
+        }
+        close_step(&s);
     }
-    close_step(&s);
+    sink_end_list(sink);
     return status;
 }
 

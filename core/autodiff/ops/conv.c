@@ -3,7 +3,11 @@
  * Forward: a chunk computes a strip of rows, and also the mean and squared deviations of its outputs, so that a
  * batch norm that follows needs no pass of its own over the map. Backward: a chunk processes some rows of an image
  * in thin strips. It computes the weights' partial gradient and the input's gradient while the strip of dy is in
- * cache. */
+ * cache.
+ *
+ * The number of chunks decides how the gradient of the weights is summed, so it does not depend on the number of
+ * threads. Where the threads would not share the chunks evenly, a chunk's weights are one task and each strip of the
+ * input's gradient is another, with the same sums in the same order. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -59,56 +63,115 @@ struct conv_back {
     bool add;
     real *partials; /* [chunks][partial] gradients of the weights and the bias */
     size_t partial, packed;
-    int strip;
+    int strip, strips;      /* rows of a strip; number of strips in a chunk */
     struct norm_sums *norm; /* sums of the batch norm whose result is x, if this pass computes them; else NULL */
-    double *norm_room;      /* [workers][2][padded] scratch for sums over one strip */
+    double *norm_room;      /* [chunks][strips][2][padded] sums over one strip */
 };
 
-/* Adds the sums over a strip of dx, which was just written, to the chunk's sums. */
-static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int chunk, int worker)
+/* Computes the sums over a strip of dx, which was just written. number: of the strip, in the whole batch. */
+static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int number)
 {
-    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
     struct norm_call call = task->norm->call;
     call.rows = strip->rows;
     call.x = map_strip_at(&task->x->map, task->norm->x->data, strip->image, strip->row);
     call.dy = map_strip_at(&task->x->map, task->dx, strip->image, strip->row);
-    call.sums = task->norm_room + (size_t)worker * count;
+    call.sums = task->norm_room + (size_t)number * 2 * (size_t)map_padded(task->x->map.channels);
     task->kernels->norm_sums(&call);
-    double *sums = task->norm->sums + (size_t)chunk * count;
-    for (size_t i = 0; i < count; i++)
-        sums[i] += call.sums[i];
+}
+
+/* Adds the sums of the strips to those of their chunks, in order. */
+static void join_norm_sums(const struct conv_back *task)
+{
+    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
+    for (int chunk = 0; chunk < task->split.chunks; chunk++)
+        for (int k = 0; k < task->strips; k++)
+            for (size_t i = 0; i < count; i++)
+                task->norm->sums[(size_t)chunk * count + i] +=
+                    task->norm_room[(size_t)(chunk * task->strips + k) * count + i];
+}
+
+/* Strip k of a chunk; `rows` is 0 or less if the chunk has fewer strips. */
+static struct map_piece strip_of(const struct conv_back *task, int chunk, int k)
+{
+    struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
+    int from = k * task->strip, left = piece.rows - from;
+    return (struct map_piece){piece.image, piece.row + from, left < task->strip ? left : task->strip};
+}
+
+static void weights_strip(const struct conv_back *task, int chunk, const struct map_piece *strip)
+{
+    struct conv_gradient_call call = task->weights;
+    call.dweights = task->partials + (size_t)chunk * task->partial;
+    call.dbias = call.dweights + task->packed;
+    call.rows = strip->rows;
+    call.dout = map_strip_at(&task->out->map, task->out->grad, strip->image, strip->row);
+    call.in = input_strip(task->x, strip, &call.norm);
+    task->kernels->conv_gradient(&call);
+}
+
+static void input_strip_gradient(const struct conv_back *task, int number, const struct map_piece *strip)
+{
+    struct conv_call call = task->input;
+    call.rows = strip->rows;
+    call.in = map_strip_at(&task->out->map, task->out->grad, strip->image, strip->row);
+    call.out = map_strip_at(&task->x->map, task->dx, strip->image, strip->row);
+    if (task->add)
+        call.add = call.out;
+    task->kernels->conv_forward(&call);
+    if (task->norm != NULL)
+        take_norm_sums(task, strip, number);
+}
+
+static void backward_strips(const struct conv_back *task, int chunk, bool weights, bool input)
+{
+    for (size_t i = 0; i < task->partial && weights; i++)
+        task->partials[(size_t)chunk * task->partial + i] = R(0.0);
+    for (int k = 0; k < task->strips; k++) {
+        struct map_piece strip = strip_of(task, chunk, k);
+        if (weights && strip.rows > 0)
+            weights_strip(task, chunk, &strip);
+        if (input && strip.rows > 0)
+            input_strip_gradient(task, chunk * task->strips + k, &strip);
+    }
 }
 
 static void conv_backward_task(void *context, int chunk, int worker)
 {
     const struct conv_back *task = context;
-    struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
-    struct conv_gradient_call weights = task->weights;
-    struct conv_call input = task->input;
-    if (task->partials != NULL) {
-        weights.dweights = task->partials + (size_t)chunk * task->partial;
-        for (size_t i = 0; i < task->partial; i++)
-            weights.dweights[i] = R(0.0);
-        weights.dbias = weights.dweights + task->packed;
+    backward_strips(task, chunk, task->partials != NULL, task->dx != NULL);
+}
+
+/* The weights of all chunks, then the strips of the input's gradient. */
+static void conv_apart_task(void *context, int part, int worker)
+{
+    const struct conv_back *task = context;
+    int number = part - task->split.chunks;
+    if (number < 0) {
+        backward_strips(task, part, true, false);
+        return;
     }
-    for (int row = piece.row; row < piece.row + piece.rows; row += task->strip) {
-        int left = piece.row + piece.rows - row;
-        struct map_piece strip = {piece.image, row, left < task->strip ? left : task->strip};
-        weights.rows = input.rows = strip.rows;
-        weights.dout = input.in = map_strip_at(&task->out->map, task->out->grad, piece.image, row);
-        if (task->partials != NULL) {
-            weights.in = input_strip(task->x, &strip, &weights.norm);
-            task->kernels->conv_gradient(&weights);
-        }
-        if (task->dx != NULL) {
-            input.out = map_strip_at(&task->x->map, task->dx, piece.image, row);
-            if (task->add)
-                input.add = input.out;
-            task->kernels->conv_forward(&input);
-            if (task->norm != NULL)
-                take_norm_sums(task, &strip, chunk, worker);
-        }
-    }
+    struct map_piece strip = strip_of(task, number / task->strips, number % task->strips);
+    if (strip.rows > 0)
+        input_strip_gradient(task, number, &strip);
+}
+
+/* Whether the threads would be idle for more than a sixth of the time if each task were a whole chunk. */
+static bool uneven(int chunks, int threads)
+{
+    int rounds = (chunks + threads - 1) / threads;
+    return 5 * rounds * threads > 6 * chunks;
+}
+
+static void backward_run(struct exec *e, struct conv_back *task)
+{
+    int chunks = task->split.chunks;
+    bool apart = task->partials != NULL && task->dx != NULL && uneven(chunks, thread_pool_threads(e->pool));
+    if (apart)
+        (void)op_run(e, conv_apart_task, task, chunks + chunks * task->strips);
+    else
+        (void)op_run(e, conv_backward_task, task, chunks);
+    if (task->norm != NULL)
+        join_norm_sums(task);
 }
 
 /* Allocates the batch norm's sums if x is its result and no other operation has written the gradient. */
@@ -120,7 +183,7 @@ static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
     size_t count = 2 * (size_t)map_padded(task->x->map.channels);
     norm->sums = op_doubles(e, (size_t)task->split.chunks * count);
     norm->chunks = task->split.chunks;
-    task->norm_room = op_doubles(e, (size_t)thread_pool_threads(e->pool) * count);
+    task->norm_room = op_doubles(e, (size_t)(task->split.chunks * task->strips) * count);
     task->norm = norm;
     return norm->sums != NULL && task->norm_room != NULL;
 }
@@ -137,6 +200,7 @@ static void conv_backward(struct exec *e, struct node *node)
     /* A strip has about 65536 reals of dy (256 KiB), and as many of x and of dx. */
     task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* a multiple of 4, because the
                                                                                    * kernels work in tiles of 4 rows */
+    task.strips = (task.split.rows + task.strip - 1) / task.strip;
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
         task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
         task.partial = task.packed + (size_t)map_padded(out->channels);
@@ -157,7 +221,7 @@ static void conv_backward(struct exec *e, struct node *node)
         if (task.dx == NULL || !prepare_norm_sums(e, &task) || !conv_weights_prepare(e, c->w, true, &task.input))
             return;
     }
-    (void)op_run(e, conv_backward_task, &task, task.split.chunks);
+    backward_run(e, &task);
     if (task.partials != NULL)
         conv_weights_collect(e, task.partials, task.split.chunks, task.partial, c->w, c->b);
     grad_pass(e, node->out, c->residual);

@@ -324,21 +324,28 @@ static void run_shared(struct thread_pool *pool, thread_pool_task *task, void *c
     }
 }
 
+/* Runs the chunks on the calling thread. */
+static void run_alone(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
+{
+    bool watched = pool->watch != NULL && chunks > 1;
+    if (watched)
+        pool->watch(pool->watch_context, chunks, true);
+    for (int chunk = 0; chunk < chunks && !thread_pool_stopped(pool); chunk++) {
+        task(context, chunk, 0);
+        if (watched)
+            pool->watch(pool->watch_context, chunks, false);
+    }
+}
+
 bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task, void *context, int chunks)
 {
     if (chunks <= 0)
         return !is_stopped(pool);
-    bool watched = pool->watch != NULL && chunks > 1;
-    if (watched)
-        pool->watch(pool->watch_context, chunks, true);
     uint64_t former = flush_denormals();
-    if (pool->threads == 1 || chunks == 1)
-        for (int chunk = 0; chunk < chunks && !thread_pool_stopped(pool); chunk++)
-            task(context, chunk, 0);
+    if (pool->threads == 1 || chunks == 1 || pool->watch != NULL)
+        run_alone(pool, task, context, chunks);
     else
         run_shared(pool, task, context, chunks);
     restore_denormals(former);
-    if (watched)
-        pool->watch(pool->watch_context, chunks, false);
     return !is_stopped(pool);
 }

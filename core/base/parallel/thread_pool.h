@@ -33,8 +33,8 @@ int thread_pool_threads(const struct thread_pool *pool);
 __attribute__((warn_unused_result)) bool thread_pool_run(struct thread_pool *pool, thread_pool_task *task,
                                                          void *context, int chunks);
 
-/* Calls watch(context, chunks, true) before and watch(context, chunks, false) after every thread_pool_run() with more
- * than one chunk, on the calling thread. For measurements. watch: NULL means never. */
+/* For measurements: runs every chunk on the calling thread and calls watch(context, chunks, true) before a task with
+ * more than one chunk, watch(context, chunks, false) after each of its chunks. watch: NULL means no longer. */
 void thread_pool_watch(struct thread_pool *pool, void (*watch)(void *context, int chunks, bool begins), void *context);
 
 /* Stops the pool as soon as stop(context) returns true, because nobody wants the result any more. The pool calls stop()

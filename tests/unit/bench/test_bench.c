@@ -58,7 +58,8 @@ static struct sink seen_sink(struct seen *seen)
 
 static void short_runs_report_plausible_results(void **state)
 {
-    static const char *const quick[] = {"peak", "conv3x3", "conv1x3", "gemm", "passes", "pathways", "rug", "superposition-step"};
+    static const char *const quick[] = {"peak",   "conv3x3",  "conv1x3", "gemm",
+                                        "passes", "pathways", "rug",     "superposition-step"};
     struct bench_options options = {.threads = 1, .batch = 1, .seconds = 0.001};
     for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
         struct seen seen = {0};

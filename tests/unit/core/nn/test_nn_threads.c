@@ -17,7 +17,7 @@
 enum {
     IMAGES = 3,
     SIZE = 40,
-    WIDTH = 24,
+    WIDTH = 40,
     MOTIFS = 5,
     CELL = 4,
     GRID = SIZE / CELL,
@@ -133,14 +133,16 @@ static void training_step_gives_same_bits_for_any_number_of_threads(void **state
         struct model *one = model_open(tables[t], 1);
         double first = model_step(one, 0), second = model_step(one, 1);
         assert_true(second < first && first < 10.0);
-        for (int threads = 2; threads <= (SANITIZED ? 2 : 5); threads += threads == 3 ? 2 : 1) {
+        static const int counts[] = {2, 16, 3, 5}; /* with 16, convolutions split their chunks */
+        for (int i = 0; i < (SANITIZED ? 2 : 4); i++) {
+            int threads = counts[i];
             struct model *other = model_open(tables[t], threads);
             assert_true(model_step(other, 0) == first);
             assert_true(model_step(other, 1) == second);
-            for (size_t i = 0; i < params_arrays(one->params); i++) {
-                const struct weight *a = params_array(one->params, i), *b = params_array(other->params, i);
+            for (size_t n = 0; n < params_arrays(one->params); n++) {
+                const struct weight *a = params_array(one->params, n), *b = params_array(other->params, n);
                 if (memcmp(a->value, b->value, a->count * sizeof(real)) != 0)
-                    fail_msg("%s: %s differs between 1 and %d threads", tables[t], params_name(one->params, i),
+                    fail_msg("%s: %s differs between 1 and %d threads", tables[t], params_name(one->params, n),
                              threads);
                 assert_memory_equal(a->grad, b->grad, a->count * sizeof(real));
             }
