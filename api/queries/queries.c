@@ -28,6 +28,7 @@ static struct method_question question_of(const struct query_request *a, const s
                                     .input = a->inputs != NULL ? &a->inputs->items[input] : NULL,
                                     .text = a->query->takes == METHOD_TAKES_FILE ? a->run->x->request->body : NULL,
                                     .text_bytes = a->run->x->request->body_bytes,
+                                    .text_type = exchange_header(a->run->x, "Content-Type"),
                                     .with = with,
                                     .parameters = a->parameters,
                                     .item = a->item,

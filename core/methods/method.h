@@ -104,6 +104,7 @@ struct method_question {
     const struct method_input *input; /* with METHOD_TAKES_SAMPLE, INPUTS or EDITS */
     const char *text; /* with METHOD_TAKES_FILE: the body, `text_bytes` bytes without a NUL; else NULL */
     size_t text_bytes;
+    const char *text_type;           /* media type of the text, one of the query's `files` */
     const struct method_model *with; /* with METHOD_TAKES_MODEL: the other job's model */
     const void *parameters;          /* a struct of query->parameters, all fields set; NULL without a table */
     int64_t item;                    /* with query->item: the number at the end of the path; else -1 */

@@ -17,7 +17,10 @@ static const struct form signal_forms[] = {
     {"bedgraph", "text/x-bedgraph"}, {"bigwig", "application/x-bigwig"}, {NULL, NULL}};
 
 #define WHERE_OPTIONS                                                                                                  \
-    {"input", "FILE", "sequences of any length in FASTA, which stand in place of the job's data set"},                 \
+    {"input", "FILE",                                                                                                  \
+     "sequences of any length in FASTA, or with --genome regions in BED, which stand in place of the job's data set"}, \
+        {"genome", "NAME", "for regions: the operator's folder with genome.fa and its index"},                         \
+        {"window", "N", "for regions: bases around each summit or middle (0, the region itself)"},                     \
         {"set", "NAME", "the records of the data set: all, test or validation (all)"},                                 \
         {"samples", "N", "number of records (all of the set)"}, {"first", "N", "number of the first record (0)"},      \
         {"coordinates", "HOW",                                                                                         \
@@ -63,9 +66,11 @@ static const char *type_of(struct ctl *ctl, const struct options *args, const st
 
 static void add_query(struct buf *path, const struct options *args, bool file)
 {
-    static const char *const passed[] = {"coordinates", "channel", "checkpoint", "set", "samples", "first"};
+    static const char *const of_set[] = {"coordinates", "channel", "checkpoint", "set", "samples", "first", NULL};
+    static const char *const of_file[] = {"coordinates", "channel", "checkpoint", "genome", "window", NULL};
+    const char *const *passed = file ? of_file : of_set;
     char mark = '?';
-    for (size_t i = 0; i < (file ? 3 : sizeof(passed) / sizeof(passed[0])); i++) {
+    for (size_t i = 0; passed[i]; i++) {
         const char *value = options_value(args, passed[i]);
         if (!value)
             continue;
@@ -122,7 +127,7 @@ static int send_request(struct ctl *ctl, const struct options *args, const char 
     if (!input)
         return transfer(ctl, &request, options_value(args, "output"));
     request.method = "POST";
-    request.type = "text/x-fasta";
+    request.type = options_has(args, "genome") ? "text/x-bed" : "text/x-fasta";
     request.from = fopen(input, "rb");
     if (!request.from || fstat(fileno(request.from), &what) != 0 || !S_ISREG(what.st_mode) || what.st_size == 0) {
         if (request.from)
@@ -143,6 +148,8 @@ static int ask(struct ctl *ctl, const struct options *args, const char *query, c
     const char *type = type_of(ctl, args, forms);
     if (!type)
         return CTL_USAGE;
+    if (!file && (options_has(args, "genome") || options_has(args, "window")))
+        return ctl_usage(ctl, "--genome and --window need --input with regions");
     if (file && (options_has(args, "set") || options_has(args, "samples") || options_has(args, "first")))
         return ctl_usage(ctl, "--set, --samples and --first select records of the data set, and --input replaces it");
     int code = ctl_job_id(ctl, args->positional[0], true, id);
@@ -254,7 +261,8 @@ const struct command command_sites = {
         "its score is 1000 times its activation over\nthe channel's largest.",
     .example = "  motifctl sites latest --output sites.bed\n"
                "  motifctl sites latest --input chr8.fa --output chr8.narrowPeak\n"
-               "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3",
+               "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3\n"
+               "  motifctl sites latest --input peaks.narrowPeak --genome hg38 --window 200",
     .options = site_options,
     .least = 1,
     .most = 1,

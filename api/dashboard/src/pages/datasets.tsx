@@ -54,7 +54,7 @@ export function DataPage() {
       <Fault fault={failed ?? fault} />
       {data?.datasets.length === 0 && <p class="empty">No data sets yet. Upload a file to train on it.</p>}
       {data?.datasets.map((d) => (
-        <Section key={d.name} title={d.name} aside={<div class="tools"><a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
+        <Section key={d.name} title={d.name} aside={<div class="tools">{d.kind !== "motifs" && <a class="button primary" href={href("new", { dataset: d.name })}>Train on this<span class="hidden"> {d.name}</span></a>}{sure === d.name && <button type="button" onClick={() => setSure("")}>Keep</button>}<button type="button" class={sure === d.name ? "danger" : ""} onClick={() => (sure === d.name ? void remove(d.name) : setSure(d.name))}>{sure === d.name ? "Delete permanently" : "Delete"}</button></div>}>
           <Table caption={d.name} head={["Kind", "Target", "Samples", "Rows × columns × channels", "Names", "Size"]} words={2}
             rows={[[d.kind, d.target, number(d.samples), [d.shape.rows, d.shape.cols, d.shape.channels].join(" × "), number(d.vocabulary.length), bytes(d.bytes)]]} />
           {(d.warnings ?? []).length > 0 && <ul class="warnings" aria-label={`Warnings about ${d.name}`}>{d.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}

@@ -37,8 +37,10 @@ extern const char *const sites_sets[]; /* names of the sets; NULL ends the list 
 struct sites_parameters {
     int set; /* enum sites_set */
     int64_t samples, first;
-    int coordinates; /* enum coordinates (core/sequence/region.h) */
-    int64_t channel; /* -1: all channels */
+    int coordinates;          /* enum coordinates (core/sequence/region.h) */
+    int64_t channel;          /* -1: all channels */
+    char genome[CONFIG_TEXT]; /* for regions in the body: the operator's folder with the genome */
+    int64_t window;           /* for regions in the body: bases around each summit or middle; 0: the region itself */
 };
 struct compare_parameters {
     int64_t samples; /* number of samples, drawn from the first model's domain */

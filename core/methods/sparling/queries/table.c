@@ -141,7 +141,15 @@ static const struct config_field sites_fields[] = {
     RECORDS,
     WHERE,
 };
-static const struct config_field where_fields[] = {WHERE};
+static const struct config_field where_fields[] = {
+    WHERE,
+    {"genome", FIELD_TEXT, SITES_AT(genome), "", 0, 0, false, false, NULL, "",
+     "For a body of regions in BED: names the operator's folder with genome.fa and its index.", GROUP_EVALUATION,
+     LEVEL_BASIC, NULL},
+    {"window", FIELD_INT, SITES_AT(window), "0", 0, 1000000, false, false, NULL, "bases",
+     "For a body of regions: more bases around each summit or middle are read; 0 reads the region itself.",
+     GROUP_EVALUATION, LEVEL_BASIC, NULL},
+};
 static const struct config_table sites_table = CONFIG_TABLE(sites_fields, struct sites_parameters);
 static const struct config_table where_table = CONFIG_TABLE(where_fields, struct sites_parameters);
 
@@ -159,7 +167,7 @@ static const struct method_text logo_texts[] = {
      sparling_logos_svg},
     {"image/png", "The same as PNG.", sparling_logos_png},
 };
-static const char *const sequence_files[] = {"text/x-fasta", NULL};
+static const char *const sequence_files[] = {"text/x-fasta", "text/x-bed", NULL};
 
 const struct method_query sparling_queries[SPARLING_QUERIES] = {
     {.name = "motifs",

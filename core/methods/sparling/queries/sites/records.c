@@ -1,6 +1,7 @@
 /* Feeds a scan with the records that a question is about: those of the job's data set, or those of its body. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/formats/gunzip.h"
@@ -84,6 +85,61 @@ static enum status add_samples(const struct method_question *question, struct sc
     return status;
 }
 
+/* ---- bodies -------------------------------------------------------------------------------------------------- */
+
+static bool has_regions(const struct method_question *question)
+{
+    static const char type[] = "text/x-bed";
+    return question->text && question->text_type && strncmp(question->text_type, type, sizeof type - 1) == 0;
+}
+
+enum coordinates sites_coordinates(const struct method_question *question)
+{
+    const struct sites_parameters *asked = question->parameters;
+    return has_regions(question) ? COORDINATES_BEDTOOLS : (enum coordinates)asked->coordinates;
+}
+
+/* Scans one window of the genome. base: room for its bases. */
+static enum status add_window(struct scan *scan, const struct collection *c, int64_t sample, unsigned char *base,
+                              struct error *err)
+{
+    int64_t length = collection_length(c, sample), begin = collection_begin(c, sample);
+    for (int64_t i = 0; i < length; i++) {
+        base[i] = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++)
+            if (collection_value(c, begin + b * length + i) > 0)
+                base[i] = (unsigned char)b;
+    }
+    enum status status = scan_begin(scan, c->records.name[sample], err);
+    if (status)
+        return status;
+    status = scan_add(scan, base, (size_t)length, err);
+    return status ? status : scan_end(scan, err);
+}
+
+/* Scans the regions of the body as an upload would cut them from the genome. */
+static enum status add_regions(const struct method_question *question, struct scan *scan, struct error *err)
+{
+    const struct sites_parameters *asked = question->parameters;
+    struct byte_source_memory memory = {(const unsigned char *)question->text, question->text_bytes, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    const struct collection_options options = {
+        .label = "", .group = "", .data = question->model->data, .genome = asked->genome, .window = (int)asked->window};
+    const struct collection_limits limits = COLLECTION_LIMITS;
+    struct collection c;
+    enum status status = collection_read(collection_format_named("bed"), &from, &options, &limits, &c, err);
+    if (status)
+        return status;
+    unsigned char *base = malloc((size_t)c.cols);
+    if (!base)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for regions");
+    for (int64_t i = 0; !status && i < c.count; i++)
+        status = add_window(scan, &c, i, base, err);
+    free(base);
+    collection_close(&c);
+    return status;
+}
+
 /* Scans the body, which may be compressed. */
 static enum status add_text(const struct method_question *question, struct scan *scan, struct error *err)
 {
@@ -107,7 +163,9 @@ enum status sites_scan(const struct method_question *question, const struct scan
     struct scan *scan = NULL;
     enum status status = scan_create(question, threads(), to, &scan, err);
     if (!status)
-        status = question->text ? add_text(question, scan, err) : add_samples(question, scan, err);
+        status = has_regions(question) ? add_regions(question, scan, err)
+                 : question->text      ? add_text(question, scan, err)
+                                       : add_samples(question, scan, err);
     if (!status)
         status = scan_finish(scan, err);
     scan_destroy(scan);

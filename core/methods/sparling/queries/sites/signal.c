@@ -121,7 +121,7 @@ static enum status collect(const struct method_question *question, struct collec
     const struct scan_target to = {c, take_window};
     *c = (struct collecting){.channels = (int)question->model->network->config.channels_motif,
                              .channel = (int)asked->channel,
-                             .coordinates = (enum coordinates)asked->coordinates};
+                             .coordinates = sites_coordinates(question)};
     if (c->channel >= c->channels)
         return error_set(err, STATUS_INVALID, "/channel", "must be below %d, the number of channels", c->channels);
     enum status status = sites_scan(question, &to, err);

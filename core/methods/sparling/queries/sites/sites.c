@@ -124,7 +124,7 @@ static enum status write_sites(const struct method_question *question, struct wr
 {
     const struct sites_parameters *asked = question->parameters;
     const struct scan_target to = {w, take_window};
-    w->coordinates = (enum coordinates)asked->coordinates;
+    w->coordinates = sites_coordinates(question);
     w->channel = (int)asked->channel;
     enum status status = STATUS_OK;
     if (asked->channel >= question->model->network->config.channels_motif)
