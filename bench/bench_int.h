@@ -70,6 +70,8 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
 enum status bench_step_breakdown(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_step_scaling(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_superposition_step(const struct bench_options *options, const struct sink *sink, struct error *err);
+enum status bench_dictionary_step(const struct bench_options *options, const struct sink *sink, struct error *err);
+enum status bench_dictionary_wide(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_rug(const struct bench_options *options, const struct sink *sink, struct error *err);
 
 #endif

@@ -12,9 +12,9 @@
 
 #include "bench/bench_int.h"
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/model/batch.h"
-#include "core/methods/superposition/model/data.h"
-#include "core/methods/superposition/model/rug.h"
+#include "core/superposed/batch.h"
+#include "core/superposed/data.h"
+#include "core/superposed/rug.h"
 #include "core/nn/adam.h"
 
 enum { WIDE = 2048, DEEP = 512, SQUARE = 2048, BLOCK = 512, BATCH = 1024 };

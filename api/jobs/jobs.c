@@ -128,7 +128,7 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     }
     if (status != STATUS_OK)
         return status;
-    if (strcmp(source.kind, spec->method->kind) != 0) {
+    if (!method_starts_from(spec->method, source.kind)) {
         api_faults_add(faults, "/from/job", "is of kind %s; must be %s", source.kind, spec->method->kind);
         return STATUS_INVALID;
     }

@@ -42,6 +42,7 @@ __all__ = ["Client", "Job", "Motifs", "SparseVAE", "NMF", "Trees", "Dictionary",
 
 FINISHED = ("succeeded", "failed", "cancelled")
 BATCH_INPUTS, BATCH_NUMBERS = 4096, 1 << 20  # upper limits for one query; the daemon allows 4096 inputs and 4 Mi numbers
+DICTIONARY_ROWS, DICTIONARY_BYTES = 100000, 1 << 30  # rows in one query of a dictionary, and bytes of the query and of the answer
 ANSWER_INPUTS = 64  # upper limit for one query whose answer is JSON
 NPY, JSON = "application/x-npy", "application/json"
 
@@ -1003,7 +1004,10 @@ class Dictionary(_TransformerMixin, _Estimator):
 
     n_components: number of latents. l0: active latents of a row. learner: batchtopk, topk, l1, jumprelu, matryoshka, matching-pursuit or
     fista. seeds: dictionaries with different initial weights; the result says how far they agree. total_samples: rows seen in training, with
-    repetitions. config: further fields of the kind `dictionary`. Others: see Motifs."""
+    repetitions. config: further fields of the kind `dictionary`. Others: see Motifs.
+
+    X: activations [n][d], or [n][tokens][d], of which every token is a row. latents_ are the latents of the first dictionary, each with its
+    strongest rows; worth_ are the numbers of those that recur in every seed and agree with orthogonal matching pursuit."""
 
     def __init__(self, url: Any = None, *, n_components: int = 256, l0: float = 20, learner: str = "batchtopk", seeds: int = 2,
                  batch: int = 256, total_samples: int = 200000, random_state: int = 1, config: Optional[Dict[str, Any]] = None,
@@ -1016,31 +1020,83 @@ class Dictionary(_TransformerMixin, _Estimator):
     def _more_tags(self) -> Dict[str, Any]:
         return {"preserves_dtype": [np.float32]}
 
-    def fit(self, X: Any, y: Any = None) -> "Dictionary":
-        """Uploads the rows once, trains, and waits. y is ignored. Fewer than 20 rows, the daemon's minimum, are repeated."""
-        X = _check(self, X, ensure_min_samples=2, ensure_min_features=2)
-        X = np.tile(X, (-(-20 // len(X)), 1))
+    def _rows(self, X: Any, reset: bool = False) -> np.ndarray:
+        X = np.asarray(X) if getattr(X, "ndim", 2) == 3 else X
+        return _check(self, X.reshape(-1, X.shape[-1]) if getattr(X, "ndim", 2) == 3 else X, reset=reset, ensure_min_samples=2 if reset else 1, ensure_min_features=2)
+
+    def fit(self, X: Any, y: Any = None, groups: Optional[Sequence[Any]] = None) -> "Dictionary":
+        """Uploads the activations once, trains, and waits. y is ignored. groups: a name for each of the n samples, such as the document that
+        it comes from; latents_ point back to it. Fewer than 20 rows, the daemon's minimum, are repeated."""
+        tokens = np.asarray(X).shape[1] if getattr(X, "ndim", 2) == 3 else 1
+        rows = self._rows(X, True)
+        samples = np.tile(rows.reshape(-1, tokens, rows.shape[1]) if tokens > 1 else rows, (-(-20 // len(rows)),) + (1,) * (1 + (tokens > 1)))
+        arrays = {"x": samples}
+        if groups is not None:
+            arrays["group"] = np.resize([str(group) for group in groups], len(samples))
         client = self._client()
-        data = client.upload(_npz({"x": X}), "npz")
-        config = {"dataset_name": data["name"], "width": self.n_components, "l0": min(self.l0, self.n_components), "learner": self.learner, "seeds": self.seeds,
+        self.data_ = client.upload(_npz(arrays), "npz")
+        config = {"dataset_name": self.data_["name"], "width": self.n_components, "l0": min(self.l0, self.n_components), "learner": self.learner, "seeds": self.seeds,
                   "batch": self.batch, "total_samples": self.total_samples, "seed": int(self.random_state)}
         self._train("dictionary", config, "dataset", self.name, client)
         self._n_features_out = self.n_components
         return self
 
+    def _ask_rows(self, query: str, X: np.ndarray, width: int) -> np.ndarray:
+        job, at = self._fitted(), max(1, min(DICTIONARY_ROWS, DICTIONARY_BYTES // (4 * max(X.shape[1], width))))
+        return np.concatenate([job.ask(query, X[first:first + at], NPY) for first in range(0, len(X), at)])
+
     def transform(self, X: Any) -> np.ndarray:
-        """The codes of each row: [n][n_components], zero where a latent is not active."""
-        job = self._fitted()
-        return np.concatenate(list(job.ask_array("encode", _check(self, X, reset=False))))
+        """The codes of each row: [n][n_components], most of them 0. A code is the length of the latent's direction in the row."""
+        self._fitted()
+        rows = self._rows(X)
+        return self._ask_rows("encode", rows, self.n_components)
 
     def inverse_transform(self, codes: Any) -> np.ndarray:
-        """The rows that the dictionary reconstructs from codes: [n][features]."""
-        job = self._fitted()
-        return np.concatenate(list(job.ask_array("decode", np.asarray(codes, np.float32))))
+        """The rows that codes describe: [n][d]."""
+        self._fitted()
+        return self._ask_rows("decode", np.asarray(codes, np.float32), self.n_features_in_)
+
+    def steer(self, X: Any, changes: Dict[int, float]) -> np.ndarray:
+        """The rows, moved so that each latent of `changes` has the given code."""
+        self._fitted()
+        text = ",".join(f"{int(latent)}={float(code)!r}" for latent, code in changes.items())
+        return np.concatenate(list(self._fitted().ask_array("steer", self._rows(X), set=text)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         self._fitted()
         return np.array([f"dictionary{at}" for at in range(self.n_components)], object)
+
+    @property
+    def latents_(self) -> List[Dict[str, Any]]:
+        """All latents of the first dictionary, by number."""
+        found: List[Dict[str, Any]] = []
+        while len(found) < self.n_components:
+            part = self._fitted().ask("latents", first=len(found), count=256)["latents"]
+            if not part:
+                break
+            found += part
+        return found
+
+    @property
+    def worth_(self) -> List[int]:
+        """The numbers of the latents that are worth an interpretation."""
+        return [latent["latent"] for latent in self.latents_ if latent["worth"]]
+
+    def latent(self, number: int) -> Dict[str, Any]:
+        """One latent: its strongest rows, its histogram, and the nearest latents."""
+        return self._fitted().ask(f"latents/{int(number)}")
+
+    def saelens(self, folder: str, dictionary: int = 0) -> None:
+        """Writes a dictionary into a folder that SAELens loads with SAE.load_from_disk()."""
+        tar = self._fitted().ask("saelens", accept="application/x-tar", dictionary=dictionary)
+        os.makedirs(folder, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+            for member in archive.getmembers():
+                file = archive.extractfile(member)
+                if file is None or member.name not in ("cfg.json", "sae_weights.safetensors", "sparsity.safetensors"):
+                    raise MotifdError(f"the daemon sent an unexpected member: {member.name}")
+                with open(os.path.join(folder, member.name), "wb") as to:
+                    to.write(file.read())
 
 
 class Trees(_TransformerMixin, _RegressorMixin, _Estimator):

@@ -51,6 +51,14 @@ enum status method_warm_start(const struct method *method, struct method_run *ru
     return method->warm_start(run, from, err);
 }
 
+bool method_starts_from(const struct method *method, const char *kind)
+{
+    for (const char *const *other = method->starts_from; other && *other; other++)
+        if (strcmp(*other, kind) == 0)
+            return true;
+    return strcmp(method->kind, kind) == 0;
+}
+
 enum status method_begin_evaluation(const struct method *method, struct method_run *run,
                                     const struct method_evaluation *what, struct error *err)
 {

@@ -403,6 +403,8 @@ struct method {
     /* Reads weights and statistics only, for a new run that starts from another job's model. Default:
      * STATUS_CONFLICT. */
     enum status (*warm_start)(struct method_run *run, const struct snapshot_reader *from, struct error *err);
+    /* Other kinds of jobs whose models warm_start() also takes; ends with NULL. NULL: there are none. */
+    const char *const *starts_from;
     /* Instead of training: the following steps evaluate what was loaded, then request METHOD_DONE. Default:
      * STATUS_CONFLICT, and the api refuses evaluations of this kind. */
     enum status (*begin_evaluation)(struct method_run *run, const struct method_evaluation *what, struct error *err);
@@ -445,6 +447,8 @@ enum status method_estimate(const struct method *method, const void *config, str
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);
+/* Whether jobs of this method can start from a model of the kind: their own, or one of `starts_from`. */
+bool method_starts_from(const struct method *method, const char *kind);
 enum status method_begin_evaluation(const struct method *method, struct method_run *run,
                                     const struct method_evaluation *what, struct error *err);
 /* Writes the verdict and the findings first, then the members of the method's result(). */

@@ -2,6 +2,7 @@
  * several fields. */
 #include "core/methods/dictionary/config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +11,30 @@
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
 
-static const char *const source_names[] = {"planted", "iid", "dataset", NULL};
+const char *const dictionary_sources[] = {"planted", "iid", "rug", "trained", "dataset", NULL};
 const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
                                            "fista", NULL};
 #define learner_names dictionary_learners
+#define source_names dictionary_sources
 static const char *const scale_names[] = {"average", "none", NULL};
 
 enum { ALTERNATION = 1024 }; /* number of samples in one update of the learner `fista` */
 
 #define FIELD_STRUCT struct dictionary_config
 #define TREES "source=planted"
-#define KNOWN "source=planted|iid"
+#define KNOWN "source=planted|iid|rug|trained"
+#define HIDDEN "source=rug|trained"
 #define UPLOADED "source=dataset"
 #define ADAM "learner=l1|topk|batchtopk|jumprelu|matryoshka|matching-pursuit"
 
 const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
     SEED_AND_THREADS_FIELDS("the true features, the samples and the initial weights"),
 
-    CHOICE_FIELD(source, "planted", DATA, BASIC, NULL,
-                 "Where samples come from: the generator of SynthSAEBench (trees of features with power-law rates), "
-                 "independent features of which a fixed number is active, or an uploaded data set."),
+    CHOICE_FIELD(
+        source, "planted", DATA, BASIC, NULL,
+        "Where samples come from: the generator of SynthSAEBench (trees of features with power-law rates), "
+        "independent features of which a fixed number is active, the hidden layer of a Persian rug or of a trained "
+        "autoencoder (that of `from`, if the submission names a superposition job), or an uploaded data set."),
     TEXT_FIELD(dataset_name, "", DATA, BASIC, UPLOADED,
                "Name of the data set (GET /v1/datasets lists them): an array [rows][dimensions] or "
                "[samples][tokens][dimensions]."),
@@ -47,6 +52,10 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Exponent of the features' rates; a larger one makes most features rarer."),
     INTEGER_FIELD(active, "3", 1, 1024, "features", DATA, BASIC, "source=iid",
                   "True features that are active in each sample."),
+    POSITIVE_FIELD(p, "0.05", 0, 1, "", DATA, BASIC, HIDDEN,
+                   "Probability with which a feature of the toy model is active; its value is then uniform in [0, 1)."),
+    INTEGER_FIELD(model_samples, "1000000", 1, CONFIG_INT_MAX, "samples", DATA, ADVANCED, "source=trained",
+                  "Samples that train the autoencoder before its hidden layer is used."),
     INTEGER_FIELD(distinct, "0", 0, CONFIG_INT_MAX, "samples", DATA, ADVANCED, NULL,
                   "Different training samples, which then repeat; 0 makes every sample new."),
 
@@ -55,11 +64,15 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                  "thresholds, or nested widths; matching pursuit; or codes by FISTA."),
     INTEGER_FIELD(width, "256", 0, 65536, "latents", MODEL, BASIC, NULL,
                   "Latents of each dictionary; 0 takes as many as there are features."),
-    POSITIVE_FIELD(
-        l0, "20", 0, 4096, "latents", MODEL, BASIC, NULL,
-        "Active latents of a sample: their number, or the mean that thresholds and l1 factors are tuned to."),
+    REAL_FIELD(l0, "20", 0, 4096, "latents", MODEL, BASIC, NULL,
+               "Active latents of a sample: their number, or the mean that thresholds and l1 factors are tuned to. 0 "
+               "takes the mean number of active features, where the source determines it."),
     INTEGER_FIELD(seeds, "2", 1, DICTIONARY_SEEDS, "dictionaries", MODEL, BASIC, NULL,
                   "Dictionaries with different initial weights, trained on the same samples and compared."),
+    TEXT_FIELD(sources, "", EVALUATION, RESEARCH, KNOWN,
+               "Sources to compare, separated by commas (\"rug,trained\"); empty takes `source` alone."),
+    TEXT_FIELD(ps, "", EVALUATION, RESEARCH, HIDDEN,
+               "Values of p to compare, separated by commas; empty takes `p` alone."),
     TEXT_FIELD(learners, "", EVALUATION, RESEARCH, NULL,
                "Learners to compare, separated by commas (\"l1,topk\"); empty takes `learner` alone."),
     TEXT_FIELD(l0s, "", EVALUATION, RESEARCH, NULL,
@@ -134,14 +147,15 @@ static int read_numbers(const char *text, double least, double most, double out[
     return count;
 }
 
-static int read_learners(const char *text, int out[DICTIONARY_LIST])
+/* Parses names out of a list that ends with NULL, separated by commas; -1 when the text is no such list. */
+static int read_names(const char *text, const char *const *names, int out[DICTIONARY_LIST])
 {
     int count = 0;
     for (const char *at = text; *at;) {
         size_t bytes = strcspn(at, ",");
         int found = -1;
-        for (int i = 0; dictionary_learners[i]; i++)
-            if (strlen(dictionary_learners[i]) == bytes && memcmp(dictionary_learners[i], at, bytes) == 0)
+        for (int i = 0; names[i]; i++)
+            if (strlen(names[i]) == bytes && memcmp(names[i], at, bytes) == 0)
                 found = i;
         if (found < 0 || count == DICTIONARY_LIST || (at[bytes] && !at[bytes + 1]))
             return -1;
@@ -152,8 +166,9 @@ static int read_learners(const char *text, int out[DICTIONARY_LIST])
 }
 
 struct lists {
-    int learner[DICTIONARY_LIST], learners, l0s, sizes, dimensions, exponents;
-    double l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST], exponent[DICTIONARY_LIST];
+    int source[DICTIONARY_LIST], sources, learner[DICTIONARY_LIST], learners, l0s, sizes, dimensions, exponents, ps;
+    double p[DICTIONARY_LIST], l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST],
+        exponent[DICTIONARY_LIST];
 };
 
 /* Parses the lists of a configuration. An empty list gets the one value of the field that it would replace. A list
@@ -161,11 +176,17 @@ struct lists {
 static struct lists read_lists(const struct dictionary_config *c)
 {
     struct lists l;
-    l.learners = read_learners(c->learners, l.learner);
-    l.l0s = read_numbers(c->l0s, 1e-3, 4096, l.l0);
+    l.sources = read_names(c->sources, source_names, l.source);
+    l.ps = read_numbers(c->ps, 1e-9, 1, l.p);
+    l.learners = read_names(c->learners, dictionary_learners, l.learner);
+    l.l0s = read_numbers(c->l0s, 0, 4096, l.l0);
     l.sizes = read_numbers(c->sizes, 2, 16384, l.size);
     l.dimensions = read_numbers(c->dimensions, 1, 4096, l.dimension);
     l.exponents = read_numbers(c->exponents, 0, 4, l.exponent);
+    if (l.sources == 0)
+        l.source[l.sources++] = c->source;
+    if (l.ps == 0)
+        l.p[l.ps++] = c->p;
     if (l.learners == 0)
         l.learner[l.learners++] = c->learner;
     if (l.l0s == 0)
@@ -184,31 +205,38 @@ static struct dictionary_case make_case(const struct dictionary_config *c, const
     int learner = at % l->learners, rest = at / l->learners;
     int l0 = rest % l->l0s, exponent = rest / l->l0s % l->exponents;
     int dimension = rest / l->l0s / l->exponents % l->dimensions;
-    int size = rest / l->l0s / l->exponents / l->dimensions, features = (int)l->size[size];
+    rest = rest / l->l0s / l->exponents / l->dimensions;
+    int size = rest % l->sizes, p = rest / l->sizes % l->ps, source = rest / l->sizes / l->ps;
+    int features = (int)l->size[size];
     double inputs = l->dimension[dimension], active = (double)c->active;
     if (!dictionary_known(c))
         features = 0;
     if (inputs < 1)
         inputs = fmax(1, ceil(2 * active * log(features / active)));
-    return (struct dictionary_case){.learner = (enum learner)l->learner[learner],
-                                    .features = features,
-                                    .inputs = (int)inputs,
-                                    .width = c->width > 0   ? (int)c->width
-                                             : features > 0 ? features
-                                                            : (int)inputs,
-                                    .l0 = l->l0[l0],
-                                    .zipf = l->exponent[exponent]};
+    struct dictionary_case made = {.source = (enum dictionary_source)l->source[source],
+                                   .learner = (enum learner)l->learner[learner],
+                                   .features = features,
+                                   .inputs = (int)inputs,
+                                   .width = c->width > 0   ? (int)c->width
+                                            : features > 0 ? features
+                                                           : (int)inputs,
+                                   .l0 = l->l0[l0],
+                                   .zipf = l->exponent[exponent],
+                                   .p = l->p[p]};
+    if (!(made.l0 > 0))
+        made.l0 = fmin(made.width, fmax(1, dictionary_active(c, &made)));
+    return made;
 }
 
 int dictionary_cases(const struct dictionary_config *c, struct dictionary_case *out)
 {
     struct lists l = read_lists(c);
-    if (l.learners < 0 || l.l0s < 0 || l.sizes < 0 || l.dimensions < 0 || l.exponents < 0)
+    if (l.sources < 0 || l.ps < 0 || l.learners < 0 || l.l0s < 0 || l.sizes < 0 || l.dimensions < 0 || l.exponents < 0)
         return 0;
-    int count = l.learners * l.l0s * l.sizes * l.dimensions * l.exponents;
+    int64_t count = (int64_t)l.learners * l.l0s * l.sizes * l.dimensions * l.exponents * l.sources * l.ps;
     for (int i = 0; i < count && i < DICTIONARY_CASES; i++)
         out[i] = make_case(c, &l, i);
-    return count;
+    return count < INT_MAX ? (int)count : INT_MAX;
 }
 
 bool dictionary_known(const struct dictionary_config *c)
@@ -218,15 +246,41 @@ bool dictionary_known(const struct dictionary_config *c)
 
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c)
 {
-    bool trees = config->source == SOURCE_PLANTED;
-    return (struct planted_shape){.kind = trees ? PLANTED_TREES : PLANTED_EXACTLY,
+    bool trees = c->source == SOURCE_PLANTED;
+    return (struct planted_shape){.kind = trees                     ? PLANTED_TREES
+                                          : c->source == SOURCE_IID ? PLANTED_EXACTLY
+                                                                    : PLANTED_UNIFORM,
                                   .features = c->features,
                                   .inputs = c->inputs,
                                   .seed = (uint64_t)config->seed,
                                   .roots = trees ? (int)config->roots : 0,
                                   .zipf = c->zipf,
                                   .rounds = trees ? PLANTED_ROUNDS : 0,
-                                  .active = (int)config->active};
+                                  .active = (int)config->active,
+                                  .probability = c->p};
+}
+
+struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    return (struct hidden){.features = c->features,
+                           .inputs = c->inputs,
+                           .trained = c->source == SOURCE_TRAINED,
+                           .p = c->p,
+                           .seed = (uint64_t)config->seed,
+                           .samples = config->model_samples};
+}
+
+double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c)
+{
+    switch (c->source) {
+    case SOURCE_IID:
+        return (double)config->active;
+    case SOURCE_RUG:
+    case SOURCE_TRAINED:
+        return c->p * c->features;
+    default:
+        return 0;
+    }
 }
 
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c)
@@ -294,14 +348,17 @@ bool dictionary_correlates(const struct dictionary_case *c)
 static void check_lists(const struct dictionary_config *c, const struct method_faults *faults)
 {
     struct lists l = read_lists(c);
+    if (l.sources < 0)
+        method_fault(faults, "sources", "must be names out of planted, iid, rug and trained, separated by commas");
+    if (l.ps < 0)
+        method_fault(faults, "ps", "must be at most %d numbers in (0, 1], separated by commas", DICTIONARY_LIST);
     if (l.learners < 0)
         method_fault(faults, "learners",
                      "must be at most %d names out of l1, topk, batchtopk, jumprelu, matryoshka, matching-pursuit and "
                      "fista, separated by commas",
                      DICTIONARY_LIST);
     if (l.l0s < 0)
-        method_fault(faults, "l0s", "must be at most %d numbers in [0.001, 4096], separated by commas",
-                     DICTIONARY_LIST);
+        method_fault(faults, "l0s", "must be at most %d numbers in [0, 4096], separated by commas", DICTIONARY_LIST);
     if (l.sizes < 0)
         method_fault(faults, "sizes", "must be at most %d numbers in [2, 16384], separated by commas", DICTIONARY_LIST);
     if (l.dimensions < 0)
@@ -314,16 +371,27 @@ static void check_lists(const struct dictionary_config *c, const struct method_f
 static void check_case(const struct dictionary_config *c, const struct dictionary_case *one,
                        const struct method_faults *faults)
 {
+    bool hidden = one->source == SOURCE_RUG || one->source == SOURCE_TRAINED;
+    if (!(c->l0 > 0) && !c->l0s[0] && !hidden && one->source != SOURCE_IID)
+        method_fault(faults, "l0", "must be above 0 for planted data and data sets; 0 is for iid, rug and trained");
     if (one->l0 > one->width)
         method_fault(faults, c->l0s[0] ? "l0s" : "l0", "must not exceed the width (%d); got %g", one->width, one->l0);
-    if (c->source == SOURCE_IID && c->active >= one->features)
+    if (one->source == SOURCE_RUG &&
+        ((one->features & (one->features - 1)) != 0 || one->inputs > one->features || one->inputs < 1))
+        method_fault(faults, "features",
+                     "must be a power of two and at least the number of inputs for a rug; got %d and %d", one->features,
+                     one->inputs);
+    if (hidden && one->p * one->features > PLANTED_MOST_ACTIVE / 2.0 && one->features > PLANTED_MOST_ACTIVE)
+        method_fault(faults, "p", "times the number of features must not exceed %d; got %g", PLANTED_MOST_ACTIVE / 2,
+                     one->p * one->features);
+    if (one->source == SOURCE_IID && c->active >= one->features)
         method_fault(faults, "active", "must be below the number of features (%d); got %d", one->features,
                      (int)c->active);
-    if (c->source == SOURCE_PLANTED && c->inputs == 0 && !c->dimensions[0])
-        method_fault(faults, "inputs", "must be at least 1 for planted data; 0 is for iid data");
+    if (one->source != SOURCE_IID && c->inputs == 0 && !c->dimensions[0])
+        method_fault(faults, "inputs", "must be at least 1; 0 is for iid data");
     if (c->source != SOURCE_DATASET && one->inputs > 4096)
         method_fault(faults, "inputs", "must be at most 4096 unless the source is a data set; got %d", one->inputs);
-    if (c->source == SOURCE_PLANTED && c->roots > one->features)
+    if (one->source == SOURCE_PLANTED && c->roots > one->features)
         method_fault(faults, "roots", "must not exceed the number of features (%d); got %d", one->features,
                      (int)c->roots);
     if ((double)c->batch * one->width > 1 << 28)
@@ -340,8 +408,12 @@ void dictionary_check(const void *config, const struct method_faults *faults)
     check_lists(c, faults);
     if (c->source == SOURCE_DATASET && c->dataset_name[0] && !dataset_name_good(c->dataset_name))
         method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
-    if (c->source == SOURCE_DATASET && (c->sizes[0] || c->dimensions[0] || c->exponents[0]))
-        method_fault(faults, "source", "dataset has one size; sizes, dimensions and exponents must be empty");
+    if (c->source != SOURCE_DATASET && strstr(c->sources, "dataset"))
+        method_fault(faults, "sources", "must not contain dataset; set source=dataset");
+    if (c->source == SOURCE_DATASET &&
+        (c->sources[0] || c->ps[0] || c->sizes[0] || c->dimensions[0] || c->exponents[0]))
+        method_fault(faults, "source",
+                     "dataset has one size; sources, ps, sizes, dimensions and exponents must be empty");
     if (count > DICTIONARY_CASES)
         method_fault(faults, "learners", "and the other lists must make at most %d cases; they make %d",
                      DICTIONARY_CASES, count);

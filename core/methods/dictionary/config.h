@@ -9,24 +9,26 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
+#include "core/methods/dictionary/data/hidden.h"
 #include "core/methods/dictionary/model/sae.h"
 #include "core/methods/method.h"
 #include "core/planted/planted.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
-enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_DATASET };
+enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_RUG, SOURCE_TRAINED, SOURCE_DATASET };
 enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
 
 struct dictionary_config {
     int64_t seed, threads;
     int source;
     char dataset_name[CONFIG_TEXT], dataset_hash[CONFIG_TEXT];
-    int64_t features, inputs, roots, active, distinct;
-    double zipf;
+    int64_t features, inputs, roots, active, distinct, model_samples;
+    double zipf, p;
     int learner;
     int64_t width, seeds;
     double l0;
-    char learners[CONFIG_TEXT], l0s[CONFIG_TEXT], sizes[CONFIG_TEXT], dimensions[CONFIG_TEXT], exponents[CONFIG_TEXT];
+    char sources[CONFIG_TEXT], ps[CONFIG_TEXT], learners[CONFIG_TEXT], l0s[CONFIG_TEXT], sizes[CONFIG_TEXT],
+        dimensions[CONFIG_TEXT], exponents[CONFIG_TEXT];
     int scale;
     bool unit_rows, tuned;
     double sparsity, bandwidth, aux_weight, penalty;
@@ -36,27 +38,35 @@ struct dictionary_config {
     int64_t total_samples, checkpoint_every, test_samples, pursuit_samples, alternations;
 };
 
-enum { DICTIONARY_FIELDS = 38, DICTIONARY_PRESETS = 6 };
+enum { DICTIONARY_FIELDS = 42, DICTIONARY_PRESETS = 7 };
 extern const struct config_field dictionary_fields[DICTIONARY_FIELDS];
 extern const struct config_table dictionary_config_table;
 extern const struct method_preset dictionary_presets[DICTIONARY_PRESETS];
+extern const char *const dictionary_sources[];  /* in the order of enum dictionary_source */
 extern const char *const dictionary_learners[]; /* names, in the order of enum learner; ends with NULL */
 
 struct dictionary_case {
+    enum dictionary_source source;
     enum learner learner;
     int features, inputs, width; /* features: 0 if the true features are unknown */
-    double l0, zipf;
+    double l0, zipf, p;
 };
 
 enum { DICTIONARY_CASES = 256, DICTIONARY_SEEDS = 8, DICTIONARY_LIST = 16 };
 
-/* Writes the cases of a run, at most DICTIONARY_CASES: sizes vary slowest, then dimensions, exponents and l0; the
- * learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed. */
+/* Writes the cases of a run, at most DICTIONARY_CASES: sources vary slowest, then p, sizes, dimensions, exponents and
+ * l0; the learner varies fastest. Returns the number of all cases, written or not, or 0 when a list cannot be parsed.
+ */
 int dictionary_cases(const struct dictionary_config *config, struct dictionary_case *out);
 /* The generator of a case whose true features are known. */
 bool dictionary_known(const struct dictionary_config *config);
+/* Without the vectors of hidden layers. */
 struct planted_shape dictionary_data(const struct dictionary_config *config, const struct dictionary_case *c);
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c);
+/* The hidden layer of a case whose source is RUG or TRAINED. */
+struct hidden dictionary_hidden(const struct dictionary_config *config, const struct dictionary_case *c);
+/* Mean number of active features of a sample, as far as it is known in advance. */
+double dictionary_active(const struct dictionary_config *config, const struct dictionary_case *c);
 /* Number of samples in one update, and number of updates of a case. The learner FISTA makes fewer updates, each with
  * more samples. */
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c);

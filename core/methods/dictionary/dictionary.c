@@ -1,9 +1,9 @@
 /* The dictionary method as an entry of the registry.
  *
- * A tour: config.c (fields and cases), work.c (opening and training a case), data/ (uploaded rows),
- * model/sae.c and model/step.c (autoencoders), model/alternate.c (dictionary learning), evaluation/ (figures,
- * comparison with classical decoders, gallery), judge.c (verdict), queries/, plots.c (pictures and tables). Planted
- * data are those of core/planted, the metrics those of core/metrics/latents. */
+ * A tour: config.c (fields and cases), work.c (opening and training a case), data/ (uploaded rows, hidden layers of toy
+ * models), model/sae.c and model/step.c (autoencoders), model/alternate.c (dictionary learning), evaluation/ (figures,
+ * comparison with classical decoders, gallery), judge.c (verdict), queries/, plots.c and phases.c (pictures and
+ * tables). Planted data are those of core/planted, the metrics those of core/metrics/latents. */
 #include "core/methods/dictionary/dictionary.h"
 
 #include "core/methods/dictionary/config.h"
@@ -18,9 +18,11 @@ static const struct method_chart charts[] = {
     {"Dead latents", {"dead"}, {NULL}, "share", false, false},
 };
 
-static const struct method_list lists[] = {{"learner", "learners"},  {"l0", "l0s"},         {"features", "sizes"},
-                                           {"inputs", "dimensions"}, {"zipf", "exponents"}, {NULL, NULL}};
+static const struct method_list lists[] = {
+    {"learner", "learners"}, {"l0", "l0s"},         {"features", "sizes"}, {"inputs", "dimensions"},
+    {"zipf", "exponents"},   {"source", "sources"}, {"p", "ps"},           {NULL, NULL}};
 
+static const char *const starts_from[] = {"superposition", NULL};
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -60,7 +62,8 @@ const struct method dictionary_method = {
     .progress = case_sweep_progress,
     .save = case_sweep_save,
     .load = case_sweep_load,
-    .warm_start = case_sweep_warm_start,
+    .warm_start = dictionary_warm_start,
+    .starts_from = starts_from,
     .begin_evaluation = case_sweep_begin_evaluation,
     .judge = dictionary_judge,
     .result = dictionary_result,

@@ -23,12 +23,12 @@ static double expected_active(const struct dictionary_config *config, const stru
 {
     if (c->features == 0)
         return 0;
-    return config->source == SOURCE_IID ? (double)config->active : fmin(40, 0.1 * c->features);
+    return c->source == SOURCE_PLANTED ? fmin(40, 0.1 * c->features) : dictionary_active(config, c);
 }
 
 static double draw_work(const struct dictionary_config *config, const struct dictionary_case *c)
 {
-    double features = config->source == SOURCE_PLANTED ? c->features : 0;
+    double features = c->source == SOURCE_PLANTED ? c->features : c->source == SOURCE_IID ? 0 : c->features / 50.0;
     if (c->features == 0)
         return READ * c->inputs;
     return FEATURE * features + ACTIVE * expected_active(config, c) + 4 * c->inputs * expected_active(config, c);
@@ -72,7 +72,8 @@ double dictionary_work(const struct dictionary_config *config, const struct dict
     double least = fmin(m, n), most = fmax(m, n);
     double matching = 20 * least * least * most + 4 * m * n * c->inputs;
     double drawn = ((double)dictionary_samples(config, c) + test) * draw_work(config, c);
-    return (dictionary_known(config) ? planted_work(&data) : 0) + drawn +
+    struct hidden hidden = dictionary_hidden(config, c);
+    return (dictionary_known(config) ? planted_work(&data) : 0) + hidden_work(&hidden) + drawn +
            seeds * (train_work(config, c) + test * encode_work(config, c) + matching) +
            seeds * (seeds - 1) / 2 * 60 * m * m * m + compare_work(config, c);
 }
@@ -113,7 +114,10 @@ static int64_t case_bytes(const struct dictionary_config *config, const struct d
     struct sae_shape shape = dictionary_shape(config, c);
     bool known = dictionary_known(config);
     int batch = dictionary_batch(config, c), threads = config->threads > 0 ? (int)config->threads : ASSUMED_THREADS;
-    return (known ? planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) : 0) +
+    struct hidden hidden = dictionary_hidden(config, c);
+    bool toy = c->source == SOURCE_RUG || c->source == SOURCE_TRAINED;
+    return (toy ? 4 * (int64_t)c->features * c->inputs + hidden_bytes(&hidden, threads) : 0) +
+           (known ? planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) : 0) +
            4 * (int64_t)batch * c->inputs + config->seeds * state_bytes(c) + step_bytes(&shape, batch, threads) +
            evaluation_bytes(config, c);
 }

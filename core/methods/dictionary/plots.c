@@ -72,15 +72,18 @@ static enum status write_figures(struct method_run *run, struct error *err)
 {
     struct buf out;
     buf_init(&out, TABLE_BYTES);
-    buf_format(&out, "learner,features,inputs,width,target_l0,zipf");
+    buf_format(&out, "source,learner,features,inputs,width,target_l0,zipf,p,rug_explained");
     for (int i = 0; i < FIGURES; i++)
         buf_format(&out, ",%s", figures[i].name);
     buf_format(&out, "\n");
     for (int k = 0; k < run->sweep.count; k++) {
         const struct dictionary_case *c = &run->cases[k];
         const double *row = (const double *)(const void *)&run->outcomes[k];
-        buf_format(&out, "%s,%d,%d,%d,%g,%g", dictionary_learners[c->learner], c->features, c->inputs, c->width, c->l0,
-                   c->zipf);
+        bool toy = c->source == SOURCE_RUG || c->source == SOURCE_TRAINED;
+        buf_format(&out, "%s,%s,%d,%d,%d,%g,%g", dictionary_sources[c->source], dictionary_learners[c->learner],
+                   c->features, c->inputs, c->width, c->l0, c->zipf);
+        add_value(&out, toy ? c->p : NAN);
+        add_value(&out, toy ? hidden_explained(c->p, (double)c->inputs / c->features) : NAN);
         for (int i = 0; i < FIGURES; i++)
             add_value(&out, row[figures[i].column]);
         buf_format(&out, "\n");
@@ -289,6 +292,6 @@ enum status run_pictures(struct method_run *run, struct error *err)
         return status;
     if (run->latents)
         return draw_latents(run, err);
-    status = draw_cases(run, err);
+    status = run->config.ps[0] ? run_draw_phases(run, err) : draw_cases(run, err);
     return status || run->seeds < 2 ? status : draw_agreement(run, err);
 }

@@ -40,6 +40,21 @@ static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
 
+/* Which features of a toy model's hidden layer a dictionary finds, over sparsity and compression. */
+static const struct config_setting superposed[] = {{"source", "rug"},
+                                                   {"sources", "rug,trained"},
+                                                   {"features", "128"},
+                                                   {"dimensions", "16,32,48,64,80,96"},
+                                                   {"ps", "0.01,0.03,0.1,0.3"},
+                                                   {"width", "0"},
+                                                   {"l0", "0"},
+                                                   {"seeds", "2"},
+                                                   {"learning_rate", "1e-3"},
+                                                   {"total_samples", "500000"},
+                                                   {"test_samples", "10000"},
+                                                   {"pursuit_samples", "0"},
+                                                   {NULL, NULL}};
+
 /* Own activations. */
 static const struct config_setting dataset[] = {{"source", "dataset"}, {"width", "1024"}, {"l0", "32"},
                                                 {"seeds", "3"},        {"batch", "1024"}, {"total_samples", "5000000"},
@@ -55,5 +70,9 @@ const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
      "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
      learning_or_encoding},
     {"scaling", "Loss against the number of dimensions for four exponents of the features' rates.", scaling},
+    {"superposed",
+     "What a dictionary finds in the hidden layer of rugs and of trained autoencoders, over the features' probability "
+     "and the number of dimensions: a phase diagram.",
+     superposed},
     {"dataset", "1,024 latents for your own activations (`dataset_name`), three seeds: which latents recur.", dataset},
 };

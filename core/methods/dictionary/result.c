@@ -64,8 +64,13 @@ static void write_case(const struct sink *out, const struct method_run *run, int
     sink_integer(out, "inputs", c->inputs);
     sink_integer(out, "width", c->width);
     sink_number(out, "target_l0", c->l0);
-    if (run->config.source == SOURCE_PLANTED)
+    sink_text(out, "source", dictionary_sources[c->source]);
+    if (c->source == SOURCE_PLANTED)
         sink_number(out, "zipf", c->zipf);
+    if (c->source == SOURCE_RUG || c->source == SOURCE_TRAINED) {
+        sink_number(out, "p", c->p);
+        sink_number(out, "rug_explained", hidden_explained(c->p, (double)c->inputs / c->features));
+    }
     write_outcome(out, &run->outcomes[i]);
     sink_end_object(out);
 }

@@ -49,6 +49,7 @@ static void close_run(struct method_run *run)
     run_close(run);
     arena_close(&run->arena);
     free(run->latents);
+    free(run->vectors);
     gallery_close(&run->gallery);
 }
 
@@ -122,6 +123,12 @@ static enum status arrays(struct method_run *run, enum snapshot_role role, struc
         status = params_snapshot(run->sae[s]->params, snapshot, err);
     if (role == SNAPSHOT_OPTIMISER)
         return optimiser_arrays(run, snapshot, err);
+    if (role == SNAPSHOT_STATE && run_case(run)->source == SOURCE_TRAINED) {
+        const uint64_t vectors[2] = {(uint64_t)run_case(run)->features, (uint64_t)run_case(run)->inputs};
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "data.vectors", 2, vectors, run->vectors, err);
+        if (status)
+            return status;
+    }
     if (role == SNAPSHOT_STATE && run->latents) {
         const uint64_t table[2] = {(uint64_t)run->cases[0].width, LATENT_COLUMNS};
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.latents", 2, table, run->latents, err);
@@ -146,13 +153,12 @@ static bool position_sound(const struct method_run *run)
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
-    (void)err;
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 &&
              run->position < run->sweep.evaluation_samples && run->scale > 0 && isfinite(run->scale) &&
              run->samples <= dictionary_samples(&run->config, run_case(run)) && run->sweep.evaluation_samples >= 1;
     for (int s = 0; s < run->seeds; s++)
         *sound = *sound && run->alternate[s].updates >= 0;
-    return STATUS_OK;
+    return run_case(run)->source == SOURCE_TRAINED ? run_rebuild(run, err) : STATUS_OK;
 }
 
 static bool single(const struct method_run *run)

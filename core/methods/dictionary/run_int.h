@@ -71,7 +71,9 @@ struct method_run {
     struct planted data; /* if the true features are known: the data, and the codes of the current samples */
     struct planted_codes truth;
     struct rows rows; /* otherwise */
-    float *x;         /* [batch][inputs] */
+    float *vectors; /* source RUG, TRAINED: [features][inputs] of the hidden layer; checkpoints have those of TRAINED */
+    bool adopted;   /* the vectors are those of another job */
+    float *x;       /* [batch][inputs] */
     double scale;
     struct sae *sae[DICTIONARY_SEEDS];
     struct adam *adam[DICTIONARY_SEEDS];
@@ -93,7 +95,8 @@ static inline const struct dictionary_case *run_case(const struct method_run *ru
     return &run->cases[run->sweep.at];
 }
 
-/* work.c */
+/* work.c. run_rebuild() makes the data again from vectors that were loaded. */
+enum status run_rebuild(struct method_run *run, struct error *err);
 enum status run_open(struct method_run *run, struct error *err);
 void run_close(struct method_run *run);
 bool run_trained(const struct method_run *run);
@@ -131,6 +134,9 @@ enum status comparison_finish(struct comparison *c, struct outcome *out, double 
 
 /* result.c: writes a latent's true feature, if it is known. row: [LATENT_COLUMNS] */
 void latent_truth(const struct sink *out, const double *row);
+
+/* phases.c: the phase diagram of hidden layers */
+enum status run_draw_phases(struct method_run *run, struct error *err);
 
 /* plots.c */
 enum status run_pictures(struct method_run *run, struct error *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/dictionary/run.h"
 #include "core/methods/dictionary/run_int.h"
 
 enum { METRIC_UPDATES = 50, SCALE_SAMPLES = 4096 };
@@ -64,11 +65,35 @@ static enum status open_rows(struct method_run *run, struct error *err)
     return status;
 }
 
+/* The vectors of the case's hidden layer. */
+static enum status make_vectors(struct method_run *run, struct error *err)
+{
+    const struct dictionary_case *c = run_case(run);
+    struct hidden hidden = dictionary_hidden(&run->config, c);
+    if (run->adopted)
+        return STATUS_OK;
+    free(run->vectors);
+    run->vectors = malloc((size_t)c->features * (size_t)c->inputs * sizeof *run->vectors);
+    if (!run->vectors)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", c->features);
+    return hidden_vectors(&hidden, run->sweep.env.kernels, run->sweep.env.pool, run->vectors, err);
+}
+
+enum status run_rebuild(struct method_run *run, struct error *err)
+{
+    struct planted_shape data = dictionary_data(&run->config, run_case(run));
+    planted_close(&run->data);
+    data.vectors = run->vectors;
+    return planted_create(&data, run->sweep.env.kernels, run->sweep.env.pool, &run->data, err);
+}
+
 static enum status open_planted(struct method_run *run, int room, struct error *err)
 {
     struct planted_shape data = dictionary_data(&run->config, run_case(run));
     struct thread_pool *pool = run->sweep.env.pool;
-    enum status status = planted_create(&data, run->sweep.env.kernels, pool, &run->data, err);
+    enum status status = data.kind == PLANTED_UNIFORM ? make_vectors(run, err) : STATUS_OK;
+    if (!status)
+        status = run_rebuild(run, err);
     return status ? status : planted_codes_create(&data, room, thread_pool_threads(pool), &run->truth, err);
 }
 
@@ -182,4 +207,49 @@ enum status run_learn(struct method_run *run, struct error *err)
         run->sweep.loss_sum = 0;
     }
     return STATUS_OK;
+}
+
+/* ---- another job's model ------------------------------------------------------------------------------------- */
+
+/* Finds the encoder of a superposition job, [features][dimensions]. Dictionaries have no array of this name. */
+static bool find_encoder(const struct snapshot_entry *entries, size_t count, struct snapshot_entry *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, "encoder") == 0 && entries[i].role == SNAPSHOT_WEIGHT && entries[i].rank == 2 &&
+            entries[i].type == SNAPSHOT_F32) {
+            *out = entries[i];
+            return true;
+        }
+    return false;
+}
+
+static enum status adopt(struct method_run *run, const struct snapshot_reader *from, const struct snapshot_entry *entry,
+                         struct error *err)
+{
+    const struct dictionary_case *c = run_case(run);
+    uint64_t features = (uint64_t)c->features, inputs = (uint64_t)c->inputs;
+    if (run->sweep.count > 1 || c->source != SOURCE_TRAINED || entry->dim[0] != features || entry->dim[1] != inputs)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "the other job is an autoencoder of %llu features in %llu dimensions; set source=trained, "
+                         "features and inputs to these, and no lists",
+                         (unsigned long long)entry->dim[0], (unsigned long long)entry->dim[1]);
+    run_close(run);
+    free(run->vectors);
+    run->vectors = malloc((size_t)features * (size_t)inputs * sizeof *run->vectors);
+    if (!run->vectors)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", c->features);
+    run->adopted = true;
+    return from->read(from->context, entry->offset, run->vectors, (size_t)entry->bytes, err);
+}
+
+enum status dictionary_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
+{
+    struct snapshot_entry *entries = NULL, encoder;
+    size_t count = 0;
+    enum status status = snapshot_contents(from, &entries, &count, err);
+    bool toy = !status && find_encoder(entries, count, &encoder);
+    free(entries);
+    if (status)
+        return status;
+    return toy ? adopt(run, from, &encoder, err) : case_sweep_warm_start(run, from, err);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/methods/shared/fields.h"
-#include "core/methods/superposition/model/theory.h"
+#include "core/superposed/theory.h"
 
 static const char *const model_names[] = {"trained", "rug", "linear", NULL};
 static const char *const experiment_names[] = {"one", "loss-ratio", "loss-p", "maps", "scaling", "activations", NULL};

@@ -8,7 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
-#include "core/methods/superposition/model/model.h"
+#include "core/superposed/model.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
 enum superposition_model { MODEL_TRAINED, MODEL_RUG, MODEL_LINEAR, MODELS };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/methods/superposition/model/batch.h"
-#include "core/methods/superposition/model/statistics.h"
+#include "core/superposed/batch.h"
+#include "core/superposed/statistics.h"
 
 /* Costs are counted in operations of a large dense product, because a prediction divides by the speed of such a
  * product. The weights below convert other work to this unit. They come from a least-squares fit to the processor

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/model/data.h"
+#include "core/superposed/data.h"
 #include "core/methods/superposition/run_int.h"
 
 void work_close(struct method_run *run)

@@ -125,8 +125,8 @@ static enum status measure(struct method_model *m, struct error *err)
     return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
 }
 
-/* Opens the source of the samples. Queries work without it: a data set may have been deleted, and large planted data
- * take long to create. */
+/* The source of samples is optional: a data set may be gone, large planted data take long to create, and the vectors of
+ * a hidden layer are not read. */
 static enum status open_source(struct method_model *m, const char *data, struct error *err)
 {
     const struct dictionary_config *c = &m->config;
@@ -139,7 +139,7 @@ static enum status open_source(struct method_model *m, const char *data, struct 
         return STATUS_OK;
     }
     struct planted_shape shape = dictionary_data(c, &m->c);
-    if (planted_work(&shape) > PLANTED_WORK)
+    if (shape.kind == PLANTED_UNIFORM || planted_work(&shape) > PLANTED_WORK)
         return STATUS_OK;
     enum status status = thread_pool_create(1, &pool, err);
     if (!status)

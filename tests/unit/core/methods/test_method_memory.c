@@ -81,11 +81,24 @@ static const struct config_setting factors[] = {{"experiment", "rho"}, {"models"
 static const struct config_setting environments[] = {
     {"baselines", "all"}, {"depth", "2"},  {"samples", "10"}, {"unseen", "1"},        {"updates", "3"}, {"batch", "32"},
     {"factors", "2"},     {"latent", "2"}, {"inputs", "4"},   {"test_samples", "10"}, {NULL, NULL}};
-static const struct subject subjects[] = {{"superposition", superposition},
-                                          {"pathways", pathways},
-                                          {"factors", factors},
-                                          {"environments", environments},
-                                          {"sparling", sparling}};
+static const struct config_setting dictionary[] = {{"source", "trained"},
+                                                   {"features", "12"},
+                                                   {"inputs", "5"},
+                                                   {"p", "0.2"},
+                                                   {"width", "8"},
+                                                   {"l0", "2"},
+                                                   {"seeds", "2"},
+                                                   {"batch", "20"},
+                                                   {"model_samples", "20"},
+                                                   {"total_samples", "60"},
+                                                   {"test_samples", "20"},
+                                                   {"pursuit_samples", "10"},
+                                                   {"iterations", "3"},
+                                                   {"checkpoint_every", "40"},
+                                                   {NULL, NULL}};
+static const struct subject subjects[] = {{"dictionary", dictionary},     {"superposition", superposition},
+                                          {"pathways", pathways},         {"factors", factors},
+                                          {"environments", environments}, {"sparling", sparling}};
 
 /* The results of a sequence of calls, in the order of the calls. */
 struct trace {

@@ -14,6 +14,8 @@
 #include "core/methods/dictionary/dictionary.h"
 #include "core/methods/dictionary/run.h"
 #include "core/methods/dictionary/run_int.h"
+#include "core/methods/superposition/config.h"
+#include "core/methods/superposition/superposition.h"
 #include "tests/support/run_test.h"
 
 static const struct method *const method = &dictionary_method;
@@ -58,6 +60,36 @@ static const struct config_setting one[] = {
     {"batch", "40"},    {"test_samples", "200"},   {"pursuit_samples", "50"}, {"checkpoint_every", "1000"},
     {NULL, NULL}};
 
+/* Hidden layers of toy models: two ratios of each, and a single autoencoder. */
+static const struct config_setting hidden[] = {{"source", "rug"},
+                                               {"sources", "rug,trained"},
+                                               {"features", "16"},
+                                               {"dimensions", "4,8"},
+                                               {"ps", "0.2"},
+                                               {"width", "0"},
+                                               {"l0", "0"},
+                                               {"seeds", "2"},
+                                               {"batch", "40"},
+                                               {"model_samples", "600"},
+                                               {"total_samples", "300"},
+                                               {"test_samples", "90"},
+                                               {"pursuit_samples", "20"},
+                                               {"checkpoint_every", "100"},
+                                               {NULL, NULL}};
+static const struct config_setting autoencoder[] = {{"source", "trained"},
+                                                    {"features", "20"},
+                                                    {"inputs", "6"},
+                                                    {"p", "0.1"},
+                                                    {"width", "24"},
+                                                    {"l0", "2"},
+                                                    {"batch", "40"},
+                                                    {"model_samples", "600"},
+                                                    {"total_samples", "300"},
+                                                    {"test_samples", "90"},
+                                                    {"pursuit_samples", "20"},
+                                                    {"checkpoint_every", "100"},
+                                                    {NULL, NULL}};
+
 struct witness {
     struct run_env_witness same;
     struct outcome outcomes[32];
@@ -75,7 +107,7 @@ static const struct run_test test = {&dictionary_method, NULL, take_outcomes};
 
 static void weights_do_not_depend_on_threads_or_pauses(void **state)
 {
-    const struct config_setting *const all[] = {iid, trees, one};
+    const struct config_setting *const all[] = {iid, trees, one, hidden, autoencoder};
     (void)state;
     run_test_bits(&test, all, sizeof all / sizeof all[0], 3);
 }
@@ -147,6 +179,92 @@ static void figures_are_shares_where_they_say_so(void **state)
     }
 }
 
+/* Every feature of a rug writes a unit vector, and the squared products of different ones have the mean
+ * (n_s / n_d - 1) / (n_s - 1). */
+static void vectors_of_a_rug_are_those_of_the_paper(void **state)
+{
+    enum { N = 64, D = 16 };
+    const struct hidden rug = {N, D, false, 0.1, 3, 0};
+    float vectors[N * D];
+    double sum = 0;
+    (void)state;
+    assert_ok(hidden_vectors(&rug, NULL, NULL, vectors, err));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double inner = 0;
+            for (int k = 0; k < D; k++)
+                inner += (double)vectors[i * D + k] * (double)vectors[j * D + k];
+            if (i == j)
+                assert_true(fabs(inner - 1) < 1e-5);
+            else
+                sum += inner * inner / (N * (N - 1));
+        }
+    assert_true(fabs(sum - ((double)N / D - 1) / (N - 1)) < 1e-5);
+    assert_true(hidden_explained(0.01, 0.5) > hidden_explained(0.3, 0.5));
+    assert_true(hidden_explained(0.1, 0.9) > hidden_explained(0.1, 0.2));
+}
+
+static void a_dictionary_reads_the_hidden_layer_of_a_superposition_job(void **state)
+{
+    static const struct config_setting toy[] = {{"n_s", "20"},
+                                                {"n_d", "6"},
+                                                {"p", "0.1"},
+                                                {"batch", "50"},
+                                                {"stop", "never"},
+                                                {"total_samples", "1000"},
+                                                {"test_samples", "20"},
+                                                {"learning_rate", "1e-2"},
+                                                {NULL, NULL}};
+    struct run_env environment;
+    struct superposition_config other;
+    struct dictionary_config config;
+    struct run_env_bytes saved = {0};
+    enum method_request request = METHOD_CONTINUE;
+    float encoder[20 * 6];
+    (void)state;
+    assert_ok(run_env_open(&environment, 1, NULL, err));
+    run_test_configure(&superposition_method, &other, toy);
+    struct method_run *run = run_test_start(&superposition_method, &environment, &other);
+    while (request != METHOD_DONE)
+        assert_ok(superposition_method.step(run, &request, err));
+    assert_ok(run_env_save(&superposition_method, run, &saved, err));
+    superposition_method.destroy(run);
+
+    struct snapshot_reader reader = run_env_reader(&saved);
+    struct snapshot *snapshot;
+    const uint64_t shape[2] = {20, 6};
+    assert_ok(snapshot_create(&snapshot, err));
+    assert_ok(snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "encoder", 2, shape, encoder, err));
+    assert_ok(snapshot_read(snapshot, &reader, 1u << SNAPSHOT_WEIGHT, err));
+    snapshot_destroy(snapshot);
+
+    run_test_configure(method, &config, autoencoder);
+    run = run_test_start(method, &environment, &config);
+    assert_ok(method->warm_start(run, &reader, err));
+    request = METHOD_CONTINUE;
+    while (request != METHOD_DONE)
+        assert_ok(method->step(run, &request, err));
+    for (int i = 0; i < 20; i++) {
+        double square = 0;
+        for (int k = 0; k < 6; k++)
+            square += (double)encoder[i * 6 + k] * (double)encoder[i * 6 + k];
+        assert_true(fabs((double)run->data.length[i] - sqrt(square)) < 1e-5);
+        for (int k = 0; k < 6; k++)
+            assert_true(fabs((double)run->data.directions[i * 6 + k] - (double)encoder[i * 6 + k] / sqrt(square)) <
+                        1e-5);
+    }
+    method->destroy(run);
+
+    config.inputs = 7;
+    struct error fault = {0};
+    run = run_test_start(method, &environment, &config);
+    assert_int_equal(method->warm_start(run, &reader, &fault), STATUS_CONFLICT);
+    assert_non_null(strstr(fault.message, "20 features in 6 dimensions"));
+    method->destroy(run);
+    run_env_bytes_close(&saved);
+    run_env_close(&environment);
+}
+
 static void wrong_values_are_refused(void **state)
 {
     static const struct run_test_wrong wrong[] = {
@@ -161,6 +279,12 @@ static void wrong_values_are_refused(void **state)
         {{{"roots", "2000"}}, "roots"},
         {{{"batch", "65536"}, {"width", "65536"}}, "batch"},
         {{{"distinct", "100"}}, "distinct"},
+        {{{"l0", "0"}}, "l0"},
+        {{{"sources", "rug,lace"}}, "sources"},
+        {{{"sources", "rug,dataset"}}, "sources"},
+        {{{"ps", "0.1,2"}}, "ps"},
+        {{{"source", "rug"}, {"features", "100"}}, "features"},
+        {{{"source", "trained"}, {"features", "4096"}, {"p", "0.5"}}, "p"},
         {{{"width", "512"}, {"l0", "300"}}, "pursuit_samples"},
     };
     (void)state;
@@ -203,6 +327,8 @@ int main(void)
         cmocka_unit_test(weights_do_not_depend_on_threads_or_pauses),
         cmocka_unit_test(dictionaries_recover_the_features_of_easy_data),
         cmocka_unit_test(figures_are_shares_where_they_say_so),
+        cmocka_unit_test(vectors_of_a_rug_are_those_of_the_paper),
+        cmocka_unit_test(a_dictionary_reads_the_hidden_layer_of_a_superposition_job),
         cmocka_unit_test(wrong_values_are_refused),
         cmocka_unit_test(presets_are_valid),
         cmocka_unit_test(the_verdict_names_latents_that_do_not_recur),

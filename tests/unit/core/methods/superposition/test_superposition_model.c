@@ -12,8 +12,8 @@
 
 #include "core/base/random/philox.h"
 #include "core/kernels/blas.h"
-#include "core/methods/superposition/model/batch.h"
-#include "core/methods/superposition/model/data.h"
+#include "core/superposed/batch.h"
+#include "core/superposed/data.h"
 
 enum { N = 37, D = 9, COUNT = 70 };
 

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "core/kernels/hadamard.h"
-#include "core/methods/superposition/model/data.h"
-#include "core/methods/superposition/model/rug.h"
-#include "core/methods/superposition/model/theory.h"
+#include "core/superposed/data.h"
+#include "core/superposed/rug.h"
+#include "core/superposed/theory.h"
 
 static void a_row_has_the_sums_of_the_theory(void **state)
 {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/random/philox.h"
-#include "core/methods/superposition/model/theory.h"
+#include "core/superposed/theory.h"
 
 #define assert_within(value, wanted, tolerance)                                                                        \
     do {                                                                                                               \

@@ -6,8 +6,8 @@
  * n_s / n_d. The row itself sums to n_s / n_d if S contains 0, otherwise to 0. The matrix is never formed: W x takes
  * two Walsh-Hadamard transforms. The output is ReLU(scale (W x + offset)), with both numbers from the closed form
  * (theory.h). */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_RUG_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_RUG_H
+#ifndef MOTIF_CORE_SUPERPOSED_RUG_H
+#define MOTIF_CORE_SUPERPOSED_RUG_H
 
 #include <stdbool.h>
 #include <stdint.h>

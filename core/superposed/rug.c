@@ -1,5 +1,5 @@
 /* The Persian rug (rug.h): draws its rows and applies it by Walsh-Hadamard transforms. */
-#include "core/methods/superposition/model/rug.h"
+#include "core/superposed/rug.h"
 
 #include <stdlib.h>
 

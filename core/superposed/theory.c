@@ -5,7 +5,7 @@
  *
  * Integrals use the trapezoidal rule over a range at whose ends the integrand is practically 0. For such integrands,
  * the error falls faster than any power of the step. */
-#include "core/methods/superposition/model/theory.h"
+#include "core/superposed/theory.h"
 
 #include <math.h>
 #include <stdbool.h>

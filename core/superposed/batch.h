@@ -4,11 +4,11 @@
  * inputs only a share p is not zero, and the gradient of the output is zero wherever the activation gives 0. The other
  * products are sparse while these shares are below BATCH_SPARSE, and dense otherwise. Shapes and data alone determine
  * the order of all sums. */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_BATCH_H
+#ifndef MOTIF_CORE_SUPERPOSED_BATCH_H
+#define MOTIF_CORE_SUPERPOSED_BATCH_H
 
 #include "core/base/parallel/thread_pool.h"
-#include "core/methods/superposition/model/model.h"
+#include "core/superposed/model.h"
 
 #define BATCH_SPARSE 0.2 /* measured: above about this share, a dense product is faster */
 

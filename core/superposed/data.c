@@ -1,5 +1,5 @@
 /* Draws samples of the toy model (data.h). */
-#include "core/methods/superposition/model/data.h"
+#include "core/superposed/data.h"
 
 #include "core/base/random/philox.h"
 

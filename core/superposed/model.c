@@ -1,5 +1,5 @@
 /* The trained autoencoder (model.h): creation, thresholds, and one sample for queries. */
-#include "core/methods/superposition/model/model.h"
+#include "core/superposed/model.h"
 
 #include <math.h>
 #include <stdlib.h>

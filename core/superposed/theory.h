@@ -8,8 +8,8 @@
  *
  * Losses are means over features and samples of the squared error. Functions are pure and safe on any thread; p in (0,
  * 1], r in (0, 1]. */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_THEORY_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_THEORY_H
+#ifndef MOTIF_CORE_SUPERPOSED_THEORY_H
+#define MOTIF_CORE_SUPERPOSED_THEORY_H
 
 /* Var x = p/3 - p^2/4, with E x^2 = p/3. */
 double theory_variance(double p);

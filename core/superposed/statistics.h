@@ -1,10 +1,10 @@
 /* Statistics of a pair (W, b) (arXiv:2410.12101, section 1.9): each in the paper's definition and, where it differs, as
  * the authors' code computes it. A feature is dropped when W_ii is below half the median of the diagonal. */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_STATISTICS_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_STATISTICS_H
+#ifndef MOTIF_CORE_SUPERPOSED_STATISTICS_H
+#define MOTIF_CORE_SUPERPOSED_STATISTICS_H
 
-#include "core/methods/superposition/model/model.h"
-#include "core/methods/superposition/model/rug.h"
+#include "core/superposed/model.h"
+#include "core/superposed/rug.h"
 
 /* Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not apply. Variances are
  * unbiased. */

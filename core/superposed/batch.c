@@ -6,12 +6,12 @@
  *    compare   rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
  *    back      rows: gradient of the hidden layer
  *    gather    features: gradients of encoder, decoder and bias, from the samples that touch a feature */
-#include "core/methods/superposition/model/batch.h"
+#include "core/superposed/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/superposition/model/data.h"
+#include "core/superposed/data.h"
 
 enum { ROWS = 32, FEATURES = 32, BLOCK_ROWS = 256, BLOCK_COLUMNS = 1024, DEEP_FEATURES = 512, LANES = 16 };
 

@@ -2,8 +2,8 @@
  *
  * Every feature takes one random word of 32 bits. If the word is below p 2^32, the value is word / (p 2^32), otherwise
  * 0. A sample is a pure function of (seed, stream, index). */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_DATA_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_DATA_H
+#ifndef MOTIF_CORE_SUPERPOSED_DATA_H
+#define MOTIF_CORE_SUPERPOSED_DATA_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 /* Computes rows of W a block at a time and reduces each to a few sums, so that W never exists as a whole. The symmetric
  * part also needs tr(W W), which equals tr(M M) for the n_d x n_d matrix M = encoder' decoder. */
-#include "core/methods/superposition/model/statistics.h"
+#include "core/superposed/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/superposition/model/data.h"
-#include "core/methods/superposition/model/theory.h"
+#include "core/superposed/data.h"
+#include "core/superposed/theory.h"
 
 enum { BLOCK = 64, NORMALITY_SAMPLES = 1000, NORMALITY_WORK = 1 << 27 };
 

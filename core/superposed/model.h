@@ -10,8 +10,8 @@
  * - k-sparse: t is the sample's (k + 1)-th largest z, or 0 where that is negative (Makhzani and Frey).
  * - gated: t_i = max(0, bias_i - gate_i), so the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the loss
  *   of ReLU(z - bias + gate), whose gradient reaches no other parameter (after Rajamanoharan et al.). */
-#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_MODEL_H
-#define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_MODEL_H
+#ifndef MOTIF_CORE_SUPERPOSED_MODEL_H
+#define MOTIF_CORE_SUPERPOSED_MODEL_H
 
 #include "core/nn/params.h"
 

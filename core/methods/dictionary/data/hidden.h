@@ -1,0 +1,31 @@
+/* The hidden layer of a toy model of superposition (core/superposed): n_s features write into n_d dimensions, each
+ * along its own vector. The vectors are those of a rug, or of an autoencoder that is trained here. */
+#ifndef MOTIF_CORE_METHODS_DICTIONARY_DATA_HIDDEN_H
+#define MOTIF_CORE_METHODS_DICTIONARY_DATA_HIDDEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/base/parallel/thread_pool.h"
+#include "core/kernels/kernels.h"
+
+struct hidden {
+    int features, inputs; /* n_s and n_d; of a rug, n_s is a power of two and n_d <= n_s */
+    bool trained;         /* false: a rug */
+    double p;             /* probability of a feature */
+    uint64_t seed;
+    int64_t samples; /* that train the autoencoder */
+};
+
+/* Writes the vectors: [features][inputs]. A function of *h for any number of threads. STATUS_CANCELLED when the pool
+ * was stopped, STATUS_NUMERIC when the training diverged. */
+enum status hidden_vectors(const struct hidden *h, const struct kernels *kernels, struct thread_pool *pool,
+                           float *vectors, struct error *err);
+/* Operations of that, and memory besides the vectors, for estimates. */
+double hidden_work(const struct hidden *h);
+int64_t hidden_bytes(const struct hidden *h, int threads);
+/* Share of the variance of the features that the rug's best ReLU output explains, in closed form. */
+double hidden_explained(double p, double ratio);
+
+#endif
