@@ -14,7 +14,8 @@ except ImportError:
     sys.exit(77)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "harness")]
+sys.path[:0] = [os.path.join(HERE, "..", "harness"), os.path.join(HERE, "..", "..", "clients", "python")]
+import motifd  # noqa: E402
 from daemon import Daemon, run_checks  # noqa: E402
 
 NPY = "application/x-npy"
@@ -181,11 +182,45 @@ def main():
             status, _, body = ask("GET", "/v1/jobs/pursuit/saelens")
             assert status == 409 and "no encoder" in body["detail"], body
 
+        def the_python_class_encodes_decodes_and_exports():
+            model = motifd.Dictionary(daemon.url, n_components=24, l0=2, seeds=2, total_samples=20000, config={"batch": 100, "learning_rate": 3e-3},
+                                      progress=False)
+            codes = model.fit_transform(ROWS.reshape(SAMPLES, TOKENS, D))
+            assert codes.shape == (SAMPLES * TOKENS, 24) and (codes >= 0).all()
+            share = 1 - ((model.inverse_transform(codes) - ROWS) ** 2).sum() / ((ROWS - ROWS.mean(0)) ** 2).sum()
+            assert share > 0.3, share
+            assert [latent["latent"] for latent in model.latents_] == list(range(24)) and set(model.worth_) <= set(range(24))
+            moved = model.steer(ROWS[:3], {5: 2.0}) - model.steer(ROWS[:3], {5: 0.0})
+            assert abs(numpy.linalg.norm(moved, axis=1) - 2).max() < 1e-4
+            model.saelens(folder + "/sae")
+            with open(folder + "/sae/cfg.json", encoding="utf-8") as file:
+                assert json.load(file)["d_sae"] == 24
+
+        def a_superposition_job_gives_its_hidden_layer():
+            status, _, body = ask("POST", "/v1/jobs", {"kind": "superposition", "name": "toy", "config": {
+                "n_s": 24, "n_d": 8, "p": 0.1, "batch": 100, "stop": "never", "total_samples": 20000, "test_samples": 100}})
+            assert status == 201, body
+            own = {"source": "trained", "features": 24, "inputs": 8, "p": 0.1, "width": 24, "l0": 0, "batch": 100, "total_samples": 20000,
+                   "test_samples": 500, "pursuit_samples": 0}
+            deadline = time.monotonic() + 60
+            while ask("GET", "/v1/jobs/toy")[2]["state"] != "succeeded" and time.monotonic() < deadline:
+                time.sleep(0.1)
+            status, _, body = ask("POST", "/v1/jobs", {"kind": "dictionary", "name": "inside", "config": own, "from": {"job": "toy"}})
+            assert status == 201, body
+            while ask("GET", "/v1/jobs/inside")[2]["state"] not in ("succeeded", "failed") and time.monotonic() < deadline:
+                time.sleep(0.1)
+            body = ask("GET", "/v1/jobs/inside")[2]
+            assert body["state"] == "succeeded" and body["result"]["mcc"] > 0.5, body
+            status, _, body = ask("POST", "/v1/jobs", {"kind": "factors", "config": {"dataset": 1}, "from": {"job": "toy"}})
+            assert status == 422 and "is of kind superposition" in body["errors"][0]["detail"], body
+
         run_checks(("a job trains on samples of tokens", a_job_trains_on_samples_of_tokens),
                    ("latents point back to the rows", latents_point_back_to_the_rows),
                    ("many rows go through encode and decode", many_rows_go_through_encode_and_decode),
                    ("steering and comparison answer", steering_and_comparison_answer),
-                   ("SAELens computes the same codes from the export", saelens_computes_the_same_codes_from_the_export))
+                   ("SAELens computes the same codes from the export", saelens_computes_the_same_codes_from_the_export),
+                   ("the Python class encodes, decodes and exports", the_python_class_encodes_decodes_and_exports),
+                   ("a superposition job gives its hidden layer", a_superposition_job_gives_its_hidden_layer))
 
 
 main()

@@ -213,8 +213,15 @@ static enum status read_code(const struct method_question *question, int *seed, 
     *x = malloc((size_t)m->c.inputs * sizeof **x);
     if (!*x)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a reconstruction");
-    if (input->kind != METHOD_INPUT_ARRAY)
-        return error_set(err, STATUS_INVALID, "/sample", "is not a code; send an array of %d codes", m->c.width);
+    if (input->kind == METHOD_INPUT_SAMPLE) { /* the reconstruction of the sample */
+        struct coded c;
+        enum status status = read_coded(question, &c, err);
+        *seed = c.seed;
+        if (!status)
+            memcpy(*x, c.back, (size_t)m->c.inputs * sizeof **x);
+        free(c.block);
+        return status;
+    }
     if (input->rank != 1 || input->dim[0] != m->c.width)
         return error_set(err, STATUS_INVALID, "/array", "must be a list of %d codes, one for each latent", m->c.width);
     enum status status = dictionary_seed(question, seed, err);
@@ -301,7 +308,7 @@ static bool parse_changes(const char *text, int width, struct changes *out)
         out->code[out->count++] = (float)code;
         at = end + (*end != 0);
     }
-    return out->count > 0;
+    return true;
 }
 
 /* Changes the code. Writes the reconstruction of the new code to c->back and the moved sample to c->x. before: the
@@ -316,7 +323,7 @@ static enum status steer(const struct method_question *question, struct coded *c
         return status;
     if (!parse_changes(asked->set, m->c.width, changes))
         return error_set(err, STATUS_INVALID, "/set",
-                         "must be 1 to %d changes of different latents below %d, such as \"12=3.5,40=0\"; got "
+                         "must be at most %d changes of different latents below %d, such as \"12=3.5,40=0\"; got "
                          "\"%.60s\"",
                          CHANGES_MOST, m->c.width, asked->set);
     for (int i = 0; i < changes->count; i++) {

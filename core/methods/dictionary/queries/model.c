@@ -125,27 +125,57 @@ static enum status measure(struct method_model *m, struct error *err)
     return full ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
 }
 
-/* The source of samples is optional: a data set may be gone, large planted data take long to create, and the vectors of
- * a hidden layer are not read. */
-static enum status open_source(struct method_model *m, const char *data, struct error *err)
+/* The vectors of a hidden layer: those of an autoencoder are in the checkpoint. The caller frees *vectors, also after
+ * an error. */
+static enum status read_vectors(const struct method_model *m, const struct snapshot_reader *from,
+                                struct thread_pool *pool, float **vectors, struct error *err)
 {
-    const struct dictionary_config *c = &m->config;
-    struct error unused = {0};
+    const uint64_t shape[2] = {(uint64_t)m->c.features, (uint64_t)m->c.inputs};
+    const struct hidden hidden = dictionary_hidden(&m->config, &m->c);
+    struct snapshot *snapshot = NULL;
+    *vectors = malloc((size_t)m->c.features * (size_t)m->c.inputs * sizeof **vectors);
+    if (!*vectors)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d vectors", m->c.features);
+    if (m->c.source == SOURCE_RUG)
+        return hidden_vectors(&hidden, m->kernels, pool, *vectors, err);
+    enum status status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F32, "data.vectors", 2, shape, *vectors, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
+static enum status open_planted(struct method_model *m, const struct snapshot_reader *from, struct error *err)
+{
+    struct planted_shape shape = dictionary_data(&m->config, &m->c);
     struct thread_pool *pool = NULL;
-    if (!dictionary_known(c)) {
-        if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->rows, &unused) ||
-            m->rows.inputs != m->c.inputs)
-            rows_close(&m->rows);
-        return STATUS_OK;
-    }
-    struct planted_shape shape = dictionary_data(c, &m->c);
-    if (shape.kind == PLANTED_UNIFORM || planted_work(&shape) > PLANTED_WORK)
-        return STATUS_OK;
+    float *vectors = NULL;
     enum status status = thread_pool_create(1, &pool, err);
+    if (!status && shape.kind == PLANTED_UNIFORM)
+        status = read_vectors(m, from, pool, &vectors, err);
+    shape.vectors = vectors;
     if (!status)
         status = planted_create(&shape, m->kernels, pool, &m->planted, err);
+    free(vectors);
     thread_pool_destroy(pool);
     return status;
+}
+
+/* The source of samples is optional: a data set may be gone, and large planted data take long to create. */
+static enum status open_source(struct method_model *m, const char *data, const struct snapshot_reader *from,
+                               struct error *err)
+{
+    const struct dictionary_config *c = &m->config;
+    struct planted_shape shape = dictionary_data(c, &m->c);
+    struct error unused = {0};
+    if (dictionary_known(c))
+        return planted_work(&shape) > PLANTED_WORK ? STATUS_OK : open_planted(m, from, err);
+    if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->rows, &unused) ||
+        m->rows.inputs != m->c.inputs)
+        rows_close(&m->rows);
+    return STATUS_OK;
 }
 
 static enum status fill(struct method_model *m, const char *data, const struct snapshot_reader *from, struct error *err)
@@ -163,7 +193,7 @@ static enum status fill(struct method_model *m, const char *data, const struct s
     if (status)
         return status;
     status = measure(m, err);
-    return status ? status : open_source(m, data, err);
+    return status ? status : open_source(m, data, from, err);
 }
 
 enum status dictionary_open_model(const void *config, const struct kernels *kernels, const char *data,
