@@ -22,6 +22,8 @@ static const struct method_list lists[] = {
     {"learner", "learners"}, {"l0", "l0s"},         {"features", "sizes"}, {"inputs", "dimensions"},
     {"zipf", "exponents"},   {"source", "sources"}, {"p", "ps"},           {NULL, NULL}};
 
+static const struct method_panel panels[] = {{"latents", "Latents", "latents"}};
+
 static const char *const starts_from[] = {"superposition", NULL};
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
@@ -43,6 +45,8 @@ const struct method dictionary_method = {
     .metric_count = DICTIONARY_METRICS,
     .charts = charts,
     .chart_count = COUNT(charts),
+    .panels = panels,
+    .panel_count = COUNT(panels),
     .queries = dictionary_queries,
     .query_count = DICTIONARY_QUERIES,
     .input = &dictionary_input,

@@ -19,6 +19,7 @@ const VIEWS: Record<string, (props: ViewProps) => preact.JSX.Element> = {
   motifs: later(() => import("./motifs").then((m) => m.MotifsView)),
   rug: later(() => import("./rug").then((m) => m.RugView)),
   layers: later(() => import("./layers").then((m) => m.LayersView)),
+  latents: later(() => import("./latents").then((m) => m.LatentsView)),
   factors: later(() => import("./factors").then((m) => m.FactorsView)),
   tree: later(() => import("./tree").then((m) => m.TreeView)),
 };
