@@ -17,7 +17,7 @@ pick = rng.integers(0, 1797, 20000)
 pixels = np.clip(digits.data[pick] / 16 + rng.normal(0, 0.1, (20000, 64)), 0, 1)
 hidden = np.maximum(pixels @ model.coefs_[0] + model.intercepts_[0], 0).astype(np.float32)
 
-sae = motifd.Dictionary(sys.argv[1], n_components=48, l0=6, seeds=3, total_samples=3_000_000, config={"learning_rate": 1e-3, "dead_after": 100})
+sae = motifd.Dictionary(sys.argv[1], n_components=48, l0=6, seeds=3, batch=1024, total_samples=3_000_000, config={"learning_rate": 1e-3, "dead_after": 100})
 sae.fit(hidden, groups=[f"digit {d}" for d in digits.target[pick]])
 print({name: round(sae.result_[name], 3) for name in ("explained_variance", "l0", "dead", "pw_mcc", "recurring", "worth")}, sae.verdict_)
 
