@@ -26,7 +26,6 @@ static const struct bench table[] = {
      bench_step_breakdown},
     {"step-scaling", "a SPARLING training step on one thread, and what its parts predict for 2 to 64 threads", true,
      bench_step_scaling},
-    {"step-breakdown", "a SPARLING training step by operation; presets small and paper", true, bench_step_breakdown},
     {"dictionary-step", "a training step of a sparse autoencoder with 4,096 latents, compared with dense products",
      false, bench_dictionary_step},
     {"dictionary-wide", "the same with 16,384 latents", false, bench_dictionary_wide},
