@@ -142,6 +142,7 @@ struct reinitialisation {
 struct presence_phase {
     int names;             /* names with a channel; 0: the run has no presence objective */
     bool *occurs;          /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
+    int counted;           /* the name that stands for all counts above 0; -1: labels are no counts */
     real *weight;          /* [names] weight of the samples whose label contains the name */
     double *share;         /* [2][motif channels] density of each channel as a multiple of the common density: by the
                             * labels, and times PRESENCE_FACTOR */
@@ -311,6 +312,9 @@ void presence_count(struct method_run *run, const struct batch *batch, const str
 /* Whether a validation also reads its samples from the other strand; adds the losses of such a piece. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
+/* Whether the presence of a name is true for a label. If labels are counts, the name of the smallest count above 0
+ * stands for all counts above 0, and no presence of the others is ever true. */
+bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */

@@ -62,10 +62,10 @@ def npy(array):
 # ---- training and asking ----
 
 
-def train(daemon, name, file, seed, options):
-    """Uploads a file, trains a model and returns the job when it has ended."""
+def train(daemon, name, file, seed, options, target=""):
+    """Uploads a file, trains a model and returns the job when it has ended. target: kind of label that the file does not show."""
     content, kind = file
-    asked(daemon.ask("PUT", "/v1/datasets/" + name, content, kind))
+    asked(daemon.ask("PUT", "/v1/datasets/" + name + (target and "?target=" + target), content, kind))
     config = {"dataset_name": name, "seed": seed, **dict(options.set)}
     job = asked(daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": options.preset, "config": config, "name": name}))
     while job["state"] not in ENDED:
@@ -159,7 +159,7 @@ def run(family, seed, options):
         arguments = ["--data", os.path.join(folder, "data"), "--workers", "1", "--upload-bytes", str(1 << 31)]
         with Daemon(os.path.join(options.build, "motifd"), os.path.join(folder, "zoo.db"), *arguments, log=log) as daemon:
             try:
-                job = train(daemon, "zoo", file, seed, options)
+                job = train(daemon, "zoo", file, seed, options, "count" if family.target == "count" else "")
                 line.update(state=job["state"])
                 result = job.get("result") or {}
                 keep(result, line, options)

@@ -286,6 +286,14 @@ class Events(Letters):
         return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
 
 
+class DnaTally(DnaCount):
+    """160 bases; label: how often one published motif occurs on either strand, 0 to 3 times; two other motifs occur too."""
+    name = "dna-tally"
+    length = 160
+    names = ("CREB1",)
+    always = tuple(published(("FOXA1", "E2F4")))
+
+
 class Routines(Letters):
     """Logs of 100 events of 20 kinds; four routines are 4 or 5 events with gaps between them, two with the same events; label: in order."""
     name = "routines"
@@ -307,4 +315,4 @@ class Routines(Letters):
         return [of_pattern(pattern, self.letters, self.background(), 0.02) for pattern in self.distractors]
 
 
-FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]
+FAMILIES = [DnaWords(), Koo12(), DnaBound(), Proteins(), Routines(), DnaTally(), DnaStrands(), DnaSixteen(), DnaCount(), Events()]

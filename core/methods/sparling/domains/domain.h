@@ -155,6 +155,9 @@ struct domain {
     /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
      * sample. NULL: samples have no records. */
     bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
+    /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are no counts. */
+    int64_t (*counts)(const struct domain_state *state, int token);
+
     /* Whether samples can be read from the other strand (reverse complement): the bases in reverse order, each replaced
      * by its complement, and labels in order reversed. NULL: no. */
     bool (*turns)(const struct domain_state *state);

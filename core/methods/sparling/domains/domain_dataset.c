@@ -600,6 +600,11 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
         }
 }
 
+static int64_t counts(const struct domain_state *s, int token)
+{
+    return s->c.target == TARGET_COUNT ? strtoll(name(s, token), NULL, 10) : -1;
+}
+
 static int strands(const struct domain_state *state)
 {
     return state->c.kind == COLLECTION_SEQUENCES ? 2 : 0;
@@ -623,6 +628,7 @@ const struct domain dataset_domain = {
     .strands = strands,
     .record = record,
     .turns = turns,
+    .counts = counts,
     .prepare = prepare,
     .warn = warn,
     .scale = scale,

@@ -67,14 +67,6 @@ static enum status open_scores(struct method_run *run, struct error *err)
     return c->score ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
 }
 
-static bool has_name(const struct domain_truth *truth, int name)
-{
-    for (int j = 0; j < truth->length; j++)
-        if (truth->label[j] == name)
-            return true;
-    return false;
-}
-
 /* The largest value of a channel. */
 static float peak_of(const struct tensor *map, int image, int channel)
 {
@@ -104,7 +96,7 @@ static enum status add_scores(struct method_run *run, struct error *err)
     for (int i = 0; !status && i < request.count; i++)
         for (int k = 0; k < names_of(run); k++) {
             c->score[(ptrdiff_t)k * SAMPLES + first + i] =
-                (struct calibration_score){peak_of(scores, i, k), has_name(&batch->truths[i], k)};
+                (struct calibration_score){peak_of(scores, i, k), presence_true(run, &batch->truths[i], k)};
         }
     c->position += request.count;
     return status;

@@ -38,6 +38,48 @@ static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
  * otherwise give its channel the density 0. */
 static const double LEAST_SHARE = 0.01;
 
+/* The name of the smallest count above 0, or -1. */
+static int find_counted(const struct method_run *run)
+{
+    const struct domain *domain = run->domain.domain;
+    int best = -1;
+    for (int k = 0; domain->counts && k < run->presence.names; k++) {
+        int64_t count = domain->counts(run->domain.state, k);
+        if (count > 0 && (best < 0 || count < domain->counts(run->domain.state, best)))
+            best = k;
+    }
+    return best;
+}
+
+bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name)
+{
+    const struct domain *domain = run->domain.domain;
+    if (run->presence.counted >= 0)
+        return name == run->presence.counted && truth->length > 0 &&
+               domain->counts(run->domain.state, truth->label[0]) > 0;
+    for (int j = 0; j < truth->length; j++)
+        if (truth->label[j] == name)
+            return true;
+    return false;
+}
+
+/* If labels are counts, one channel marks every motif. */
+static void follow_counts(struct method_run *run, const double *share)
+{
+    struct presence_phase *p = &run->presence;
+    int channels = (int)run->config.channels_motif, tokens = run->domain.shape.tokens;
+    double motifs = 0, with = 0;
+    for (int k = 0; k < tokens; k++) {
+        double count = (double)run->domain.domain->counts(run->domain.state, k);
+        motifs += share[k] * fmax(count, 0);
+        with += count > 0 ? share[k] : 0;
+    }
+    with = fmax(with, 1e-9);
+    p->weight[p->counted] = (real)fmin(LARGEST_WEIGHT, fmax(1, (1 - with) / with));
+    for (int c = 0; c < channels; c++)
+        p->share[c] = c == p->counted ? fmax(1, motifs) * channels : LEAST_SHARE;
+}
+
 /* Sets the weights of names and the shares of the density from the labels of the training part. */
 static enum status follow_names(struct method_run *run, struct error *err)
 {
@@ -51,6 +93,11 @@ static enum status follow_names(struct method_run *run, struct error *err)
     for (int k = 0; k < p->names; k++) {
         double share = fmax(count[tokens + k], 1e-9);
         p->weight[k] = (real)fmin(LARGEST_WEIGHT, fmax(1, (1 - share) / share));
+    }
+    if (p->counted >= 0) {
+        follow_counts(run, count + tokens);
+        free(count);
+        return STATUS_OK;
     }
     for (int k = 0; k < named; k++)
         sum += count[k] / named;
@@ -66,6 +113,7 @@ enum status presence_open(struct method_run *run, struct error *err)
     const struct sparling_config *c = &run->config;
     struct presence_phase *p = &run->presence;
     p->names = sparling_presence_names(c);
+    p->counted = find_counted(run);
     p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
     p->weight = calloc((size_t)p->names + 1, sizeof *p->weight);
     p->share = calloc(2 * (size_t)c->channels_motif, sizeof *p->share);
@@ -150,12 +198,8 @@ struct tensor *presence_loss(struct method_run *run, const struct batch *batch, 
     int names = p->names;
     for (int i = 0; i < batch->request.count; i++) {
         const struct domain_truth *truth = &batch->truths[i];
-        bool *occurs = p->occurs + (size_t)i * (size_t)names;
         for (int k = 0; k < names; k++)
-            occurs[k] = false;
-        for (int j = 0; j < truth->length; j++)
-            if (truth->label[j] >= 0 && truth->label[j] < names)
-                occurs[truth->label[j]] = true;
+            p->occurs[i * names + k] = presence_true(run, truth, k);
     }
     if (p->alone)
         balance(p);

@@ -225,14 +225,6 @@ static double separation(const struct search *s, int candidate)
 /* ---- the search ---------------------------------------------------------------------------------------------------
  */
 
-static bool contains(const struct domain_truth *truth, int name)
-{
-    for (int j = 0; j < truth->length; j++)
-        if (truth->label[j] == name)
-            return true;
-    return false;
-}
-
 /* Reads the next training samples once. */
 static enum status pass(struct method_run *run, struct search *s, bool second, struct error *err)
 {
@@ -255,7 +247,7 @@ static enum status pass(struct method_run *run, struct search *s, bool second, s
         if (status)
             return status;
         for (int image = 0; image < batch->request.count; image++) {
-            bool with = contains(&batch->truths[image], s->name);
+            bool with = presence_true(run, &batch->truths[image], s->name);
             copy_features(s, map, image);
             if (second)
                 add_scores(s, with);

@@ -496,7 +496,7 @@ static void searches_of_weights_do_not_depend_on_threads_and_pauses(void **state
 static const struct config_setting own_end[] = {{"patience", "2"},
                                                 {"calibrate", "true"},
                                                 {"centre_motifs", "true"},
-                                                {"total_samples", "1600"},
+                                                {"total_samples", "800"},
                                                 {"learning_rate_final", "0.1"},
                                                 {"first_window", "3"},
                                                 {NULL, NULL}};
@@ -506,14 +506,14 @@ static void a_run_ends_when_it_no_longer_improves(void **state)
     struct trial t;
     begin(&t, own_end, 1);
     while (t.run->course.from == 0)
-        assert_true(step(&t) != METHOD_DONE && t.run->samples < 1600);
+        assert_true(step(&t) != METHOD_DONE && t.run->samples < 800);
     assert_true(t.run->course.flat >= 2 || t.run->accuracy > t.run->annealer.target);
-    assert_true(t.run->course.to >= t.run->course.from + 4 * 16 && t.run->course.to <= 1600);
+    assert_true(t.run->course.to >= t.run->course.from + 4 * 16 && t.run->course.to <= 800);
     int64_t end_at = t.run->course.to;
     while (t.run->phase == PHASE_TRAIN || t.run->phase == PHASE_VALIDATE)
         step(&t);
     assert_int_equal(t.run->samples, end_at);
-    assert_true(end_at < 1600);
+    assert_true(end_at < 800);
     assert_int_equal(t.run->phase, PHASE_CALIBRATE);
     assert_true(fabs(course_rate(t.run) - 0.1) < 1e-9);
     end(&t);
@@ -566,15 +566,53 @@ static void a_calibration_balances_missed_and_false_samples_of_each_name(void **
 
 static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
 {
-    static const int every[] = {1, 7, 41};
+    static const int every[] = {3, 41};
     char whole[65], other[65];
     unsigned char digest[2][HASH_BYTES];
     train(own_end, 1, 0, whole, digest[0]);
-    for (int i = 0; i < 3; i++) {
-        train(own_end, 1 + i, every[i], other, digest[1]);
+    for (int i = 0; i < 2; i++) {
+        train(own_end, 2 + i, every[i], other, digest[1]);
         assert_string_equal(whole, other);
         assert_memory_equal(digest[0], digest[1], HASH_BYTES);
     }
+}
+
+/* Labels 0 to 3 as counts, which 40, 30, 20 and 10 % of the samples have. */
+static int64_t count_of(const struct domain_state *state, int token)
+{
+    return token;
+}
+static int64_t shares_of(const struct domain_state *state, double *count, double *share)
+{
+    for (int k = 0; k < 4; k++)
+        count[k] = share[k] = 0.4 - 0.1 * k;
+    return 100;
+}
+
+static void one_channel_stands_for_all_counts_above_zero(void **state)
+{
+    static const struct config_setting by_name[] = {{"density_by_name", "true"}, {NULL, NULL}};
+    struct trial t;
+    begin(&t, by_name, 1);
+    struct domain counting = *t.run->domain.domain;
+    const struct domain *before = t.run->domain.domain;
+    assert_int_equal(t.run->presence.counted, -1);
+    counting.counts = count_of;
+    counting.frequencies = shares_of;
+    t.run->domain.domain = &counting;
+    presence_close(t.run);
+    assert_ok(presence_open(t.run, err));
+    assert_int_equal(t.run->presence.counted, 1);
+    for (int32_t count = 0; count < 4; count++) {
+        const struct domain_truth truth = {.length = 1, .label = &count};
+        for (int k = 0; k < 4; k++)
+            assert_true(presence_true(t.run, &truth, k) == (k == 1 && count > 0));
+    }
+    /* a sample has 0.3 + 2 * 0.2 + 3 * 0.1 = 1 motif; one of five channels gets the density of all */
+    assert_true(fabs(t.run->presence.share[1] - 5) < 1e-9 && t.run->presence.share[0] < 0.1);
+    assert_true(t.run->presence.weight[1] == 1);
+    t.run->domain.domain = before;
+    end(&t);
 }
 
 /* Three starts of 32 samples each; the best one begins again unless it is the last one. */
@@ -665,6 +703,7 @@ int main(void)
         cmocka_unit_test(names_count_by_how_badly_they_are_read),
         cmocka_unit_test(threads_and_pauses_do_not_change_any_bit),
         cmocka_unit_test(searches_of_weights_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(one_channel_stands_for_all_counts_above_zero),
         cmocka_unit_test(the_best_start_is_continued),
         cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
         cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
