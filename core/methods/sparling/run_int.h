@@ -312,9 +312,6 @@ void presence_count(struct method_run *run, const struct batch *batch, const str
 /* Whether a validation also reads its samples from the other strand; adds the losses of such a piece. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores);
-/* Whether the presence of a name is true for a label. If labels are counts, the name of the smallest count above 0
- * stands for all counts above 0, and no presence of the others is ever true. */
-bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */
@@ -331,6 +328,13 @@ enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot,
 /* Searches the training samples for weights with which the channel of `name` begins to predict the name, and sets them.
  * STATUS_NO_MEMORY, and errors of the computation. */
 enum status prototype_search(struct method_run *run, int name, struct error *err);
+
+/* Defined in counts.c. */
+/* Whether the presence of a name is true for a label. If labels are counts, the name of the smallest count above 0
+ * stands for all counts above 0, and no presence of the others is ever true. */
+bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
+/* The name of the smallest count above 0, or -1 if labels are no counts. */
+int presence_counted(const struct method_run *run);
 
 /* Defined in starts.c. */
 void starts_begin(struct method_run *run);

@@ -38,31 +38,6 @@ static const double FACTOR_MOST = 10, FACTOR_STEP = 1.25;
  * otherwise give its channel the density 0. */
 static const double LEAST_SHARE = 0.01;
 
-/* The name of the smallest count above 0, or -1. */
-static int find_counted(const struct method_run *run)
-{
-    const struct domain *domain = run->domain.domain;
-    int best = -1;
-    for (int k = 0; domain->counts && k < run->presence.names; k++) {
-        int64_t count = domain->counts(run->domain.state, k);
-        if (count > 0 && (best < 0 || count < domain->counts(run->domain.state, best)))
-            best = k;
-    }
-    return best;
-}
-
-bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name)
-{
-    const struct domain *domain = run->domain.domain;
-    if (run->presence.counted >= 0)
-        return name == run->presence.counted && truth->length > 0 &&
-               domain->counts(run->domain.state, truth->label[0]) > 0;
-    for (int j = 0; j < truth->length; j++)
-        if (truth->label[j] == name)
-            return true;
-    return false;
-}
-
 /* If labels are counts, one channel marks every motif. */
 static void follow_counts(struct method_run *run, const double *share)
 {
@@ -113,7 +88,7 @@ enum status presence_open(struct method_run *run, struct error *err)
     const struct sparling_config *c = &run->config;
     struct presence_phase *p = &run->presence;
     p->names = sparling_presence_names(c);
-    p->counted = find_counted(run);
+    p->counted = presence_counted(run);
     p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
     p->weight = calloc((size_t)p->names + 1, sizeof *p->weight);
     p->share = calloc(2 * (size_t)c->channels_motif, sizeof *p->share);
