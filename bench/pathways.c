@@ -69,7 +69,7 @@ static enum status write_row(const struct row *row, double seconds, const struct
     enum status status = scenario_open(&plan, 1, NULL, kernels, NULL, &m.scenario, err);
     if (status)
         return status;
-    status = trial_space_create(&m.scenario, &m.space, err);
+    status = trial_space_create(&m.scenario, true, &m.space, err);
     if (!status) {
         double best = best_of(one_code, &m, seconds);
         sink_begin_object(sink, NULL);

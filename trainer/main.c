@@ -48,6 +48,7 @@ static const struct option_spec option_table[] = {
     {"kernels", "NAME", "best, ref, avx2 or avx512 (best)"},
     {"threads", "N", "threads of a job that does not set them (1)"},
     {"memory", "BYTES", "upper limit of the memory of this process; 0: no limit (0)"},
+    {"job-memory", "BYTES", "upper limit of the memory of the job's run; 0: no limit (0)"},
     {"buffer", "BYTES", "upper limit of the data kept while the daemon does not answer (1073741824)"},
     {"patience", "SECONDS", "upper limit of the time without an answer of the daemon (3600)"},
     {"parent", "PID", "end when this process, the parent, ends; 0: whichever process is the parent"},
@@ -59,7 +60,7 @@ static const struct option_spec option_table[] = {
 
 struct arguments {
     const char *server, *job, *data, *kernels;
-    long long threads, memory, buffer, patience, parent; /* parent: -1 if the option is not set */
+    long long threads, memory, job_memory, buffer, patience, parent; /* parent: -1 if the option is not set */
     bool token_input, requeued;
 };
 
@@ -82,11 +83,9 @@ static enum status read_arguments(const struct options *given, struct arguments 
     const struct {
         const char *name;
         long long min, max, preset, *value;
-    } numbers[] = {{"threads", 1, THREADS_MAX, 1, &out->threads},
-                   {"memory", 0, LLONG_MAX, 0, &out->memory},
-                   {"buffer", 0, LLONG_MAX, 1 << 30, &out->buffer},
-                   {"patience", 0, 1000000, 3600, &out->patience},
-                   {"parent", 0, LLONG_MAX, -1, &out->parent}};
+    } numbers[] = {{"threads", 1, THREADS_MAX, 1, &out->threads},     {"memory", 0, LLONG_MAX, 0, &out->memory},
+                   {"job-memory", 0, LLONG_MAX, 0, &out->job_memory}, {"buffer", 0, LLONG_MAX, 1 << 30, &out->buffer},
+                   {"patience", 0, 1000000, 3600, &out->patience},    {"parent", 0, LLONG_MAX, -1, &out->parent}};
     *out = (struct arguments){.server = options_value(given, "server"),
                               .job = options_value(given, "job"),
                               .data = options_value(given, "data"),
@@ -200,6 +199,7 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
                               .data = arguments->data,
                               .threads_default = (int)arguments->threads,
                               .threads_max = THREADS_MAX,
+                              .job_memory = arguments->job_memory,
                               .build = facts.build,
                               .cpu = facts.cpu,
                               .blas_core = facts.blas_core,

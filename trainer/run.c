@@ -105,7 +105,7 @@ static enum status open_run(struct job_run *run, struct error *err)
         thread_pool_stop_when(run->pool, must_give_up, run);
     if (status != STATUS_OK)
         return status;
-    if (method_estimate(run->method, run->config, &estimate, NULL) == STATUS_OK) {
+    if (method_estimate(run->method, run->config, run->setup->data, &estimate, NULL) == STATUS_OK) {
         run->flops_per_sample =
             estimate.gflops > 0
                 ? 0
@@ -200,8 +200,24 @@ static void leave(struct job_run *run, enum job_event event, const char *result,
     run->coordinator->leave(run->coordinator->context, event, result, error, report_seconds(run));
 }
 
-static enum job_event fail(struct job_run *run, const struct error *failure)
+/* Names the limit in the error of a run that could not allocate memory because of it. From now on the limit does not
+ * apply, so that the failure can be reported. */
+static void note_limit(struct job_run *run, struct error *failure)
 {
+    job_memory_end();
+    if (failure->code != STATUS_NO_MEMORY || !run->memory.reached)
+        return;
+    error_clear(failure);
+    (void)error_set(
+        failure, STATUS_NO_MEMORY, NULL,
+        "the job reached the limit of its memory, %.1f MB (--job-memory): reduce the batch, the width or the "
+        "size of the inputs",
+        (double)run->memory.limit / 1e6);
+}
+
+static enum job_event fail(struct job_run *run, struct error *failure)
+{
+    note_limit(run, failure);
     char *document = report_error(run, failure);
     run_line(run, LOG_LEVEL_WARN, "failed: %s", failure->message);
     leave(run, JOB_EVENT_FAIL, NULL, document != NULL ? document : "{\"code\":\"out-of-memory\"}");
@@ -229,6 +245,7 @@ static enum job_event succeed(struct job_run *run)
 
 static void close_run(struct job_run *run)
 {
+    job_memory_end();
     checkpoint_table_close(run);
     if (run->method != NULL)
         run->method->destroy(run->run);
@@ -240,7 +257,7 @@ static void close_run(struct job_run *run)
 
 /* Ends a run that could not be opened. If a cancel has stopped the thread pool, the run yields; otherwise the job
  * fails. */
-static enum job_event run_not_opened(struct job_run *run, const struct error *failure)
+static enum job_event run_not_opened(struct job_run *run, struct error *failure)
 {
     if (run->pool == NULL || !thread_pool_stopped(run->pool))
         return fail(run, failure);
@@ -281,6 +298,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     run->begun = run->reported = run_now();
     run->saved_step = -1;
     arena_init(&run->list_arena, 4096, 0);
+    job_memory_begin(&run->memory, setup->job_memory);
     enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : run_not_opened(run, &err);
     close_run(run);
     return end;

@@ -6,6 +6,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
+#include "trainer/job_memory.h"
 #include "trainer/run.h"
 
 #define RUN_METRICS 64 /* number of points that are collected before the coordinator receives them */
@@ -23,6 +24,7 @@ struct job_run {
     struct method_env env;
     struct method_run *run;
     double flops_per_sample;
+    struct job_memory memory; /* what this thread has allocated since the run began */
 
     struct arena list_arena; /* memory of `list`; the method can read the list during a step */
     struct storage_checkpoint *list;

@@ -230,7 +230,7 @@ void jobs_submit(struct exchange *x)
     if (status == STATUS_OK)
         status = find_source(x, &spec, &seq, faults, &err);
     if (status == STATUS_OK)
-        status = method_estimate(spec.method, spec.config, &estimate, &err);
+        status = method_estimate(spec.method, spec.config, x->api->options.data, &estimate, &err);
     if (status == STATUS_OK) {
         share_check_threads(x, spec.ranks > 1 ? (spec.threads > 0 ? spec.threads : 1) * spec.ranks : spec.threads,
                             faults);

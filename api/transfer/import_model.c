@@ -65,7 +65,7 @@ static enum status check_size(const struct exchange *x, const struct import_mode
                               const char *pointer, struct error *err)
 {
     struct method_estimate estimate;
-    enum status status = method_estimate(model->method, model->config, &estimate, err);
+    enum status status = method_estimate(model->method, model->config, NULL, &estimate, err);
     if (status != STATUS_OK)
         return status;
     if (estimate.parameters > 0 && (uint64_t)estimate.parameters > count) {

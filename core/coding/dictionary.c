@@ -118,13 +118,19 @@ static size_t band_length(const struct dictionary *d)
     return (size_t)d->gram_w * (size_t)d->shape.filters + 2 * BANDED_WIDTH;
 }
 
+bool dictionary_shape_bands(const struct dictionary_shape *s)
+{
+    double filters = s->filters, row = folded(s->extent_w, s->width) * filters;
+    return s->height == 1 && folded(s->extent_w, s->width) >= 2 * s->extent_w - 1 &&
+           row + 2 * BANDED_WIDTH <= s->width * filters;
+}
+
 /* Copies the Gram rows with zeros before and behind, for dictionary_correlate_draws(). Makes no copy in two dimensions,
  * or if a row could overlap both ends of a tile; that function is then not available. */
 static enum status fill_bands(struct dictionary *d, struct error *err)
 {
     size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
-    if (d->shape.height > 1 || d->gram_w < 2 * d->shape.extent_w - 1 ||
-        row + 2 * BANDED_WIDTH > (size_t)d->shape.width * filters)
+    if (!dictionary_shape_bands(&d->shape))
         return STATUS_OK;
     d->bands = calloc(filters * length, sizeof *d->bands);
     if (!d->bands)
@@ -158,6 +164,11 @@ static enum status fill_gram(struct dictionary *d, struct thread_pool *pool, str
     return status;
 }
 
+static bool suits_spectrum(const struct dictionary_shape *s)
+{
+    return spectrum_suits(s) && spectrum_cost(s) < direct_cost(s);
+}
+
 enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
                               struct thread_pool *pool, struct dictionary *out, struct error *err)
 {
@@ -182,7 +193,7 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
         fill_rows(d);
         status = fill_gram(d, pool, err);
     }
-    if (!status && spectrum_suits(shape) && spectrum_cost(shape) < direct_cost(shape))
+    if (!status && suits_spectrum(shape))
         status = spectrum_create(shape, d->filters, &d->spectrum, err);
     if (status)
         dictionary_close(d);
@@ -244,6 +255,25 @@ void dictionary_close(struct dictionary *d)
     free(d->bands);
     spectrum_destroy(d->spectrum);
     memset(d, 0, sizeof *d);
+}
+
+double dictionary_shape_bytes(const struct dictionary_shape *s)
+{
+    double row = (double)folded(s->extent_w, s->width) * s->filters;
+    double bands = dictionary_shape_bands(s) ? s->filters * (row + 2 * BANDED_WIDTH) : 0;
+    double bytes = 4 * (2 * dictionary_taps(s) + dictionary_gram_size(s) + bands);
+    return bytes + (suits_spectrum(s) ? spectrum_shape_bytes(s) : 0);
+}
+
+double dictionary_draw_bytes(const struct dictionary_shape *s)
+{
+    struct filter_bank bank = {s->filters, s->inputs, s->extent_h, s->extent_w};
+    return 4 * (2 * dictionary_taps(s) + (double)filter_gram_size(&bank));
+}
+
+double dictionary_shape_scratch(const struct dictionary_shape *s)
+{
+    return suits_spectrum(s) ? (double)spectrum_scratch(s) : 1;
 }
 
 uint64_t dictionary_bytes(const struct dictionary *d)

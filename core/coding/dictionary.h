@@ -50,6 +50,14 @@ enum dictionary_family { FAMILY_GAUSS, FAMILY_SIGNS, FAMILY_SPARSE };
 /* Number of entries of the filters and of the Gram table, for limits and estimates. */
 double dictionary_taps(const struct dictionary_shape *shape);
 double dictionary_gram_size(const struct dictionary_shape *shape);
+/* Whether dictionary_correlate_draws() is available. It needs one dimension, and rows of the Gram table that overlap at
+ * most one end of a tile. */
+bool dictionary_shape_bands(const struct dictionary_shape *shape);
+/* Bytes of a dictionary of this shape; bytes that dictionary_draw() needs besides, until it returns; floats of
+ * dictionary_scratch(). For estimates. */
+double dictionary_shape_bytes(const struct dictionary_shape *shape);
+double dictionary_draw_bytes(const struct dictionary_shape *shape);
+double dictionary_shape_scratch(const struct dictionary_shape *shape);
 
 /* Copies filters (layout as in the struct) and scales them to unit norm. STATUS_INVALID for a filter that is zero or
  * not finite, STATUS_CANCELLED when `pool` is stopped (NULL: never). */

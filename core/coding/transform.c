@@ -162,6 +162,11 @@ void spectrum_destroy(struct spectrum *sp)
     free(sp);
 }
 
+double spectrum_shape_bytes(const struct dictionary_shape *s)
+{
+    return (double)s->inputs * (double)pairs_of(s) * (double)positions(s) * (double)sizeof(kiss_fft_cpx);
+}
+
 size_t spectrum_bytes(const struct spectrum *sp)
 {
     return sp ? sp->bytes : 0;

@@ -23,11 +23,11 @@ void method_check(const struct method *method, const void *config, const struct 
         method->check(config, faults);
 }
 
-enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,
-                            struct error *err)
+enum status method_estimate(const struct method *method, const void *config, const char *data,
+                            struct method_estimate *out, struct error *err)
 {
     *out = (struct method_estimate){.parameters = 0};
-    return method->estimate != NULL ? method->estimate(config, out, err) : STATUS_OK;
+    return method->estimate != NULL ? method->estimate(config, data, out, err) : STATUS_OK;
 }
 
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out)

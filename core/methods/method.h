@@ -214,6 +214,10 @@ struct method_faults {
 void method_fault(const struct method_faults *faults, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* For estimates: pages of libraries that a run uses (charts, fonts, products), and the number of threads of a job that
+ * names none. */
+enum { METHOD_BASE_BYTES = 7 << 20, METHOD_ASSUMED_THREADS = 2 };
+
 /* What a configuration would cost, for dry runs and admission. */
 struct method_estimate {
     int64_t parameters;
@@ -386,8 +390,9 @@ struct method {
     enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
     /* Reports faults that concern several fields, all of them, with method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
-    /* What the configuration would cost. Default: unknown (all 0). */
-    enum status (*estimate)(const void *config, struct method_estimate *out, struct error *err);
+    /* What the configuration would cost. data: as in the environment; a method that reads a data set takes its sizes
+     * from there, and assumes usual ones where `data` is NULL or has no such data set. Default: unknown (all 0). */
+    enum status (*estimate)(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
     /* ---- a run ---- */
     /* Creates a run. It copies the configuration; the environment outlives the run. */
@@ -442,8 +447,8 @@ struct method {
 enum status method_resolve(const struct method *method, void *config, const struct method_given *given,
                            const char *data, struct error *err);
 void method_check(const struct method *method, const void *config, const struct method_faults *faults);
-enum status method_estimate(const struct method *method, const void *config, struct method_estimate *out,
-                            struct error *err);
+enum status method_estimate(const struct method *method, const void *config, const char *data,
+                            struct method_estimate *out, struct error *err);
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);

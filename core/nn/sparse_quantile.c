@@ -361,7 +361,7 @@ static void collect(const struct quantile_task *t, int group, real *values, size
 static void collect_task(void *context, int group, int worker)
 {
     const struct quantile_task *t = context;
-    real *values = t->values + (size_t)group * t->capacity;
+    real *values = t->values + (size_t)worker * t->capacity;
     collect(t, group, values, gather_group(t, group, values));
 }
 
@@ -394,7 +394,7 @@ static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantil
 bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
 {
     task->capacity = (size_t)task->batch + (size_t)(2 * s->keep);
-    task->values = arena_alloc(e->arena, task->capacity * (size_t)s->groups * sizeof(real));
+    task->values = arena_alloc(e->arena, task->capacity * (size_t)thread_pool_threads(e->pool) * sizeof(real));
     if (task->values == NULL)
         return sparse_no_memory(e);
     if (e->comm == NULL && !thread_pool_run(e->pool, collect_task, task, s->groups))

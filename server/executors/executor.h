@@ -38,7 +38,7 @@ struct executor_options { /* The caller keeps what the pointers refer to valid. 
     const char *const *slurm_options;    /* options of sbatch, ends with NULL */
     const char *const *srun;             /* srun and its options, ends with NULL */
     const char *kernels_name;            /* value of --kernels, which trainers receive */
-    int64_t job_memory;                  /* maximum memory in bytes of a job in a process of its own; 0: no limit */
+    int64_t job_memory;                  /* maximum memory in bytes of a job; 0: no limit */
 };
 
 struct executor {

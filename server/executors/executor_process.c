@@ -75,13 +75,14 @@ static enum status start(struct course *course, const char *token, struct error 
 {
     const struct executor_options *options = &course->executor->options;
     const struct storage_job *job = course->job;
-    char threads[TEXT], memory[TEXT], self[TEXT], ranks[TEXT], foreign_id[STORAGE_FOREIGN];
+    char threads[TEXT], memory[TEXT], job_memory[TEXT], self[TEXT], ranks[TEXT], foreign_id[STORAGE_FOREIGN];
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
     struct buf held;
     int64_t most = options->job_memory > 0 ? options->job_memory + MEMORY_ROOM : 0;
     (void)snprintf(threads, sizeof threads, "%d", options->threads_default);
     (void)snprintf(memory, sizeof memory, "%lld", (long long)most);
+    (void)snprintf(job_memory, sizeof job_memory, "%lld", (long long)options->job_memory);
     (void)snprintf(self, sizeof self, "%d", (int)getpid());
     (void)snprintf(ranks, sizeof ranks, "%d", job->ranks);
     if (course->ranks) {
@@ -101,6 +102,8 @@ static enum status start(struct course *course, const char *token, struct error 
                                   threads,
                                   "--memory",
                                   memory,
+                                  "--job-memory",
+                                  job_memory,
                                   "--parent",
                                   course->ranks ? "0" : self,
                                   options->data != NULL ? "--data" : NULL,

@@ -143,7 +143,7 @@ static enum status submit(struct errand *errand, const char *token, struct error
 {
     const struct executor_options *options = &errand->executor->options;
     const struct storage_job *job = errand->job;
-    char ranks[TEXT], threads[TEXT], otherwise[TEXT], variable[LEASE_TOKEN + TEXT];
+    char ranks[TEXT], threads[TEXT], otherwise[TEXT], memory[TEXT], variable[LEASE_TOKEN + TEXT];
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
     struct buf output;
@@ -151,6 +151,7 @@ static enum status submit(struct errand *errand, const char *token, struct error
     (void)snprintf(ranks, sizeof ranks, "%d", alone ? 1 : job->ranks);
     (void)snprintf(otherwise, sizeof otherwise, "%d", options->threads_default);
     (void)snprintf(threads, sizeof threads, "%d", job->threads > 0 ? job->threads : options->threads_default);
+    (void)snprintf(memory, sizeof memory, "%lld", (long long)options->job_memory);
     (void)snprintf(variable, sizeof variable, "MOTIF_TRAIN_TOKEN=%s", token);
     add_words(words, &at,
               (const char *const[]){"--parsable", "--hold", "--requeue", "--open-mode", "append", "--output",
@@ -166,7 +167,8 @@ static enum status submit(struct errand *errand, const char *token, struct error
     add_words(words, &at,
               (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", errand->executor->url,
                                     "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
-                                    "--requeued", options->data != NULL ? "--data" : NULL, options->data, NULL});
+                                    "--job-memory", memory, "--requeued", options->data != NULL ? "--data" : NULL,
+                                    options->data, NULL});
     buf_init(&output, 65536);
     enum status status = command(errand, "sbatch", words, variable, script, &output, err);
     sodium_memzero(variable, sizeof variable);

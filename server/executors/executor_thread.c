@@ -151,6 +151,7 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .data = options->data,
         .threads_default = options->threads_default,
         .threads_max = options->threads_max,
+        .job_memory = options->job_memory,
         .build = options->build,
         .cpu = options->cpu,
         .blas_core = options->blas_core,

@@ -283,7 +283,7 @@ static enum status drive(const struct method *method, const void *config, struct
     int depth = 0;
     const struct sink sink = {&depth,     put_begin,   put_end,     put_begin, put_end,
                               put_number, put_integer, put_boolean, put_text,  put_null};
-    enum status status = method->estimate(config, &estimate, err);
+    enum status status = method->estimate(config, NULL, &estimate, err);
     if (!status)
         printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s, BLAS %s\n",
                (long long)estimate.parameters, estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6,

@@ -96,7 +96,7 @@ void run_test_presets(const struct method *method)
         run_test_configure(method, config, method->presets[i].settings);
         faults_of(method, config, names);
         assert_string_equal(names, " ");
-        assert_ok(method->estimate(config, &estimate, err));
+        assert_ok(method->estimate(config, NULL, &estimate, err));
         assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
     }
     free(config);

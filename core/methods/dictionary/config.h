@@ -81,7 +81,7 @@ bool dictionary_correlates(const struct dictionary_case *c);
 /* Sets dataset_hash and inputs from the data set. */
 enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
 void dictionary_check(const void *config, const struct method_faults *faults);
-enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err);
+enum status dictionary_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 /* Operations of a whole case. */
 double dictionary_work(const struct dictionary_config *config, const struct dictionary_case *c);
 

@@ -17,7 +17,7 @@ static const double SPARSE = 15;   /* a multiplication and addition of a sparse 
 static const double WEIGHT = 60;   /* updating one weight */
 static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
 
-enum { GFLOPS = 60, ASSUMED_THREADS = 2 };
+enum { GFLOPS = 60 };
 
 static double expected_active(const struct dictionary_config *config, const struct dictionary_case *c)
 {
@@ -101,8 +101,13 @@ static int64_t evaluation_bytes(const struct dictionary_config *config, const st
     int64_t each = m * n * 8 + (int64_t)(c->l0 + 1) * batch * 8 + 60 * m + 32 * n;
     int64_t pairs = m <= 2048 ? seeds * (seeds - 1) / 2 * m * m * 8 : 0;
     int64_t codes = dictionary_correlates(c) ? 8 * (2 * m * n + n * n) + 4 * rows * n : 0;
-    int64_t compared = rows * (4 * m + 8 * d + 3072) + 4 * m * d + codes + ASSUMED_THREADS * 4 * (64 * (2 * most + d));
-    int64_t matching = 16 * m * most;
+    int64_t compared =
+        rows * (4 * m + 8 * d + 3072) + 4 * m * d + codes + METHOD_ASSUMED_THREADS * 4 * (64 * (2 * most + d));
+    int64_t matching = 8 * m * n; /* the scores of one assignment at a time */
+    if (seeds > 1 && m <= 2048 && matching < 16 * m * m)
+        matching = 16 * m * m;
+    if (config->pursuit_samples > 0 && dictionary_correlates(c) && matching < 8 * n * n)
+        matching = 8 * n * n;
     if (c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU || c->learner == LEARNER_FISTA)
         each += m * batch * 8;
     return seeds * each + pairs + matching + (config->pursuit_samples > 0 ? compared : 0);
@@ -113,16 +118,17 @@ static int64_t case_bytes(const struct dictionary_config *config, const struct d
     struct planted_shape data = dictionary_data(config, c);
     struct sae_shape shape = dictionary_shape(config, c);
     bool known = dictionary_known(config);
-    int batch = dictionary_batch(config, c), threads = config->threads > 0 ? (int)config->threads : ASSUMED_THREADS;
     struct hidden hidden = dictionary_hidden(config, c);
     bool toy = c->source == SOURCE_RUG || c->source == SOURCE_TRAINED;
+    int batch = dictionary_batch(config, c);
+    int threads = config->threads > 0 ? (int)config->threads : METHOD_ASSUMED_THREADS;
     return (toy ? 4 * (int64_t)c->features * c->inputs + hidden_bytes(&hidden, threads) : 0) +
            (known ? planted_bytes(&data) + planted_codes_bytes(&data, batch, threads) : 0) +
            4 * (int64_t)batch * c->inputs + config->seeds * state_bytes(c) + step_bytes(&shape, batch, threads) +
            evaluation_bytes(config, c);
 }
 
-enum status dictionary_estimate(const void *config, struct method_estimate *out, struct error *err)
+enum status dictionary_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct dictionary_config *c = config;
     struct dictionary_case *cases = calloc(DICTIONARY_CASES, sizeof *cases);
@@ -145,7 +151,7 @@ enum status dictionary_estimate(const void *config, struct method_estimate *out,
     }
     *out = (struct method_estimate){.parameters = parameters,
                                     .flops_per_sample = samples > 0 ? work / samples : 0,
-                                    .memory_bytes = most + (int64_t)(8 << 20),
+                                    .memory_bytes = most + METHOD_BASE_BYTES,
                                     .checkpoint_bytes = checkpoint + (int64_t)count * 512 + 65536 +
                                                         (count == 1 ? gallery_bytes(cases[0].width) : 0),
                                     .samples = (int64_t)samples,

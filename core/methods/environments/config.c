@@ -242,7 +242,7 @@ static void check_sweep(const struct environments_config *c, const struct method
     }
 }
 
-static double tree_nodes(const struct environments_config *c)
+double environments_nodes(const struct environments_config *c)
 {
     double nodes = 1, row = 1;
     for (int64_t d = 0; d < c->depth; d++)
@@ -250,23 +250,23 @@ static double tree_nodes(const struct environments_config *c)
     return c->shape == SHAPE_COMPLETE ? nodes : 2 * (double)c->leaves - 1;
 }
 
-static double tree_leaves_of(const struct environments_config *c)
+double environments_leaves(const struct environments_config *c)
 {
     return c->shape == SHAPE_COMPLETE ? pow((double)c->children, (double)c->depth) : (double)c->leaves;
 }
 
 static void check_tree(const struct environments_config *c, const struct method_faults *faults)
 {
-    if (tree_nodes(c) > TREE_NODES_MOST)
-        method_fault(faults, "depth", "makes a tree of %.0f nodes; at most %d are allowed", tree_nodes(c),
+    if (environments_nodes(c) > TREE_NODES_MOST)
+        method_fault(faults, "depth", "makes a tree of %.0f nodes; at most %d are allowed", environments_nodes(c),
                      TREE_NODES_MOST);
-    if ((double)c->unseen > tree_leaves_of(c) - 2)
-        method_fault(faults, "unseen", "must leave two of the %.0f environments; got %.0f", tree_leaves_of(c),
+    if ((double)c->unseen > environments_leaves(c) - 2)
+        method_fault(faults, "unseen", "must leave two of the %.0f environments; got %.0f", environments_leaves(c),
                      (double)c->unseen);
     if (c->fit_samples >= c->test_samples)
         method_fault(faults, "fit_samples", "must be below test_samples (%.0f); got %.0f", (double)c->test_samples,
                      (double)c->fit_samples);
-    if (tree_leaves_of(c) * (double)(c->samples + c->test_samples) * (double)c->inputs > 4e8)
+    if (environments_leaves(c) * (double)(c->samples + c->test_samples) * (double)c->inputs > 4e8)
         faults->add(faults->context, "samples", "makes a simulation of more than 400 million numbers");
     if (c->changes > c->factors)
         method_fault(faults, "changes", "must be at most factors (%.0f); got %.0f", (double)c->factors,
@@ -293,67 +293,4 @@ void environments_check(const void *config, const struct method_faults *faults)
     if (environments_cases(c, NULL) > ENVIRONMENTS_CASES)
         method_fault(faults, "seeds", "makes %d cases with these lists; at most %d", environments_cases(c, NULL),
                      ENVIRONMENTS_CASES);
-}
-
-/* ---- cost --------------------------------------------------------------------------------------------- */
-
-static double encoder_weights(const struct environments_config *c, int features)
-{
-    double d = features, k = (double)c->latent, h = (double)c->hidden;
-    return c->encoder == ENCODER_MLP ? d * h + h * h + h * k : d * k;
-}
-
-/* Operations of one training step for one row. */
-static double flops_of(const struct environments_config *c, int features)
-{
-    /* 200: the operations for drawing and copying a row */
-    return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200;
-}
-
-/* number of rows and columns assumed for a table that is not loaded yet */
-enum { TABLE_ROWS = 5000, TABLE_NODES = 200 };
-
-/* Number of updates of all restarts of a case. */
-static double updates_of(const struct environments_config *c, const struct fit_setup *setup)
-{
-    double all = (double)setup->updates, together = fmin((double)c->screen_updates, all);
-    return all + (double)(c->restarts - 1) * (together > 0 ? together : all);
-}
-
-enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err)
-{
-    const struct environments_config *c = config;
-    struct environments_case *cases = calloc(ENVIRONMENTS_CASES, sizeof *cases);
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
-    int count = environments_cases(c, cases);
-    double flops = 0, samples = 0, weights = 0, rows = 0;
-    for (int i = 0; i < count && i < ENVIRONMENTS_CASES; i++) {
-        struct environments_config own = environments_of_case(c, &cases[i]);
-        own.latent += own.latent == 0; /* it is known once there is a data set */
-        bool table = own.data == DATA_TABLE;
-        int features = (int)(table ? own.features : own.inputs);
-        struct fit_setup setup = environments_setup(&own, features, 0);
-        double seen = updates_of(&own, &setup) * setup.batch;
-        flops += seen * flops_of(&own, features);
-        samples += seen;
-        weights = fmax(weights,
-                       encoder_weights(&own, features) + (table ? TABLE_NODES : tree_nodes(&own)) * (double)own.latent);
-        rows = fmax(rows, (table ? TABLE_ROWS : tree_leaves_of(&own) * (double)(own.samples + own.test_samples)) *
-                              (features + 2 * (double)own.latent));
-    }
-    free(cases);
-    if (count < 1)
-        return error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
-    *out = (struct method_estimate){
-        .parameters = (int64_t)weights,
-        .flops_per_sample = flops / samples,
-        .memory_bytes =
-            (int64_t)(4 * rows +
-                      (double)c->restarts * (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
-        .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
-        .samples = (int64_t)samples,
-        .gflops = c->encoder == ENCODER_LINEAR ? 3 : 10, /* Small products do not reach the usual speed. */
-    };
-    return STATUS_OK;
 }

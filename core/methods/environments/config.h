@@ -93,7 +93,11 @@ struct environments_config environments_of_case(const struct environments_config
 /* The settings with which restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
+/* Nodes and leaves of the simulated tree. */
+double environments_nodes(const struct environments_config *config);
+double environments_leaves(const struct environments_config *config);
+
 void environments_check(const void *config, const struct method_faults *faults);
-enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err);
+enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
 #endif

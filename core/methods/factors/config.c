@@ -238,17 +238,6 @@ int factors_features(const struct factors_config *config)
     return config->data != DATA_SYNTHETIC && config->features ? (int)config->features : most[config->data];
 }
 
-/* Operations of training a case with all its restarts. */
-static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
-{
-    struct fit_setup setup = factors_setup(config, c, features, rows, 0);
-    if (c->model == MODEL_NMF)
-        return 12.0 * rows * features * (double)config->latent * (double)config->nmf_iterations;
-    double others = (double)(config->restarts - 1), epochs = (double)setup.epochs;
-    double screened = config->screen_epochs > 0 ? fmin(epochs, (double)config->screen_epochs) : epochs;
-    return latent_flops(&setup.shape) * rows * (epochs + others * screened);
-}
-
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
 void factors_check(const void *config, const struct method_faults *faults)
@@ -281,45 +270,4 @@ void factors_check(const void *config, const struct method_faults *faults)
     if (factors_cases(c, NULL) > FACTORS_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", FACTORS_CASES,
                      factors_cases(c, NULL));
-}
-
-enum { TABLE_ROWS = 10000 }; /* number of rows assumed for a table that is not loaded yet */
-
-enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err)
-{
-    struct factors_config own = *(const struct factors_config *)config;
-    own.latent += own.latent == 0; /* it is known once there is a data set */
-    const struct factors_config *c = &own;
-    struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
-    struct latent_model *model = NULL;
-    if (!cases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
-    int count = factors_cases(c, cases), g = factors_features(c), most = 0;
-    int rows = c->data == DATA_SYNTHETIC ? (int)c->rows / 2 : TABLE_ROWS;
-    double flops = 0, samples = 0;
-    for (int i = 0; i < count && i < FACTORS_CASES; i++) {
-        flops += flops_of(c, &cases[i], g, rows);
-        samples += (double)factors_setup(c, &cases[i], g, rows, 0).epochs * rows;
-        most = cases[i].model == MODEL_SPARSE_VAE ? i : most;
-    }
-    struct fit_setup setup = factors_setup(c, &cases[most], g, rows, 0);
-    enum status status = count > 0 ? latent_declare(&setup.shape, "", &model, err)
-                                   : error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
-    if (!status) {
-        int64_t parameters = params_count(model->params);
-        double activations = fmin(latent_row_bytes(model) * (double)c->batch, c->zeros == ZEROS_SKIP ? 64e6 : 8e6) +
-                             16.0 * (double)(c->hidden + 2 * c->latent) * (double)c->batch;
-        *out = (struct method_estimate){
-            .parameters = parameters,
-            .flops_per_sample = flops / samples,
-            .memory_bytes =
-                (int64_t)((double)c->restarts * (16.0 * (double)parameters + activations) + 12.0 * rows * g),
-            .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
-            .samples = (int64_t)samples,
-            .gflops = c->hidden < 100 ? 8 : 0, /* Small products do not reach the usual speed. */
-        };
-    }
-    latent_destroy(model);
-    free(cases);
-    return status;
 }

@@ -72,6 +72,6 @@ int factors_features(const struct factors_config *config);
 double factors_deviation(const struct factors_config *config);
 
 void factors_check(const void *config, const struct method_faults *faults);
-enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err);
+enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
 #endif

@@ -57,7 +57,7 @@ extern const struct config_table pathways_config_table;
 extern const struct method_preset pathways_presets[PATHWAYS_PRESETS];
 
 void pathways_check(const void *config, const struct method_faults *faults);
-enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err);
+enum status pathways_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 
 /* One case: the curve to measure. */
 struct pathways_case {

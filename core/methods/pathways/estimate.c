@@ -34,6 +34,15 @@ static double middle_nonzeros(const struct pathways_config *c, const struct path
     return fmax(1, 0.8 * stripe * s->width / fmin(s->width, 2 * s->extent_w - 1));
 }
 
+/* Largest number of non-zeros of a trial. A run that chooses the numbers itself ends where recovery has failed, at
+ * about twice the middle of the curve. */
+static double most_nonzeros(const struct pathways_config *c, const struct pathways_case *p)
+{
+    int64_t list[PATHWAYS_POINTS];
+    int given = pathways_nonzeros(c, list);
+    return given > 0 ? (double)list[given - 1] : fmin(4 * middle_nonzeros(c, p), (double)pathways_columns(p) / 2);
+}
+
 /* All costs are counted in operations of the axpy kernel, which runs at 20 GFLOPS. Measured weights convert other work
  * to this unit. */
 static const double PACE = 20;
@@ -72,10 +81,11 @@ static double trial_cost(const struct pathways_config *c, const struct pathways_
     return met / 2 + 18 * atoms;
 }
 
-enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err)
+enum status pathways_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct pathways_config *c = config;
     struct pathways_case *cases = calloc(PATHWAYS_CASES, sizeof *cases);
+    int threads = c->threads > 0 ? (int)c->threads : METHOD_ASSUMED_THREADS;
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an estimate");
     int64_t list[PATHWAYS_POINTS], codes = (c->trials + c->draws - 1) / c->draws;
@@ -89,7 +99,7 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
         double checked = fmin((double)codes, (double)c->bound_codes);
         flops += own * cost + points * checked * bounds;
         flops += cases[i].signs == SIGNS_ADVERSARIAL ? points * (double)codes * attacks : 0;
-        bytes = fmax(bytes, (double)scenario_bytes(&cases[i]));
+        bytes = fmax(bytes, scenario_bytes(&cases[i], most_nonzeros(c, &cases[i]), c->bound_codes > 0, threads));
     }
     for (int l = 0; l < cases[0].layers && cases[0].family != PATHWAYS_HADAMARD; l++)
         taps += dictionary_taps(&cases[0].shape[l]);
@@ -97,7 +107,7 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
     out->samples = (int64_t)trials;
     out->flops_per_sample = flops / trials;
     out->gflops = PACE;
-    out->memory_bytes = (int64_t)bytes + ((int64_t)4 << 20);
+    out->memory_bytes = (int64_t)bytes + METHOD_BASE_BYTES;
     out->checkpoint_bytes =
         (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
     free(cases);

@@ -178,7 +178,7 @@ static enum status recover_sample(const struct method_question *question, int64_
                                     .delta = m->config.delta};
     struct method_spike *code = calloc((size_t)request.nonzeros, sizeof *code);
     size_t count = 0;
-    enum status status = code ? trial_space_create(&m->scenario, &space, err)
+    enum status status = code ? trial_space_create(&m->scenario, true, &space, err)
                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a code");
     if (!status)
         status = trial_draw(&m->scenario, space, &request, &picture, err);

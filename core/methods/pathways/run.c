@@ -115,7 +115,7 @@ static enum status open_case(struct method_run *run, struct error *err)
         return status;
     run->opened = run->at_case;
     for (int i = 0; !status && i < thread_pool_threads(run->env.pool); i++)
-        status = trial_space_create(&run->scenario, &run->spaces[i], err);
+        status = trial_space_create(&run->scenario, false, &run->spaces[i], err);
     for (int l = 0; l < run->plan[run->at_case].layers; l++)
         run->curves[run->at_case].coherence[l] = run->scenario.dictionary[l].coherence;
     return status;

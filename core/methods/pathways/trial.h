@@ -23,11 +23,15 @@ enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const
                           const struct kernels *kernels, struct thread_pool *pool, struct scenario *out,
                           struct error *err);
 void scenario_close(struct scenario *scenario);
-uint64_t scenario_bytes(const struct pathways_case *plan); /* bytes of a scenario and of one struct trial_space */
+/* Bytes of a scenario and of a space for each thread, for trials with so many non-zeros. bounds: whether trials compute
+ * the guarantees. */
+double scenario_bytes(const struct pathways_case *plan, double nonzeros, bool bounds, int threads);
 
 /* Scratch of one thread. */
 struct trial_space;
-enum status trial_space_create(const struct scenario *scenario, struct trial_space **space, struct error *err);
+/* pictures: whether trial_draw() will use the space; it needs more memory than trial_run(). */
+enum status trial_space_create(const struct scenario *scenario, bool pictures, struct trial_space **space,
+                               struct error *err);
 void trial_space_destroy(struct trial_space *space);
 
 struct trial_request {

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "core/data/uploads/collection.h"
 
 #include "core/data/uploads/collection.h"
 #include "core/metrics/components.h"
@@ -29,6 +32,24 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
     /* Any other error means that `source` is not a possible name. The method's check() reports that. */
     bool reported = status == STATUS_IO || status == STATUS_NOT_FOUND;
     return reported ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
+}
+
+bool source_size(const char *source, const char *data, struct table_size *out)
+{
+    char folder[DATASET_PATH], path[DATASET_PATH + sizeof COLLECTION_FILE + 1];
+    struct collection c;
+    struct stat what;
+    struct error ignored = {0};
+    if (data == NULL || dataset_folder(data, source, folder, &ignored) != STATUS_OK)
+        return false;
+    (void)snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    if (stat(path, &what) != 0 || collection_open(path, &c, &ignored) != STATUS_OK)
+        return false;
+    bool table = c.kind == COLLECTION_TABLE && c.count > 0 && c.count <= 1 << 30;
+    if (table)
+        *out = (struct table_size){(int)c.count, c.cols, (int64_t)what.st_size};
+    collection_close(&c);
+    return table;
 }
 
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],

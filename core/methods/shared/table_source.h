@@ -16,6 +16,14 @@ enum status source_named(const char *source, struct error *err);
  * method's check() reports that fault. */
 enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err);
 
+/* The size of the table of an uploaded data set, for estimates. bytes: size of its file. Returns false if there is no
+ * such table, or if the operator has filled the folder. */
+struct table_size {
+    int rows, columns;
+    int64_t bytes;
+};
+bool source_size(const char *source, const char *data, struct table_size *out);
+
 /* Finds the folder of the data set. STATUS_NOT_FOUND; STATUS_CONFLICT when another file was uploaded under the name
  * since `hash` was written. */
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/metrics/motif_errors.h"
 #include "core/metrics/topk.h"
 #include "core/nn/dilated.h"
 
@@ -91,9 +92,27 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     return g + collapse + lstm + encoder + decoder;
 }
 
+/* Share of the activations and gradients of a training that an evaluation needs, which keeps no gradients. */
+static const double FORWARD = 0.6;
+enum { ARENA_REST = 4 << 20 }; /* the unused end of the arena's last blocks */
+
 static double padded(double channels)
 {
     return 16 * ceil(channels / 16);
+}
+
+/* Weights of the dilated head's convolutions, padded as the kernels read them. The backward pass keeps a gradient of
+ * them for each input. */
+static double dilated_packed(const struct sparling_config *c)
+{
+    double d = padded((double)c->channels), total = 0;
+    int units = domain_shape(c).positions ? dilated_units((int)c->context) : 0;
+    for (int i = 0; i < units; i++) {
+        int taps, dilation;
+        dilated_unit(i, &taps, &dilation);
+        total += 2 * taps * d * d;
+    }
+    return total;
 }
 
 /* Floats that one input keeps between forward and backward, and the gradients of the backward pass. A residual unit
@@ -111,7 +130,8 @@ static double activation_floats(const struct sparling_config *c)
         maps = 2 * maps + map * 3 * m;
     if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, classes as map and as rows */
         double units = dilated_units((int)c->context);
-        return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens);
+        return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens) +
+               dilated_packed(c);
     }
     double lstm = c->lstm ? n * 8 * d : 0;
     double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
@@ -119,7 +139,42 @@ static double activation_floats(const struct sparling_config *c)
     return maps + lstm + encoder + decoder;
 }
 
-enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err)
+/* Values that the thresholds collect over several batches, and the scratch of each thread that sorts them. */
+static double collected_bytes(const struct sparling_config *c)
+{
+    struct sparling_geometry map = sparling_geometry(c);
+    double values =
+        (double)c->batch * map.rows * map.cols * (c->sparsity == SPARSITY_SINGLE ? (double)c->channels_motif : 1);
+    double groups = c->sparsity == SPARSITY_SINGLE ? 1 : (double)c->channels_motif;
+    double keep = c->accumulate_elements > 0 ? (double)c->accumulate_elements
+                  : c->accumulate_motifs > 0 ? 2 * ceil(c->accumulate_motifs) + 8
+                                             : 0;
+    double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
+    return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
+}
+
+/* The motifs of the samples whose positions are shuffled, and a shuffled copy. A bottleneck without thresholds can let
+ * every position through. */
+static double chance_bytes(const struct sparling_config *c)
+{
+    enum { COPIES = 3 };
+    struct sparling_geometry map = sparling_geometry(c);
+    bool thresholds = c->sparsity == SPARSITY_PER_CHANNEL || c->sparsity == SPARSITY_SINGLE;
+    double density = thresholds ? c->density_start : 1, sites = (double)map.rows * map.cols * (double)c->channels_motif;
+    double samples = (double)c->chance_samples;
+    return c->chance_shuffles > 0 ? samples * (COPIES * density * sites * (double)sizeof(struct motif) + 64) : 0;
+}
+
+/* Largest memory of training, and of the evaluation, which may load the model of an earlier stage besides. */
+static double run_bytes(const struct sparling_config *c, double parameters)
+{
+    double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
+    double train = maps * batch + 8 * dilated_packed(c) + collected_bytes(c),
+           evaluate = FORWARD * maps * piece + 4 * parameters + chance_bytes(c);
+    return 16 * parameters + fmax(train, evaluate);
+}
+
+enum status sparling_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
@@ -134,7 +189,7 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     out->checkpoint_bytes = 12 * parameters + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
-    out->memory_bytes = 16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
+    out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;
     out->samples = likely < (double)c->total_samples ? (int64_t)likely : c->total_samples;
     out->samples *= c->seeds;
     return STATUS_OK;

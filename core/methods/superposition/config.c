@@ -205,6 +205,12 @@ int superposition_cases(const struct superposition_config *c, struct superpositi
     return count;
 }
 
+int superposition_room(const struct superposition_config *config)
+{
+    int64_t most = config->total_samples > config->test_samples ? config->total_samples : config->test_samples;
+    return (int)(config->batch < most ? config->batch : most);
+}
+
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
                                              const struct superposition_case *c)
 {

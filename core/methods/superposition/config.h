@@ -65,6 +65,8 @@ int superposition_list(const char *text, double most, double values[SUPERPOSITIO
 /* Writes the cases of a configuration: models vary slowest, then activations, sizes and p; the ratio varies fastest. At
  * most SUPERPOSITION_CASES are written. Returns their number, or 0 when a list cannot be parsed. */
 int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
+/* Samples of the largest batch: `batch`, unless training and tests have fewer. */
+int superposition_room(const struct superposition_config *config);
 /* The autoencoder of a trained case. Thresholds and k that the configuration leaves at 0 come from theory.h. */
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
                                              const struct superposition_case *c);
@@ -72,7 +74,8 @@ struct autoencoder_shape superposition_shape(const struct superposition_config *
 double superposition_importance(const struct superposition_config *config, int i);
 
 void superposition_check(const void *config, const struct method_faults *faults);
-enum status superposition_estimate(const void *config, struct method_estimate *out, struct error *err);
+enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out,
+                                   struct error *err);
 /* Operations of a whole case: training, evaluation and statistics. */
 double superposition_work(const struct superposition_config *config, const struct superposition_case *c);
 

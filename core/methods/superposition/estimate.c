@@ -75,16 +75,16 @@ static double case_samples(const struct superposition_config *config, const stru
 
 static int64_t case_bytes(const struct superposition_config *config, const struct superposition_case *c)
 {
-    int64_t n = c->n_s, threads = config->threads > 0 ? config->threads : 2;
+    int64_t n = c->n_s, threads = config->threads > 0 ? config->threads : METHOD_ASSUMED_THREADS;
     if (c->model != MODEL_TRAINED)
         return n * (4 + 8 * threads + 4) + 8 * (int64_t)c->n_d;
     struct autoencoder_shape shape = superposition_shape(config, c);
     int64_t weights = (c->n_d * (config->tied ? 1 : 2) + 1) * n;
     int64_t statistics = 4 * (64 * threads * n + (int64_t)c->n_d * c->n_d) + 96 * n;
-    return 16 * weights + (int64_t)batch_bytes(&shape, (int)config->batch, (int)threads) + statistics;
+    return 16 * weights + (int64_t)batch_bytes(&shape, superposition_room(config), (int)threads) + statistics;
 }
 
-enum status superposition_estimate(const void *config, struct method_estimate *out, struct error *err)
+enum status superposition_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     const struct superposition_config *c = config;
     struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
@@ -105,7 +105,7 @@ enum status superposition_estimate(const void *config, struct method_estimate *o
     }
     *out = (struct method_estimate){.parameters = parameters,
                                     .flops_per_sample = samples > 0 ? flops / samples : 0,
-                                    .memory_bytes = most + (int64_t)(8 << 20),
+                                    .memory_bytes = most + METHOD_BASE_BYTES,
                                     .checkpoint_bytes = 12 * parameters + (int64_t)count * 512 + 65536,
                                     .samples = (int64_t)samples,
                                     .gflops = PRODUCT_GFLOPS};

@@ -40,8 +40,8 @@ static enum status open_trained(struct method_run *run, const struct superpositi
     if (!status)
         status = adam_create(run->model->params, &adam, &run->adam, err);
     if (!status)
-        status = batch_create(run->model, run->sweep.env.pool, run->sweep.env.kernels, (int)config->batch, importance,
-                              config->products == PRODUCTS_DENSE, &run->batch, err);
+        status = batch_create(run->model, run->sweep.env.pool, run->sweep.env.kernels, superposition_room(config),
+                              importance, config->products == PRODUCTS_DENSE, &run->batch, err);
     free(importance);
     return status;
 }
@@ -251,7 +251,7 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];
     int64_t left = run->sweep.evaluation_samples - run->position;
-    int room = c->model == MODEL_TRAINED ? (int)run->config.batch
+    int room = c->model == MODEL_TRAINED ? superposition_room(&run->config)
                : c->n_s <= HADAMARD_ROW  ? EVALUATION_PIECE
                                          : comm_size(run->sweep.env.comm);
     int count = left < room ? (int)left : room;

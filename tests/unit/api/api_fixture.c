@@ -50,7 +50,7 @@ static void check(const void *config, const struct method_faults *faults)
         faults->add(faults->context, "density", "must be at most 0.5 in mode strict");
 }
 
-static enum status estimate(const void *config, struct method_estimate *out, struct error *err)
+static enum status estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     (void)config;
     (void)err;

@@ -60,7 +60,7 @@ static uint64_t fake_mix(uint64_t x)
 
 static void fake_check(const void *config, const struct method_faults *faults) {}
 
-static enum status fake_estimate(const void *config, struct method_estimate *out, struct error *err)
+static enum status fake_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     *out = (struct method_estimate){.parameters = 64, .flops_per_sample = 1e6};
     return STATUS_OK;

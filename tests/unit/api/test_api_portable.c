@@ -72,7 +72,7 @@ static void exported_weights_import_to_the_same_model(void **state)
     free(back.bytes);
 }
 
-static enum status huge_estimate(const void *config, struct method_estimate *out, struct error *err)
+static enum status huge_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     (void)config;
     (void)err;
@@ -177,12 +177,12 @@ static void *import_in_parallel(void *context)
 
 static atomic_bool gate_reached, gate_open;
 
-static enum status gated_estimate(const void *config, struct method_estimate *out, struct error *err)
+static enum status gated_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
     atomic_store(&gate_reached, true);
     while (!atomic_load(&gate_open))
         (void)sched_yield();
-    return echo_method.estimate(config, out, err);
+    return echo_method.estimate(config, data, out, err);
 }
 
 static enum status gated_open(const void *config, const struct kernels *kernels, const char *data,

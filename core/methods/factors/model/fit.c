@@ -45,13 +45,18 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
+double fit_piece_bytes(bool skipping)
+{
+    return skipping ? SKIPPING_BYTES : PIECE_BYTES;
+}
+
 /* Number of rows that pass through the decoder at once. It is at least `least`, unless the batch has fewer rows. A
  * decoder that skips zeros takes larger pieces, because for features with few latent variables a large piece hardly
  * costs more than a small one. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;
-    double bytes = m->skipping && m->skip.few_count > 0 ? SKIPPING_BYTES : PIECE_BYTES;
+    double bytes = fit_piece_bytes(m->skipping && m->skip.few_count > 0);
     double most = fmax(bytes / latent_row_bytes(m), least);
     return most < (double)f->setup.batch ? (int)most : (int)f->setup.batch;
 }
@@ -59,8 +64,10 @@ static int piece_of(const struct fit *f, int least)
 static enum status make_memory(struct fit *f, struct error *err)
 {
     const struct latent_shape *s = &f->setup.shape;
-    size_t rows = (size_t)f->setup.batch, g = (size_t)s->features;
+    int train = f->data.train_count; /* a batch never has more rows */
+    size_t rows = (size_t)(f->setup.batch < train ? f->setup.batch : train), g = (size_t)s->features;
     f->piece = piece_of(f, VIEW_LEAST);
+    f->piece = (size_t)f->piece < rows ? f->piece : (int)rows;
     f->x = reals(rows * g);
     f->input = f->setup.relative ? reals(rows * g) : f->x;
     f->dz = reals(rows * (size_t)s->latent);

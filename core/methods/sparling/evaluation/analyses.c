@@ -167,8 +167,11 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
         return calibrate(run, planes, count, err);
     if (!run->evaluation.analysis.bins)
         status = make_bins(run, err);
-    for (int i = -1; !status && i < BINNINGS; i++)
+    struct arena_mark mark = arena_mark(e->arena);
+    for (int i = -1; !status && i < BINNINGS; i++) {
         status = read_binned(run, network, batch, &motifs->map, planes, i, err);
+        arena_release(e->arena, mark);
+    }
     return status;
 }
 

@@ -120,6 +120,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     size_t count = 0;
     e->rows = e->at = 0;
     e->seed = seed;
+    arena_close(run->exec.arena); /* from here on there are no backward passes */
     clear_counts(run);
     evaluation_clear_classes(run);
     e->chance = (struct chance){0};
@@ -382,6 +383,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     if (status)
         return status;
     e->position = 0;
+    arena_close(run->exec.arena); /* the next part allocates other sizes, for which the blocks would not do */
     do
         e->part++;
     while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);

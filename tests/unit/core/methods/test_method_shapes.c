@@ -114,7 +114,7 @@ static void check(const struct subject *s)
     m->close(model);
     assert_ok(config_apply(&m->config, config, s->large, err));
     size_t before = fault_bytes();
-    assert_ok(method_estimate(m, config, &estimate, err));
+    assert_ok(method_estimate(m, config, NULL, &estimate, err));
     assert_true(fault_bytes() - before < MOST_BYTES);
     before = fault_bytes();
     enum status status = m->open(config, environment.env.kernels, NULL, &reader, &model, &fault);

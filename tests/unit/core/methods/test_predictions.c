@@ -102,7 +102,7 @@ static void predictions_of_sweeps_hold_within_a_factor_of_three(void **state)
         void *config = calloc(1, method->config.struct_bytes);
         assert_non_null(config);
         run_test_configure(method, config, sweeps[i].settings);
-        assert_ok(method_estimate(method, config, &estimate, err));
+        assert_ok(method_estimate(method, config, NULL, &estimate, err));
         assert_true(estimate.gflops > 0);
         double predicted = estimate.flops_per_sample * (double)estimate.samples / (estimate.gflops * 1e9 * pace);
         double took = run_seconds(method, config);

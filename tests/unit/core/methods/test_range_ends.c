@@ -263,7 +263,7 @@ static void try_case(const struct base *base, const struct change *changes, int 
     if (faults > 0) {
         tally->refused++;
     } else {
-        enum status status = method_estimate(method, config, &estimate, &err);
+        enum status status = method_estimate(method, config, NULL, &estimate, &err);
         if (!status && (estimate.memory_bytes < 0 || estimate.samples < 0 || !isfinite(estimate.flops_per_sample) ||
                         estimate.checkpoint_bytes < 0))
             fail_msg("%s: the estimate is %lld bytes, %lld samples, %g operations", name,

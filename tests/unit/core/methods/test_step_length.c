@@ -142,7 +142,7 @@ static void estimate_contains_the_statistics_of_each_case(void **state)
     void *config = test_calloc(1, method->config.struct_bytes);
     assert_int_equal(config_defaults(&method->config, config, &err), STATUS_OK);
     assert_int_equal(config_apply(&method->config, config, settings, &err), STATUS_OK);
-    assert_int_equal(method_estimate(method, config, &estimate, &err), STATUS_OK);
+    assert_int_equal(method_estimate(method, config, NULL, &estimate, &err), STATUS_OK);
     assert_true(estimate.flops_per_sample * (double)estimate.samples > 6 * 1000.0 * 65536 * 500);
     test_free(config);
 }

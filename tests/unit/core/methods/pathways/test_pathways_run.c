@@ -165,7 +165,7 @@ static void every_preset_passes_the_checks(void **state)
         struct method_estimate estimate;
         configure(&config, method->presets[i].settings);
         assert_int_equal(check(&config), 0);
-        assert_ok(method->estimate(&config, &estimate, err));
+        assert_ok(method->estimate(&config, NULL, &estimate, err));
         assert_true(estimate.samples > 1000 && estimate.flops_per_sample > 0 &&
                     estimate.memory_bytes < (int64_t)1 << 30);
         for (int j = 0; j < 4; j++)
@@ -221,7 +221,7 @@ static void estimates_grow_with_trials(void **state)
     struct method_estimate estimate;
     struct outcome out;
     configure(&config, deep);
-    assert_ok(method->estimate(&config, &estimate, err));
+    assert_ok(method->estimate(&config, NULL, &estimate, err));
     run_through(deep, 1, 0, &out);
     assert_int_equal(estimate.samples, out.trials);
     assert_true(estimate.checkpoint_bytes > out.same.bytes / 2 && estimate.checkpoint_bytes < 4 * out.same.bytes);

@@ -36,7 +36,7 @@ static void open_whole(struct whole *w, const struct pathways_case *plan)
 {
     memset(w, 0, sizeof *w);
     assert_ok(scenario_open(plan, 11, NULL, kernels_best(), NULL, &w->scenario, err));
-    assert_ok(trial_space_create(&w->scenario, &w->space, err));
+    assert_ok(trial_space_create(&w->scenario, true, &w->space, err));
     for (int l = 0; l < plan->layers; l++)
         w->a[l] = explicit_matrix(&w->scenario.dictionary[l]);
 }
@@ -138,7 +138,7 @@ static void recovery_is_as_likely_as_guaranteed(void **state)
         plan.signs = signs;
         memset(&w, 0, sizeof w);
         assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), NULL, &w.scenario, err));
-        assert_ok(trial_space_create(&w.scenario, &w.space, err));
+        assert_ok(trial_space_create(&w.scenario, true, &w.space, err));
         for (int64_t number = 0; number < 120; number++) {
             struct trial_request request = {
                 .seed = 8, .nonzeros = 1 + number % 8, .number = number, .draws = 40, .bounds = true, .delta = 0.01};
@@ -174,7 +174,7 @@ static void adversarial_signs_recover_less_than_random_ones(void **state)
         plan.shape[0] = (struct dictionary_shape){1, 512, 1, 2, 1, 64};
         plan.signs = signs;
         assert_ok(scenario_open(&plan, 3, NULL, kernels_best(), NULL, &scenario, err));
-        assert_ok(trial_space_create(&scenario, &space, err));
+        assert_ok(trial_space_create(&scenario, true, &space, err));
         for (int64_t number = 0; number < 60; number++) {
             struct trial_request request = {.seed = 8, .nonzeros = 12, .number = number, .draws = 10, .delta = 0.01};
             struct trial_outcome o;
@@ -245,7 +245,7 @@ static void all_plus_signs_fail_from_the_square_root_on(void **state)
     struct scenario scenario;
     struct trial_space *space;
     assert_ok(scenario_open(&plan, 1, NULL, kernels_best(), NULL, &scenario, err));
-    assert_ok(trial_space_create(&scenario, &space, err));
+    assert_ok(trial_space_create(&scenario, true, &space, err));
     for (int64_t nonzeros = 1; nonzeros <= 20; nonzeros++) {
         struct trial_request request = {.seed = 1, .nonzeros = nonzeros, .draws = 1, .delta = 0.01};
         struct trial_outcome o;
@@ -271,7 +271,7 @@ static void each_decoder_recovers_easy_codes(void **state)
             plan.rule.decoder = kinds[kind];
             plan.rule.threshold = kinds[kind] == DECODER_PURSUIT ? 0.05 : kinds[kind] == DECODER_SOFT ? 0.45 : 0.5;
             assert_ok(scenario_open(&plan, 2, NULL, kernels_best(), NULL, &scenario, err));
-            assert_ok(trial_space_create(&scenario, &space, err));
+            assert_ok(trial_space_create(&scenario, true, &space, err));
             for (int64_t number = 0; number < 6; number++) {
                 struct trial_request request = {.seed = 8, .nonzeros = 1, .number = number, .draws = 3, .delta = 0.01};
                 struct trial_outcome o;

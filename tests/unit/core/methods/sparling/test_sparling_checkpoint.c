@@ -112,7 +112,7 @@ static void memory_stays_near_the_estimate(void **state)
         struct run_env_bytes bytes = {0};
         enum method_request request;
         tiny_configure(&config, variants[i]);
-        assert_ok(method->estimate(&config, &estimate, err));
+        assert_ok(method->estimate(&config, NULL, &estimate, err));
         assert_ok(run_env_open(&environment, 1, NULL, err));
         struct method_run *run = tiny_start(&environment, &config);
         for (int j = 0; j < 2; j++)

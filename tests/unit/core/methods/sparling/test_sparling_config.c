@@ -84,7 +84,7 @@ static void paper_network_has_its_size(void **state)
     assert_int_equal(sparling_parameters_g(&config), 297226);
     assert_int_equal(sparling_parameters_sparse(&config), 20);
     assert_int_equal(sparling_parameters_h(&config), 45733388);
-    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(sparling_estimate(&config, NULL, &estimate, &err), STATUS_OK);
     assert_int_equal(estimate.parameters, 46030634);
     assert_int_equal(estimate.samples, 2 * 660000);
     assert_near(sparling_last_density(&config), 5.022621286031664e-05, 1e-18);
@@ -122,7 +122,7 @@ static void splicing_network_has_its_size(void **state)
     assert_int_equal(sparling_parameters_g(&config), 267680);
     assert_int_equal(sparling_parameters_sparse(&config), 160);
     assert_int_equal(sparling_parameters_h(&config), 699171);
-    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(sparling_estimate(&config, NULL, &estimate, &err), STATUS_OK);
     assert_int_equal(estimate.samples, 2 * 20 * 20000);
     assert_near(sparling_last_density(&config), 2.114141e-3, 1e-9);
     assert_int_equal(domain_shape(&config).cols, 15000);
@@ -205,7 +205,7 @@ static void unchecked_schedule_ends(void **state)
     config.density_factor = 0.75;
     config.density_final = 5e-324;
     assert_int_equal(sparling_stages(&config), SPARLING_STAGES + 1);
-    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(sparling_estimate(&config, NULL, &estimate, &err), STATUS_OK);
 }
 
 static void densities_that_no_schedule_reaches_are_refused(void **state)

@@ -47,7 +47,7 @@ static void paper_network_has_its_size(void **state)
     assert_int_equal(sparling_geometry(&config).reach, 64);
     assert_int_equal(sparling_geometry(&config).grid_rows, 15);
     assert_int_equal(sparling_geometry(&config).grid_cols, 45);
-    assert_ok(sparling_estimate(&config, &estimate, err));
+    assert_ok(sparling_estimate(&config, NULL, &estimate, err));
     assert_int_equal(estimate.parameters, 46949052);
     assert_int_equal(estimate.samples, 2 * 39 * 20000);
 }

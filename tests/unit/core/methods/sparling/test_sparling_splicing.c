@@ -506,7 +506,7 @@ static void memory_stays_near_the_estimate(void **state)
     config.width = 16;
     config.units = 3;
     config.batch = 8;
-    assert_ok(method->estimate(&config, &estimate, err));
+    assert_ok(method->estimate(&config, NULL, &estimate, err));
     assert_ok(run_env_open(&environment, 2, NULL, err));
     struct method_run *run = start(&environment, &config);
     assert_ok(run_env_step(&environment, method, run, &request, err));

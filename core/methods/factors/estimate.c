@@ -1,0 +1,145 @@
+/* What a configuration costs: operations, memory, checkpoints. The bytes follow the allocations of work.c, model/fit.c
+ * and model/nmf.c; tests/reproduce/memory_peaks compares them with runs. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/data/tables/synthetic.h"
+#include "core/methods/factors/config.h"
+#include "core/methods/shared/table_source.h"
+
+enum { TABLE_ROWS = 10000 }; /* number of rows assumed for a table whose size is unknown */
+
+/* Operations of training a case with all its restarts. */
+static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
+{
+    struct fit_setup setup = factors_setup(config, c, features, rows, 0);
+    if (c->model == MODEL_NMF)
+        return 12.0 * rows * features * (double)config->latent * (double)config->nmf_iterations;
+    double others = (double)(config->restarts - 1), epochs = (double)setup.epochs;
+    double screened = config->screen_epochs > 0 ? fmin(epochs, (double)config->screen_epochs) : epochs;
+    return latent_flops(&setup.shape) * rows * (epochs + others * screened);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+/* The table of a case, while it is read and afterwards. */
+struct table_bytes {
+    int rows, features; /* rows: of all parts together */
+    double while_read, kept;
+};
+
+static struct table_bytes table_of(const struct factors_config *c, const char *data)
+{
+    struct table_bytes t = {.features = factors_features(c)};
+    struct table_size size;
+    if (c->data == DATA_SYNTHETIC) {
+        t.rows = (int)c->rows;
+        t.kept = 4.0 * t.rows * (t.features + SYNTHETIC_FACTORS);
+        return t;
+    }
+    t.rows = TABLE_ROWS;
+    if (source_size(c->source, data, &size)) {
+        t.rows = size.rows;
+        t.features = t.features < size.columns ? t.features : size.columns;
+        t.while_read = (double)size.bytes + 4.0 * size.rows * size.columns;
+    }
+    t.kept = 4.0 * t.rows * t.features * (c->data == DATA_SHIFTED ? 2 : 1);
+    return t;
+}
+
+/* Floats of one row of a batch in the encoder: activations and gradients. A gradient reuses the memory of others. */
+static double encoder_floats(const struct fit_setup *setup)
+{
+    double h = setup->shape.hidden, k = setup->shape.latent;
+    return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
+}
+
+static double fit_bytes(const struct factors_config *c, const struct fit_setup *setup, const struct latent_model *model,
+                        int rows, bool works)
+{
+    double g = setup->shape.features, batch = fmin((double)setup->batch, rows);
+    double bytes = 16.0 * (double)params_count(model->params) + 4 * g * (double)setup->shape.latent + 4.0 * rows;
+    bytes += 4 * batch * (g * (setup->relative ? 2 : 1) + (double)setup->shape.latent);
+    double piece = fmin(batch, fmax(1, fit_piece_bytes(c->zeros == ZEROS_SKIP) / latent_row_bytes(model)));
+    /* Gradients reuse memory, so the decoder needs less than activations and gradients of all rows. */
+    double arenas = 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
+    return bytes + (works ? arenas : 0);
+}
+
+/* All fits of a case. After the restarts were compared, the best one is copied into a further fit. */
+static enum status case_bytes(const struct factors_config *c, const struct factors_case *one,
+                              const struct table_bytes *table, int train, double *bytes, int64_t *parameters,
+                              struct error *err)
+{
+    double g = table->features, k = (double)c->latent, most = fmax(train, g), codes = 4.0 * train * k;
+    struct fit_setup setup = factors_setup(c, one, table->features, train, 0);
+    struct latent_model *model = NULL;
+    if (one->model == MODEL_NMF) {
+        double start = 8 * (g * g + 2 * g * fmin(k + 10, fmin(g, train)) + train);
+        *bytes = 4 * (train * g + train * k + g * k + most * k) + start;
+        *parameters = (int64_t)(g * k);
+        return STATUS_OK;
+    }
+    enum status status = latent_declare(&setup.shape, "", &model, err);
+    if (!status) {
+        double fits = (double)c->restarts;
+        *bytes = fits * fit_bytes(c, &setup, model, train, true) + codes;
+        *bytes += fits > 1 ? fit_bytes(c, &setup, model, train, false) : 0;
+        *parameters = params_count(model->params);
+    }
+    latent_destroy(model);
+    return status;
+}
+
+/* Rows of the training part. */
+static int train_rows(const struct factors_config *c, const struct table_bytes *table)
+{
+    if (c->data == DATA_SYNTHETIC || c->data == DATA_SHIFTED)
+        return table->rows / 2 > 0 ? table->rows / 2 : 1;
+    return (int)((double)table->rows * (double)(c->folds - 1) / (double)c->folds) + 1;
+}
+
+static enum status add_up(const struct factors_config *c, const struct factors_case *cases, int count,
+                          const struct table_bytes *table, struct method_estimate *out, struct error *err)
+{
+    int train = train_rows(c, table);
+    double flops = 0, samples = 0, most = 0;
+    int64_t parameters = 0;
+    bool masks = count > 1; /* whether the run draws a mask or a chart */
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count && i < FACTORS_CASES; i++) {
+        double bytes = 0;
+        int64_t own = 0;
+        flops += flops_of(c, &cases[i], table->features, train);
+        samples += (double)factors_setup(c, &cases[i], table->features, train, 0).epochs * train;
+        bool known = i > 0 && cases[i].model == cases[i - 1].model; /* the costs of data sets and of rho are the same */
+        if (!known)
+            status = case_bytes(c, &cases[i], table, train, &bytes, &own, err);
+        most = fmax(most, bytes);
+        masks = masks || cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF;
+        parameters = own > parameters ? own : parameters;
+    }
+    *out = (struct method_estimate){
+        .parameters = parameters,
+        .flops_per_sample = flops / samples,
+        .memory_bytes = (int64_t)fmax(table->while_read, table->kept + most) + (masks ? METHOD_BASE_BYTES : 1 << 20),
+        .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
+        .samples = (int64_t)samples,
+        .gflops = c->hidden < 100 ? 8 : 0, /* Small products do not reach the usual speed. */
+    };
+    return status;
+}
+
+enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
+{
+    const struct factors_config *c = config;
+    struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
+    if (!cases)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    struct table_bytes table = table_of(c, data);
+    int count = factors_cases(c, cases);
+    enum status status = count > 0 ? add_up(c, cases, count, &table, out, err)
+                                   : error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
+    free(cases);
+    return status;
+}

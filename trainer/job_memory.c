@@ -1,0 +1,34 @@
+/* The account of the calling thread (job_memory.h). */
+#include "trainer/job_memory.h"
+
+static _Thread_local struct job_memory *own;
+
+void job_memory_begin(struct job_memory *account, int64_t limit)
+{
+    *account = (struct job_memory){.limit = limit};
+    own = account;
+}
+
+void job_memory_end(void)
+{
+    own = NULL;
+}
+
+bool job_memory_ask(size_t bytes)
+{
+    if (own == NULL || own->limit <= 0)
+        return true;
+    if (bytes <= INT64_MAX && (int64_t)bytes <= own->limit - own->held)
+        return true;
+    own->reached = true;
+    return false;
+}
+
+void job_memory_change(int64_t bytes)
+{
+    if (own == NULL)
+        return;
+    own->held += bytes;
+    if (own->held > own->peak)
+        own->peak = own->held;
+}

@@ -1,0 +1,32 @@
+/* The memory that the run of one job allocates, and the limit on it (--job-memory).
+ *
+ * The linker redirects the allocations of motifd's and motif-train's own objects to job_memory_calls.c, which calls
+ * job_memory_ask() and job_memory_change(). Only allocations on the thread that drives the run are counted: create(),
+ * step(), save() and result() run on it and allocate the run's large arrays. Memory that libraries allocate for
+ * themselves (Cairo, cJSON, SQLite) is not counted. A program without job_memory_calls.c counts nothing and enforces
+ * nothing. */
+#ifndef MOTIF_TRAINER_JOB_MEMORY_H
+#define MOTIF_TRAINER_JOB_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct job_memory {
+    int64_t held, peak; /* bytes allocated now, and the most so far */
+    int64_t limit;      /* an allocation that would exceed it fails; 0: no limit */
+    bool reached;       /* such an allocation has failed */
+};
+
+/* Counts the allocations of the calling thread from now on, until job_memory_end(). `account` stays valid until then.
+ * A thread counts for one account at a time. */
+void job_memory_begin(struct job_memory *account, int64_t limit);
+/* Stops counting; `account` keeps its values. Without job_memory_begin() nothing happens. */
+void job_memory_end(void);
+
+/* For job_memory_calls.c. job_memory_ask(): whether the calling thread may allocate so many bytes more.
+ * job_memory_change(): it has allocated (or freed, if negative) so many bytes. */
+bool job_memory_ask(size_t bytes);
+void job_memory_change(int64_t bytes);
+
+#endif
