@@ -3,6 +3,12 @@
 
 static _Thread_local struct job_memory *own;
 
+int64_t job_memory_limit(int64_t allowed)
+{
+    const int64_t room = (int64_t)64 << 20;
+    return allowed > 0 ? allowed + allowed / 2 + room : 0;
+}
+
 void job_memory_begin(struct job_memory *account, int64_t limit)
 {
     *account = (struct job_memory){.limit = limit};

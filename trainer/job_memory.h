@@ -18,6 +18,11 @@ struct job_memory {
     bool reached;       /* such an allocation has failed */
 };
 
+/* The limit of a run on a machine where a job may need `allowed` bytes according to its estimate (0: no limit). It is
+ * larger than `allowed`, because estimates are right within a quarter, and because the blocks that a run allocates are
+ * never quite full: a job that the daemon accepts must be able to run. */
+int64_t job_memory_limit(int64_t allowed);
+
 /* Counts the allocations of the calling thread from now on, until job_memory_end(). `account` stays valid until then.
  * A thread counts for one account at a time. */
 void job_memory_begin(struct job_memory *account, int64_t limit);

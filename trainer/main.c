@@ -48,7 +48,7 @@ static const struct option_spec option_table[] = {
     {"kernels", "NAME", "best, ref, avx2 or avx512 (best)"},
     {"threads", "N", "threads of a job that does not set them (1)"},
     {"memory", "BYTES", "upper limit of the memory of this process; 0: no limit (0)"},
-    {"job-memory", "BYTES", "upper limit of the memory of the job's run; 0: no limit (0)"},
+    {"job-memory", "BYTES", "memory that a job may need by its estimate; 0: no limit (0)"},
     {"buffer", "BYTES", "upper limit of the data kept while the daemon does not answer (1073741824)"},
     {"patience", "SECONDS", "upper limit of the time without an answer of the daemon (3600)"},
     {"parent", "PID", "end when this process, the parent, ends; 0: whichever process is the parent"},

@@ -210,8 +210,8 @@ static void note_limit(struct job_run *run, struct error *failure)
     error_clear(failure);
     (void)error_set(
         failure, STATUS_NO_MEMORY, NULL,
-        "the job reached the limit of its memory, %.1f MB (--job-memory): reduce the batch, the width or the "
-        "size of the inputs",
+        "the job reached the limit of its memory, %.1f MB, which follows from --job-memory: reduce the batch, "
+        "the width or the size of the inputs",
         (double)run->memory.limit / 1e6);
 }
 
@@ -298,7 +298,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     run->begun = run->reported = run_now();
     run->saved_step = -1;
     arena_init(&run->list_arena, 4096, 0);
-    job_memory_begin(&run->memory, setup->job_memory);
+    job_memory_begin(&run->memory, job_memory_limit(setup->job_memory));
     enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : run_not_opened(run, &err);
     close_run(run);
     return end;

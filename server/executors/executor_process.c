@@ -22,6 +22,7 @@
 #include "api/trainers/lease_token.h"
 #include "server/executors/executor_child.h"
 #include "server/executors/executor_int.h"
+#include "trainer/job_memory.h"
 
 #define LOOK_MS 50
 #define TRIES_MOST 5
@@ -79,7 +80,7 @@ static enum status start(struct course *course, const char *token, struct error 
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
     struct buf held;
-    int64_t most = options->job_memory > 0 ? options->job_memory + MEMORY_ROOM : 0;
+    int64_t most = options->job_memory > 0 ? job_memory_limit(options->job_memory) + MEMORY_ROOM : 0;
     (void)snprintf(threads, sizeof threads, "%d", options->threads_default);
     (void)snprintf(memory, sizeof memory, "%lld", (long long)most);
     (void)snprintf(job_memory, sizeof job_memory, "%lld", (long long)options->job_memory);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/philox.h"
+#include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"

@@ -108,6 +108,53 @@ def weights_travel(daemon, other, folder, job):
     assert control(other, folder, "import", "absent").returncode == 2
 
 
+# (kind, preset, configuration, whether a job can be made from its weights alone)
+WEIGHTS_ALONE = (
+    ("sparling", "digitcircle-quick", {**SMALL, "total_samples": 40, "seeds": 2}, True),
+    ("pathways", "single-layer", {"filter_length": 16, "length": 64, "trials": 16, "draws": 2, "points": 3, "sizes": 1, "dictionaries": 1}, True),
+    ("superposition", "fig3", {"n_s": 16, "n_d": 4, "batch": 8, "block": 0, "total_samples": 200, "test_samples": 50}, False),
+    ("factors", "synthetic", {"rows": 50, "latent": 3, "hidden": 4, "epochs": 2, "batch": 10, "restarts": 1}, False),
+    ("environments", "tree-linear", {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1}, False),
+    ("dictionary", "planted-quick", {"features": 16, "inputs": 8, "width": 16, "l0": 2, "seeds": 1, "batch": 64, "total_samples": 256, "test_samples": 64,
+                                     "pursuit_samples": 0}, False))
+
+
+TRAINING = ("seconds", "samples", "seed", "trained_samples", "updates")  # what only the original knows, or what differs between runs
+
+
+def result_of(daemon, job, samples):
+    status, _, made = daemon.ask("POST", f"/v1/jobs/{job}/evaluation", {"samples": samples, "seed": 3})
+    assert status == 201, made
+    until = time.monotonic() + PATIENCE
+    while made["state"] in ("queued", "running") and time.monotonic() < until:
+        time.sleep(0.1)
+        made = daemon.job(made["id"])
+    assert made["state"] == "succeeded", made
+    return {name: value for name, value in made["result"].items() if isinstance(value, (int, float)) and name not in TRAINING}
+
+
+def weights_of_every_kind_are_evaluated_or_refused(daemon, other, folder, job):
+    for kind, preset, settings, complete in WEIGHTS_ALONE:
+        trained = daemon.train(preset, settings, kind)
+        data = daemon.ask("GET", f"/v1/jobs/{trained}/checkpoints/latest")[2]
+        status, _, made = other.ask("POST", "/v1/imports", data, BYTES)
+        if not complete:
+            reason = "jobs of kind dictionary have no model" if kind == "dictionary" else "cannot be made from weights alone: import its bundle"
+            assert status == 422 and reason in made["detail"], (kind, status, made)
+            continue
+        assert status == 201, (kind, made)
+        results = [result_of(server, name, 16) for server, name in ((other, made["id"]), (daemon, trained))]
+        assert results[0] == results[1], (kind, results)
+        # Weights alone start no training of several seeds.
+        if settings.get("seeds", 1) > 1:
+            _, _, job = other.ask("POST", "/v1/jobs", {"kind": kind, "preset": preset, "config": settings, "from": {"job": made["id"]}})
+            until = time.monotonic() + PATIENCE
+            while job["state"] in ("queued", "running") and time.monotonic() < until:
+                time.sleep(0.1)
+                job = other.job(job["id"])
+            assert job["state"] == "failed" and "seeds above 1" in job["error"]["detail"], job
+
+
 def resident(daemon):
     with open(f"/proc/{daemon.process.pid}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
@@ -663,7 +710,7 @@ def data_is_attested(daemon, other, folder, job):
     assert other.ask("POST", "/v1/imports", forged, BYTES)[0] == 422
 
 
-CHECKS = [weights_travel, bodies_wait_on_the_disk, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
+CHECKS = [weights_travel, weights_of_every_kind_are_evaluated_or_refused, bodies_wait_on_the_disk, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
           jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree,
           labels_follow_motifs, sequences_are_asked, matrices_open_elsewhere]
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/methods/environments/config.h"
-#include "core/methods/environments/least.h"
+#include "core/methods/environments/model/least.h"
 #include "core/methods/shared/table_source.h"
 
 static double encoder_weights(const struct environments_config *c, int features)
@@ -43,9 +43,10 @@ static struct rows rows_of(const struct environments_config *c, const char *data
     struct table_size size = {TABLE_ROWS, (int)c->features, 0};
     if (c->data != DATA_TABLE) {
         double leaves = environments_leaves(c);
-        r.rows = leaves * (double)c->samples;
-        r.most = leaves * (double)(c->samples > c->test_samples ? c->samples : c->test_samples);
-        r.all = leaves * (double)(c->samples + c->test_samples);
+        double seen = fmax(1, leaves - (double)c->unseen);
+        r.rows = seen * (double)c->samples;
+        r.most = fmax(r.rows, seen * (double)c->test_samples);
+        r.all = r.rows + leaves * (double)c->test_samples;
         return r;
     }
     bool known = source_size(c->source, data, &size);
@@ -61,9 +62,8 @@ static double fits_bytes(const struct environments_config *c, const struct rows 
 {
     double k = (double)c->latent, h = c->encoder == ENCODER_MLP ? (double)c->hidden : 0, batch = (double)c->batch;
     double weights = encoder_weights(c, (int)r->features) + r->nodes * k, wide = fmax(r->features, k);
-    double memory = 16 * weights + 4 * batch * (wide + 3), arena = 4 * batch * (5 * h + 6 * k) + (double)(1 << 20);
-    double fits = (double)c->restarts;
-    return fits * (memory + arena) + (fits > 1 ? memory : 0);
+    double rows = 4 * batch * (wide + 3 + 5 * h + 6 * k), fits = (double)c->restarts;
+    return fits * (16 * weights + rows) + (fits > 1 ? 16 * weights : 0);
 }
 
 /* What the refit and the evaluation need beside the data and one fit. */

@@ -54,16 +54,18 @@ static double encoder_floats(const struct fit_setup *setup)
     return 4 * h + 8 * k + (setup->shape.model == MODEL_VSC ? 8 * k : 0);
 }
 
+/* works: whether the fit has rows in its memory; a copy has none yet. */
 static double fit_bytes(const struct factors_config *c, const struct fit_setup *setup, const struct latent_model *model,
                         int rows, bool works)
 {
     double g = setup->shape.features, batch = fmin((double)setup->batch, rows);
     double bytes = 16.0 * (double)params_count(model->params) + 4 * g * (double)setup->shape.latent + 4.0 * rows;
+    if (!works)
+        return bytes;
     bytes += 4 * batch * (g * (setup->relative ? 2 : 1) + (double)setup->shape.latent);
     double piece = fmin(batch, fmax(1, fit_piece_bytes(c->zeros == ZEROS_SKIP) / latent_row_bytes(model)));
     /* Gradients reuse memory, so the decoder needs less than activations and gradients of all rows. */
-    double arenas = 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
-    return bytes + (works ? arenas : 0);
+    return bytes + 4 * batch * encoder_floats(setup) + 0.7 * piece * latent_row_bytes(model);
 }
 
 /* All fits of a case. After the restarts were compared, the best one is copied into a further fit. */

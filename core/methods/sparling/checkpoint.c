@@ -276,10 +276,7 @@ enum status sparling_load(struct method_run *run, const struct snapshot_reader *
 
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    if (study_of_many(run))
-        return error_set(
-            err, STATUS_INVALID, "/from",
-            "is not possible with seeds above 1, because each seed starts from new weights; set seeds to 1");
+    run->study.warm = study_of_many(run); /* the model can be evaluated; sparling_step() refuses to train it */
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)

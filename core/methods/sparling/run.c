@@ -171,6 +171,10 @@ void sparling_destroy(struct method_run *run)
 
 enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err)
 {
+    if (study_of_many(run) && run->study.warm)
+        return error_set(
+            err, STATUS_INVALID, "/from",
+            "is not possible with seeds above 1, because each seed starts from new weights; set seeds to 1");
     return study_of_many(run) ? distribution_step(&run->study.distribution, run, request, err)
                               : run_advance(run, request, err);
 }

@@ -13,6 +13,7 @@
 
 struct fake_config {
     int64_t seed, steps, checkpoint_every, stage_every, fail_at;
+    int64_t grow; /* megabytes that each step allocates and keeps */
     bool numeric;
 };
 
@@ -27,6 +28,7 @@ static const struct config_field fake_fields[] = {
     FAKE_INT(checkpoint_every, "5"),
     FAKE_INT(stage_every, "0"),
     FAKE_INT(fail_at, "0"),
+    FAKE_INT(grow, "0"),
     {"numeric", FIELD_BOOL, offsetof(struct fake_config, numeric), "false", 0, 1, false, false, NULL, "", "for tests",
      GROUP_DATA, LEVEL_ADVANCED, NULL},
 };
@@ -35,7 +37,8 @@ struct method_run {
     struct fake_config config;
     struct method_env env;
     uint64_t hash, weights[64];
-    int64_t step, evaluating, warm;
+    int64_t step, evaluating, warm, grown;
+    void *kept[100];
 };
 
 /* How many more steps may start. When it is 0, steps wait until a test increases it. Negative: no limit. */
@@ -107,6 +110,9 @@ static enum status fake_step(struct method_run *run, enum method_request *reques
         return error_set(err, run->config.numeric ? STATUS_NUMERIC : STATUS_INTERNAL, NULL, "step %lld does not work",
                          (long long)run->step);
     }
+    if (run->config.grow > 0 && run->grown < 100 &&
+        (run->kept[run->grown++] = malloc((size_t)run->config.grow << 20)) == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a step");
     run->env.metric(run->env.context, "hash", run->step * 10, (double)(run->hash >> 40));
     if (run->config.stage_every > 0 && run->step % run->config.stage_every == 0)
         *request = METHOD_STAGE_END;
@@ -194,6 +200,8 @@ static enum status fake_result(struct method_run *run, const struct sink *out, s
 
 static void fake_destroy(struct method_run *run)
 {
+    for (int i = 0; run != NULL && i < 100; i++)
+        free(run->kept[i]);
     free(run);
 }
 

@@ -481,6 +481,24 @@ static void failures_have_an_error_document(void **state)
     assert_int_equal(bench->executor.jobs_failed, 3);
 }
 
+/* With --job-memory 10000000, a run may allocate 15 MB and 64 MiB more. Each step keeps 16 MiB. */
+static void a_job_that_reaches_its_memory_fails_with_that_reason(void **state)
+{
+    struct bench *bench = *state;
+    char id[STORAGE_ID], text[2048];
+    bench->executor.options.job_memory = 10000000;
+    start(bench, 1);
+    submit(bench, "{\"steps\":50,\"grow\":16}", 0, id);
+    await(bench, id, JOB_FAILED);
+    document(bench, id, text, sizeof text);
+    assert_non_null(strstr(text, "\"code\":\"out-of-memory\""));
+    assert_non_null(strstr(text, "reached the limit of its memory, 82.1 MB"));
+    assert_non_null(strstr(text, "--job-memory"));
+    assert_non_null(strstr(text, "\"step\":4"));       /* the fifth step would have kept 80 MiB */
+    submit(bench, "{\"steps\":50,\"grow\":1}", 0, id); /* 50 MiB are within the limit, and the memory above is free */
+    await(bench, id, JOB_SUCCEEDED);
+}
+
 static void evaluations_and_warm_starts_use_the_source_model(void **state)
 {
     struct bench *bench = *state;
@@ -531,6 +549,7 @@ int main(void)
         TEST(a_cancelled_job_keeps_its_model),
         TEST(a_drained_job_continues_after_a_restart),
         TEST(failures_have_an_error_document),
+        TEST(a_job_that_reaches_its_memory_fails_with_that_reason),
         TEST(evaluations_and_warm_starts_use_the_source_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

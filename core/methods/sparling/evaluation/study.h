@@ -27,6 +27,7 @@ struct study {
     int64_t first_seq, next_seq; /* newest checkpoint when this rank's seed began (first_seq) and when the seeds were
                                     assigned (next_seq) */
     int64_t off;                 /* 1: an evaluation job, which only evaluates the loaded model */
+    bool warm;                   /* the weights came from another model, so no seed can be trained */
 };
 
 /* Call at the end of create(). STATUS_NO_MEMORY. */
