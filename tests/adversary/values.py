@@ -15,10 +15,13 @@ SPARSE = {"n_s": 16, "n_d": 4, "batch": 8, "block": 0, "total_samples": 200, "te
 TABLE = {"rows": 50, "latent": 3, "hidden": 4, "epochs": 2, "batch": 10, "nmf_iterations": 5, "restarts": 1, "datasets": 1}
 TREE = {"depth": 3, "samples": 20, "test_samples": 20, "inputs": 5, "fit_samples": 5, "updates": 5, "batch": 16, "unseen": 1, "seeds": 1}
 CODES = {"filter_length": 16, "length": 64, "trials": 4, "draws": 2, "points": 3, "sizes": 1, "dictionaries": 1}
+PLANTED = {"features": 16, "inputs": 8, "width": 16, "l0": 2, "seeds": 1, "batch": 8, "total_samples": 64, "test_samples": 16, "roots": 2, "pursuit_samples": 4,
+           "iterations": 3, "alternations": 1}
 # (kind, preset, small configuration)
 BASES = (("sparling", "digitcircle-quick", TINY), ("sparling", "splicing", SEQUENCES), ("sparling", "latex-ocr", FORMULAS), ("superposition", "fig3", SPARSE),
          ("superposition", "rug", SPARSE), ("superposition", "scaling", SPARSE), ("factors", "synthetic", TABLE), ("factors", "fig3", TABLE),
-         ("environments", "tree-linear", TREE), ("environments", "tree-baselines", TREE), ("pathways", "single-layer", CODES), ("pathways", "decoders", CODES))
+         ("environments", "tree-linear", TREE), ("environments", "tree-baselines", TREE), ("pathways", "single-layer", CODES), ("pathways", "decoders", CODES),
+         ("dictionary", "planted-quick", PLANTED), ("dictionary", "learning-or-encoding", PLANTED))
 TEXTS = ("", "0", "1", "0.5", "0.1,0.9", "2,4,8", "1,1,1", "1e308", "-1", "nan", "none", "trained,rug", "nmf", "vae,vsc", "../../etc/passwd", "a" * 300,
          "\x1b[31mred", "\u202egnp", ",,,", "relu,gated", "none,oracle")
 

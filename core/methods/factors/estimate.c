@@ -118,7 +118,8 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
         if (!known)
             status = case_bytes(c, &cases[i], table, train, &bytes, &own, err);
         most = fmax(most, bytes);
-        masks = masks || cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF;
+        masks = masks || cases[i].model == MODEL_SPARSE_VAE || cases[i].model == MODEL_NMF ||
+                cases[i].model == MODEL_OI_VAE;
         parameters = own > parameters ? own : parameters;
     }
     *out = (struct method_estimate){

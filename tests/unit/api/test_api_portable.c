@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "api/formats/safetensors.h"
 
@@ -223,6 +224,37 @@ static void imports_beyond_the_limit_are_refused(void **state)
     free(out.bytes);
 }
 
+/* A graph that takes longer than the deadline of a second. */
+static enum status late_graph(const struct method_model *model, const struct graph_writer *out, struct error *err)
+{
+    struct timespec begun, now;
+    (void)model, (void)out, (void)err;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
+    do {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - begun.tv_sec < 2);
+    return STATUS_OK;
+}
+
+static void an_export_as_onnx_ends_at_the_deadline_of_queries(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    struct method late = echo_method;
+    late.graph = late_graph;
+    const struct method *const methods[] = {&late};
+    f->options.query_seconds = 1;
+    use_method(f, methods);
+    assert_int_equal(ask(f, "GET", path_of(id, "/onnx"), NULL), 504);
+    assert_non_null(strstr(f->body, ":deadline"));
+    assert_non_null(strstr(f->body, "--query-seconds"));
+    f->options.query_seconds = 60;
+    use_method(f, methods);
+    assert_int_equal(ask(f, "GET", path_of(id, "/onnx"), NULL), 200);
+}
+
 /* Sends a file with the table `head` and `data` bytes of weights. Asserts that the api refuses it with a fault at
  * `pointer` whose detail contains `word`. */
 static void refuse(struct api_fixture *f, const char *head, size_t data, const char *pointer, const char *word)
@@ -335,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(import_beyond_the_memory_of_a_job_is_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_count_towards_the_quota_of_their_token, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(imports_beyond_the_limit_are_refused, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(an_export_as_onnx_ends_at_the_deadline_of_queries, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(faulty_files_are_refused_where_they_are_wrong, api_setup, api_teardown),
     };
     return cmocka_run_group_tests_name("api_portable", tests, NULL, NULL);

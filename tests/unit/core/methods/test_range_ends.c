@@ -119,10 +119,17 @@ static const struct config_setting pathways[] = {{"filter_length", "16"}, {"leng
 static const struct config_setting pursuit[] = {{"filter_length", "16"}, {"length", "64"},    {"trials", "4"},
                                                 {"draws", "2"},          {"points", "3"},     {"decoder", "pursuit"},
                                                 {"iterations", "5"},     {"nonzeros", "2,4"}, {NULL, NULL}};
+static const struct config_setting planted[] = {
+    {"features", "16"}, {"inputs", "8"},         {"width", "16"},        {"l0", "2"},    {"seeds", "1"},
+    {"batch", "8"},     {"total_samples", "64"}, {"test_samples", "16"}, {"roots", "2"}, {"pursuit_samples", "4"},
+    {NULL, NULL}};
+static const struct config_setting codes_by_fista[] = {
+    {"learner", "fista"}, {"features", "16"},    {"inputs", "8"},        {"width", "16"}, {"l0", "2"}, {"seeds", "1"},
+    {"iterations", "3"},  {"alternations", "1"}, {"test_samples", "16"}, {"roots", "2"},  {NULL, NULL}};
 static const struct base all_bases[] = {
-    {"sparling", digits},   {"sparling", formulas}, {"sparling", bases_of_dna}, {"superposition", features},
-    {"superposition", rug}, {"factors", factors},   {"factors", nmf},           {"environments", environments},
-    {"pathways", pathways}, {"pathways", pursuit},
+    {"dictionary", planted},    {"dictionary", codes_by_fista}, {"sparling", digits},   {"sparling", formulas},
+    {"sparling", bases_of_dna}, {"superposition", features},    {"superposition", rug}, {"factors", factors},
+    {"factors", nmf},           {"environments", environments}, {"pathways", pathways}, {"pathways", pursuit},
 };
 
 /* ---- values --------------------------------------------------------------------------------------------- */
