@@ -1,0 +1,33 @@
+/* Shared by trial.c, which runs trials, and trial_space.c, which allocates their memory. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_TRIAL_INT_H
+#define MOTIF_CORE_METHODS_PATHWAYS_TRIAL_INT_H
+
+#include "core/methods/pathways/trial.h"
+
+struct trial_space {
+    float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
+    struct spikes truth[PATHWAYS_DEPTH], found;
+    float *code, *noise, *scratch;
+    double *sums;
+    uint64_t *taken; /* bit set of the drawn columns */
+    int64_t room;    /* non-zeros for which the deepest truth, flips and terms have room (trial_space_room) */
+    bool whole;      /* `found` has room for all entries of a code, instead of `room` */
+    uint8_t *flips;  /* for several draws at once: flips [room], terms [2 room] */
+    struct banded_term *terms;
+    uint32_t *signs[PATHWAYS_DEPTH];
+};
+
+static inline size_t code_size(const struct scenario *s, int layer)
+{
+    return dictionary_code_size(&s->dictionary[layer]);
+}
+
+static inline size_t signal_size(const struct scenario *s)
+{
+    return dictionary_signal_size(&s->dictionary[0]);
+}
+
+/* Makes room for so many non-zeros of the deepest code. STATUS_NO_MEMORY. */
+enum status trial_space_room(struct trial_space *space, int layers, int64_t count, struct error *err);
+
+#endif
