@@ -172,7 +172,7 @@ static const struct form forms[] = {
     {"superposition", "sizes", sizes_base, sizes_draws, NULL},
     {"pathways", "codes", codes_base, codes_draws, NULL},
     {"factors", "synthetic", synthetic_base, synthetic_draws, NULL},
-    {"factors", "table", cells_base, cells_draws, "source"},
+    {"factors", "table", cells_base, cells_draws, "dataset_name"},
     {"environments", "tree", tree_base, tree_draws, NULL},
     {"dictionary", "planted", planted_base, planted_draws, NULL},
 };

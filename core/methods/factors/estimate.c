@@ -38,7 +38,7 @@ static struct table_bytes table_of(const struct factors_config *c, const char *d
         return t;
     }
     t.rows = TABLE_ROWS;
-    if (source_size(c->source, data, &size)) {
+    if (source_size(c->dataset_name, data, &size)) {
         t.rows = size.rows;
         t.features = t.features < size.columns ? t.features : size.columns;
         t.while_read = (double)size.bytes + 4.0 * size.rows * size.columns;
@@ -135,7 +135,9 @@ static enum status add_up(const struct factors_config *c, const struct factors_c
 
 enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err)
 {
-    const struct factors_config *c = config;
+    struct factors_config own = *(const struct factors_config *)config;
+    own.latent += own.latent == 0; /* it is known once there is a data set */
+    const struct factors_config *c = &own;
     struct factors_case *cases = calloc(FACTORS_CASES, sizeof *cases);
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
