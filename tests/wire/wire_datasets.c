@@ -220,7 +220,7 @@ static void a_data_set_that_a_job_uses_cannot_be_deleted(void **state)
     assert_int_equal(reply.status, 201);
     reply_close(&reply);
     post(served.url, "/v1/jobs",
-         "{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"table\",\"folds\":2,\"latent\":2,"
+         "{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"dataset_name\":\"table\",\"folds\":2,\"latent\":2,"
          "\"epochs\":100000}}",
          &reply);
     assert_int_equal(reply.status, 201);
@@ -255,8 +255,12 @@ static void a_dry_run_reports_a_missing_data_set(void **state)
          "/config/splicing_dataset"},
         {"{\"kind\":\"sparling\",\"preset\":\"splicing\",\"config\":{\"splicing_motifs\":\"gone\"}}",
          "/config/splicing_motifs"},
-        {"{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"gone\"}}", "/config/source"},
-        {"{\"kind\":\"environments\",\"config\":{\"data\":\"table\",\"source\":\"gone\"}}", "/config/source"},
+        {"{\"kind\":\"factors\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"gone\"}}",
+         "/config/dataset_name"},
+        {"{\"kind\":\"environments\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"gone\"}}",
+         "/config/dataset_name"},
+        {"{\"kind\":\"dictionary\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"gone\"}}",
+         "/config/dataset_name"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
