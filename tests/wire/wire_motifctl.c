@@ -242,6 +242,38 @@ static void submit_reads_a_configuration_file(void **state)
     cJSON_Delete(answer);
 }
 
+static void submit_selects_the_first_kind_that_accepts_the_data_set(void **state)
+{
+    static const struct {
+        const char *file, *kind;
+    } sets[] = {{"table.csv", "kind factors"}, {"bases.fa", "kind sparling"}};
+    char path[128];
+    for (int i = 0; i < 2; i++) {
+        in_folder(sets[i].file, path);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        (void)fputs(i == 0 ? "a,b,c,label\n" : "", file);
+        for (int row = 0; row < 60; row++) {
+            if (i == 0)
+                (void)fprintf(file, "%d,%d,%d,x%d\n", row, row * 5 % 11, row * 7 % 13, row % 2);
+            else
+                (void)fprintf(file, ">r%d %s\nACGTACGTACGT%sACGTACGTACGT\n", row, row % 2 ? "left" : "right",
+                              row % 2 ? "GGGCC" : "TTTAA");
+        }
+        assert_int_equal(fclose(file), 0);
+        ctl("datasets put choice%d %s", i, sets[i].file);
+        expect(0);
+        ctl("submit --preset dataset --set dataset_name=choice%d --dry-run", i);
+        expect(0);
+        assert_non_null(strstr(got.err, sets[i].kind));
+        ctl("datasets delete choice%d", i);
+        expect(0);
+    }
+    ctl("submit --preset dataset --dry-run");
+    expect(2);
+    assert_non_null(strstr(got.err, "select one with --kind"));
+}
+
 static void jobs_are_listed_and_shown(void **state)
 {
     ctl("list --state succeeded");
@@ -540,6 +572,7 @@ int main(void)
         cmocka_unit_test(faults_of_a_submission_are_usage_errors),
         cmocka_unit_test(submit_selects_the_executor),
         cmocka_unit_test(submit_reads_a_configuration_file),
+        cmocka_unit_test(submit_selects_the_first_kind_that_accepts_the_data_set),
         cmocka_unit_test(jobs_are_listed_and_shown),
         cmocka_unit_test(jobs_are_found_by_name_tag_and_result),
         cmocka_unit_test(answers_come_as_yaml_or_json),

@@ -61,12 +61,30 @@ static char *read_file(const char *path, struct error *err)
     return buf_take(&text, NULL);
 }
 
-/* Finds the kind that has the preset in the server's list. */
-static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_t bytes)
+/* Whether the server would accept the body as a job of this kind. A dry run decides it. */
+static bool accepts(struct ctl *ctl, const cJSON *body, const char *kind)
+{
+    struct http_answer answer;
+    struct error err = {0};
+    cJSON *copy = cJSON_Duplicate(body, true);
+    submission_text(copy, "kind", kind);
+    char *text = cJSON_PrintUnformatted(copy);
+    struct http_request request = {.method = "POST", .path = "/v1/jobs?dry_run=1", .body = text};
+    bool good = http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200;
+    http_answer_close(&answer);
+    cJSON_free(text);
+    cJSON_Delete(copy);
+    return good;
+}
+
+/* Finds the kind that has the preset in the server's list. Several kinds have a preset for own data. Of these, the
+ * first in the list that accepts the data set is taken. */
+static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
     const cJSON *entry = NULL, *item = NULL;
-    char other[64] = "";
+    char first[64] = "", other[64] = "";
+    bool own_data = json_string(json_member(body, "config"), "dataset_name") != NULL;
     int code = ctl_get(ctl, "/v1/kinds", &document);
     kind[0] = 0;
     if (code != CTL_SUCCESS)
@@ -77,15 +95,21 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
             const char *of = json_string(entry, "kind");
             if (!name || !of || strcmp(name, preset) != 0)
                 continue;
-            snprintf(other, sizeof(other), "%s", kind);
-            snprintf(kind, bytes, "%s", of);
+            snprintf(first[0] ? other : first, sizeof(first), "%s", of);
+            if (!kind[0] && own_data && accepts(ctl, body, of))
+                snprintf(kind, bytes, "%s", of);
         }
     }
     cJSON_Delete(document);
-    if (other[0])
-        return ctl_usage(ctl, "%s and %s both have a preset %.80s; select one with --kind", other, kind, preset);
-    if (!kind[0])
+    if (kind[0] && other[0])
+        (void)fprintf(stderr, "motifctl: kind %s; --kind selects another one\n", kind);
+    if (kind[0])
+        return CTL_SUCCESS;
+    if (other[0] && !own_data)
+        return ctl_usage(ctl, "%s and %s both have a preset %.80s; select one with --kind", first, other, preset);
+    if (!first[0])
         return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
+    snprintf(kind, bytes, "%s", first); /* the only kind, or no kind accepts the data set: the server says why */
     return CTL_SUCCESS;
 }
 
@@ -136,7 +160,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
         return CTL_SUCCESS;
     if (!preset)
         return ctl_usage(ctl, "nothing to train: give --preset NAME, or --kind KIND with --config or --set");
-    int code = kind_of_preset(ctl, preset, kind, sizeof(kind));
+    int code = kind_of_preset(ctl, body, preset, kind, sizeof(kind));
     if (code == CTL_SUCCESS)
         submission_text(body, "kind", kind);
     return code;
