@@ -109,7 +109,7 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                   "Iterations of FISTA and of iterative hard thresholding."),
 
     INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, NULL, "Samples of one update."),
-    POSITIVE_FIELD(learning_rate, "3e-4", 0, 1, "", OPTIMIZER, BASIC, ADAM,
+    POSITIVE_FIELD(learning_rate, "3e-4", 0, 1, "", OPTIMIZER, ADVANCED, ADAM,
                    "Step size of Adam; a larger one trains faster until it diverges."),
     INTEGER_FIELD(alternations, "60", 1, 1000000, "updates", OPTIMIZER, ADVANCED, NULL,
                   "Updates of the dictionary by the learner fista, each from the codes of 1,024 samples."),
