@@ -8,6 +8,11 @@
 
 #include "core/metrics/assignment.h"
 
+struct recovery_ranked {
+    int64_t active;
+    int feature;
+};
+
 static double norm_of(const float *row, int d)
 {
     double square = 0;
@@ -66,8 +71,9 @@ enum status recovery_create(const float *dictionary, int latents, const float *t
     out->both = calloc(m, sizeof *out->both);
     out->active = calloc(n, sizeof *out->active);
     out->row = calloc(n, sizeof *out->row);
+    out->ranked = malloc(n * sizeof *out->ranked);
     if (!out->cosine || !out->own || !out->next || !out->first || !out->match || !out->fired || !out->both ||
-        !out->active || !out->row)
+        !out->active || !out->row || !out->ranked)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to compare %d latents with %d features", latents,
                          features);
     for (int i = 0; i < features; i++)
@@ -87,6 +93,7 @@ void recovery_close(struct recovery *r)
     free(r->both);
     free(r->active);
     free(r->row);
+    free(r->ranked);
     *r = (struct recovery){0};
 }
 
@@ -159,39 +166,32 @@ static void classify(const struct recovery *r, struct recovery_scores *out)
     out->accuracy /= r->latents;
 }
 
-struct ranked {
-    int64_t active;
-    int feature;
-};
-
 /* The most frequent feature first; of equal frequencies, the smaller index. */
 static int by_frequency(const void *a, const void *b)
 {
-    const struct ranked *u = a, *v = b;
+    const struct recovery_ranked *u = a, *v = b;
     return u->active != v->active ? (u->active < v->active) - (u->active > v->active) : u->feature - v->feature;
 }
 
 static void share_found(const struct recovery *r, struct recovery_scores *out)
 {
-    struct ranked *ranked = malloc((size_t)r->features * sizeof *ranked);
+    struct recovery_ranked *ranked = r->ranked;
     for (int i = 0; i < r->features; i++)
         r->row[i] = 0;
     for (int j = 0; j < r->latents; j++)
         if (r->match[j] >= 0)
             r->row[r->match[j]] = fabs(r->cosine[(ptrdiff_t)j * r->features + r->match[j]]) >= RECOVERY_FOUND;
-    for (int i = 0; ranked && i < r->features; i++)
-        ranked[i] = (struct ranked){r->active[i], i};
-    if (ranked)
-        qsort(ranked, (size_t)r->features, sizeof *ranked, by_frequency);
+    for (int i = 0; i < r->features; i++)
+        ranked[i] = (struct recovery_ranked){r->active[i], i};
+    qsort(ranked, (size_t)r->features, sizeof *ranked, by_frequency);
     for (int tenth = 0; tenth < RECOVERY_DECILES; tenth++) {
         int from = tenth * r->features / RECOVERY_DECILES, to = (tenth + 1) * r->features / RECOVERY_DECILES;
         double found = 0;
-        for (int i = from; ranked && i < to; i++)
+        for (int i = from; i < to; i++)
             found += r->row[ranked[i].feature];
-        out->found[tenth] = to > from && ranked ? found / (to - from) : NAN;
+        out->found[tenth] = to > from ? found / (to - from) : NAN;
     }
     memset(r->row, 0, (size_t)r->features * sizeof *r->row);
-    free(ranked);
 }
 
 struct recovery_scores recovery_scores(const struct recovery *r)

@@ -25,7 +25,8 @@ struct recovery {
     int64_t samples;
     int64_t absorption_cases, absorbed; /* see recovery_absorb() */
     double absorbed_share;
-    double *row; /* [features] scratch */
+    double *row;                    /* [features] scratch */
+    struct recovery_ranked *ranked; /* [features] scratch */
 };
 
 /* dictionary: [latents][inputs], truth: [features][inputs] unit rows. A row of zeros has cosine 0 with all. The caller
