@@ -38,7 +38,7 @@ static void a_comparison_of_learners_has_pictures_and_a_table(void **state)
     assert_int_equal(table_rows(id), 2);
     assert_begins(id, "/artifacts/cases-chart.png", "\x89PNG");
     assert_begins(id, "/artifacts/agreement.png", "\x89PNG");
-    assert_begins(id, "/artifacts/figures.csv", "learner,features,inputs,width");
+    assert_begins(id, "/artifacts/figures.csv", "source,learner,features,inputs,width");
     assert_checkpoint_names(id, "1.decoder");
 }
 

@@ -51,7 +51,7 @@ def slurm_jobs_give_the_expected_bits(daemon, fake):
     assert row["options"] == ["--parsable", "--hold", "--requeue", "--open-mode", "append", "--output", "/dev/null", "--chdir", "/", "--export", "ALL",
                               "--job-name", f"motif-{job}", "--ntasks", "1", "--cpus-per-task", "1", "--partition", "low"], row["options"]
     assert row["words"] == [os.path.join(BESIDE, "motif-train"), "--server", daemon.url, "--job", job, "--kernels", "best", "--threads", "1",
-                            "--requeued", "--data", row["words"][-1]], row["words"]
+                            "--job-memory", "0", "--requeued", "--data", row["words"][-1]], row["words"]
 
 
 def a_waiting_job_is_paused_and_cancelled(daemon, fake, home):
