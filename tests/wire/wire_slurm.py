@@ -139,7 +139,7 @@ def ranks_start_through_srun(daemon, fake):
 
 
 def every_check(daemon, fake, home):
-    samples = 400
+    samples = 4000  # so many that the training outlasts the restart of a daemon
     run_each((daemon, fake), slurm_jobs_give_the_expected_bits)
     wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
     run_each((daemon, fake, home), a_waiting_job_is_paused_and_cancelled)
