@@ -62,7 +62,8 @@ static void method_links(struct exchange *x, const struct storage_job *job)
     for (size_t i = 0; method != NULL && method->open != NULL && i < method->query_count; i++) {
         bool linked = method->queries[i].item != NULL; /* GET and POST of one query have one link */
         for (size_t before = 0; before < i; before++)
-            linked |= strcmp(method->queries[before].name, method->queries[i].name) == 0;
+            linked |= method->queries[before].item == NULL &&
+                      strcmp(method->queries[before].name, method->queries[i].name) == 0;
         if (!linked) {
             char path[64];
             (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
