@@ -100,8 +100,9 @@ const struct config_field dictionary_fields[DICTIONARY_FIELDS] = {
                "Weight of the auxiliary loss, which trains dead latents; 0 turns it off."),
     INTEGER_FIELD(aux_latents, "0", 0, 65536, "latents", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
                   "Dead latents of a sample in the auxiliary loss; 0 takes half the dimensions."),
-    INTEGER_FIELD(dead_after, "1000", 1, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
-                  "Updates without activity after which a latent counts as dead in the auxiliary loss."),
+    INTEGER_FIELD(dead_after, "0", 0, 16000000, "updates", MODEL, ADVANCED, "learner=topk|batchtopk|matryoshka",
+                  "Updates (not samples) without activity after which a latent counts as dead in the auxiliary loss; 0 "
+                  "takes a quarter of all updates, but at most 1,000."),
     POSITIVE_FIELD(
         penalty, "0.1", 0, 100, "", MODEL, ADVANCED, NULL,
         "Weight of the l1 norm in FISTA's codes of unscaled samples, for comparisons and for its own learner."),
@@ -283,10 +284,18 @@ double dictionary_active(const struct dictionary_config *config, const struct di
     }
 }
 
+/* Of all learners but FISTA. */
+static int64_t updates(const struct dictionary_config *config)
+{
+    return (config->total_samples + config->batch - 1) / config->batch;
+}
+
 struct sae_shape dictionary_shape(const struct dictionary_config *config, const struct dictionary_case *c)
 {
     int half = c->inputs / 2 > 0 ? c->inputs / 2 : 1;
     int aux = config->aux_latents > 0 ? (int)config->aux_latents : half;
+    int64_t quarter = updates(config) / 4 > 0 ? updates(config) / 4 : 1;
+    int64_t dead_after = config->dead_after > 0 ? config->dead_after : quarter < 1000 ? quarter : 1000;
     struct sae_shape shape = {.learner = c->learner,
                               .inputs = c->inputs,
                               .width = c->width,
@@ -299,7 +308,7 @@ struct sae_shape dictionary_shape(const struct dictionary_config *config, const 
                               .bandwidth = config->bandwidth,
                               .aux_weight = config->aux_weight,
                               .aux_latents = aux < c->width ? aux : c->width,
-                              .dead_after = (int)config->dead_after,
+                              .dead_after = (int)dead_after,
                               .penalty = config->penalty,
                               .iterations = (int)config->iterations};
     /* Nested widths m/32, m/8, m/2 and m, as in SynthSAEBench. */
@@ -324,8 +333,7 @@ enum status dictionary_resolve(void *config, const struct method_given *given, c
 double dictionary_tune_rate(const struct dictionary_config *config)
 {
     /* SynthSAEBench uses 3e-4 for 195,312 updates. The rate is inversely proportional to the number of updates. */
-    double updates = ceil((double)config->total_samples / (double)config->batch);
-    return fmin(3e-4 * 195312 / updates, 0.02);
+    return fmin(3e-4 * 195312 / (double)updates(config), 0.02);
 }
 
 int dictionary_batch(const struct dictionary_config *config, const struct dictionary_case *c)

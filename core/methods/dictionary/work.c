@@ -159,7 +159,7 @@ static enum status update_seed(struct method_run *run, int s, int count, double 
     struct sae *sae = run->sae[s];
     bool jump = sae->shape.learner == LEARNER_JUMPRELU;
     if (sae->shape.learner == LEARNER_FISTA)
-        return alternate_update(&run->alternate[s], run->step, sae, run->x, count, out)
+        return alternate_update(&run->alternate[s], run->step, sae, run->x, count, part, out)
                    ? STATUS_OK
                    : thread_pool_check(run->sweep.env.pool, err);
     /* L1 reaches its full sparsity, and tuning begins, after a third of the training. */

@@ -8,9 +8,14 @@
 #include "core/coding/plain.h"
 #include "core/methods/dictionary/model/step_int.h"
 
-/* Before each batch, the sums over earlier batches are multiplied by 1 - 1 / min(update, MEMORY). They are thus a
- * mean over about the last MEMORY batches. */
-static const double MEMORY = 10;
+/* Before update t, the sums over earlier batches are multiplied by 1 - 1 / n, with n = t / FORGETTING between 1 and
+ * MEMORY. They are thus a mean over about the last n batches: the codes of the first updates, which belong to a poor
+ * dictionary, are soon forgotten. */
+static const double MEMORY = 10, FORGETTING = 6;
+
+/* The penalty begins at FIRST times the mean norm of the samples, unless it is larger, and falls geometrically to its
+ * own value in the first share ANNEALED of the training. */
+static const double FIRST = 0.2, ANNEALED = 0.7;
 
 _Static_assert((int)STEP_ROWS == (int)PLAIN_ROWS, "a chunk of rows is one call of plain_fista()");
 
@@ -36,6 +41,7 @@ void alternate_close(struct alternate *a)
 struct encoding {
     struct step *step;
     struct plain plain;
+    double penalty;
 };
 
 static void encode_row(struct step *s, int r)
@@ -65,15 +71,15 @@ static void encode_task(void *context, int chunk, int worker)
     struct step *s = e->step;
     const struct sae_shape *shape = &s->sae->shape;
     struct step_piece rows = step_piece(chunk, STEP_ROWS, s->count);
-    plain_fista(&e->plain, s->x + (ptrdiff_t)rows.first * shape->inputs, rows.count, shape->penalty, shape->iterations,
+    plain_fista(&e->plain, s->x + (ptrdiff_t)rows.first * shape->inputs, rows.count, e->penalty, shape->iterations,
                 s->h + (ptrdiff_t)rows.first * shape->width, step_scratch(s, worker));
     for (int r = rows.first; r < rows.first + rows.count; r++)
         encode_row(s, r);
 }
 
-bool alternate_encode(struct step *s, struct sae *sae, const float *x, int count, struct step_outcome *out)
+static bool encode(struct step *s, struct sae *sae, double penalty, const float *x, int count, struct step_outcome *out)
 {
-    struct encoding e = {s, {sae->shape.width, sae->shape.inputs, sae->decoder->value, 0, s->kernels}};
+    struct encoding e = {s, {sae->shape.width, sae->shape.inputs, sae->decoder->value, 0, s->kernels}, penalty};
     double active = 0, error = 0;
     s->sae = sae;
     s->x = x;
@@ -88,6 +94,21 @@ bool alternate_encode(struct step *s, struct sae *sae, const float *x, int count
     }
     *out = (struct step_outcome){.loss = error / count, .error = error / count, .l0 = active / count};
     return true;
+}
+
+bool alternate_encode(struct step *s, struct sae *sae, const float *x, int count, struct step_outcome *out)
+{
+    return encode(s, sae, sae->shape.penalty, x, count, out);
+}
+
+double alternate_penalty(const struct sae_shape *shape, const struct kernels *kernels, const float *x, int count,
+                         double part)
+{
+    double norms = 0, last = shape->penalty;
+    for (int r = 0; r < count; r++)
+        norms += sqrt(kernels->sum_squares((size_t)shape->inputs, x + (ptrdiff_t)r * shape->inputs));
+    double first = FIRST * norms / count;
+    return part < ANNEALED && first > last ? last * pow(first / last, 1 - part / ANNEALED) : last;
 }
 
 /* ---- the dictionary ------------------------------------------------------------------------------------------ */
@@ -122,7 +143,7 @@ static void products_task(void *context, int chunk, int worker)
     const struct products *p = context;
     const struct sae_shape *shape = &p->step->sae->shape;
     struct step_piece latents = step_piece(chunk, STEP_ROWS, shape->width);
-    float keep = (float)(1 - 1 / fmin((double)p->sums->updates, MEMORY));
+    float keep = (float)(1 - 1 / fmin(fmax((double)p->sums->updates / FORGETTING, 1), MEMORY));
     add_products(p->step, latents, p->step->h, shape->width, keep, p->sums->gram);
     add_products(p->step, latents, p->step->x, shape->inputs, keep, p->sums->target);
 }
@@ -163,11 +184,11 @@ static void descend(const struct alternate *a, const struct step *s)
     }
 }
 
-bool alternate_update(struct alternate *a, struct step *s, struct sae *sae, const float *x, int count,
+bool alternate_update(struct alternate *a, struct step *s, struct sae *sae, const float *x, int count, double part,
                       struct step_outcome *out)
 {
     struct products p = {s, a};
-    if (!alternate_encode(s, sae, x, count, out))
+    if (!encode(s, sae, alternate_penalty(&sae->shape, s->kernels, x, count, part), x, count, out))
         return false;
     a->updates++;
     if (!thread_pool_run(s->pool, products_task, &p, step_pieces(sae->shape.width, STEP_ROWS)))

@@ -4,7 +4,10 @@
  * Each update computes the codes a of a batch with the current rows (core/coding/plain.h), adds a'a and a'x to sums
  * that forget old batches, and then minimises the squared error of these sums by one pass of block coordinate descent
  * over the rows, each of which is scaled to norm 1. A row that no code has used becomes the residual of a sample that
- * the dictionary reconstructs badly. The bias stays 0. */
+ * the dictionary reconstructs badly. The bias stays 0.
+ *
+ * The penalty begins high and falls. With the final penalty and random rows, a code uses half of all rows, the sums say
+ * little about any single one, and hundreds of updates change the dictionary little. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_MODEL_ALTERNATE_H
 #define MOTIF_CORE_METHODS_DICTIONARY_MODEL_ALTERNATE_H
 
@@ -22,8 +25,12 @@ void alternate_close(struct alternate *a);
 /* Computes the codes, reconstructions and errors of a batch, as step_run() does for the other learners. Returns false
  * if the pool was stopped. */
 bool alternate_encode(struct step *step, struct sae *sae, const float *x, int count, struct step_outcome *out);
-/* Computes the codes of a batch and then updates the dictionary. Returns false if the pool was stopped. */
-bool alternate_update(struct alternate *a, struct step *step, struct sae *sae, const float *x, int count,
+/* The penalty of a batch when the share `part` of the training is done; it depends on the mean norm of the samples. */
+double alternate_penalty(const struct sae_shape *shape, const struct kernels *kernels, const float *x, int count,
+                         double part);
+/* Computes the codes of a batch by that penalty and then updates the dictionary. Returns false if the pool was stopped.
+ */
+bool alternate_update(struct alternate *a, struct step *step, struct sae *sae, const float *x, int count, double part,
                       struct step_outcome *out);
 
 #endif

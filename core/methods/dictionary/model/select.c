@@ -37,13 +37,16 @@ static float row_cut(const float *x, int m, int keep, float *scratch, int *ties)
     return cut;
 }
 
+static const uint32_t INFINITE = 0x7f800000; /* the bits of infinity; those of negative numbers and of NaN are larger */
+
 struct count_bits {
     struct step *step;
     uint32_t prefix; /* the bits above `shift + width` that a value must have */
     int shift, width;
 };
 
-/* Counts the values of a chunk of rows by `width` bits from `shift` on. */
+/* Counts the values of a chunk of rows by `width` bits from `shift` on. In the first pass, values that are not above 0
+ * would mispredict a branch as often as not, so they are counted too, in bins of their own that nobody reads. */
 static void count_task(void *context, int chunk, int worker)
 {
     struct count_bits *c = context;
@@ -52,15 +55,16 @@ static void count_task(void *context, int chunk, int worker)
     size_t m = (size_t)s->sae->shape.width, all = m * (size_t)rows.count;
     const float *h = s->h + (size_t)rows.first * m;
     uint32_t *bins = s->bins + (size_t)chunk * STEP_BINS, mask = (1u << c->width) - 1;
-    int above = c->shift + c->width;
+    int shift = c->shift, above = c->shift + c->width;
     memset(bins, 0, STEP_BINS * sizeof *bins);
     for (size_t i = 0; i < all; i++) {
         uint32_t bits;
-        if (!(h[i] > 0))
-            continue;
         memcpy(&bits, &h[i], sizeof bits);
-        if ((above >= 31 ? 0 : bits >> above) == c->prefix)
-            bins[bits >> c->shift & mask]++;
+        bool positive = bits <= INFINITE; /* or 0, which batch_cut() excludes; false for NaN */
+        if (above >= 31)
+            bins[positive ? bits >> shift : STEP_USED_BINS + bits % STEP_SPARE_BINS]++;
+        else if (bits >> above == c->prefix && positive)
+            bins[bits >> shift & mask]++;
     }
 }
 
@@ -94,7 +98,7 @@ static bool batch_cut(struct step *s, int64_t keep, float *cut, int64_t *ties)
         prefix = prefix << passes[pass].width | (uint32_t)bin;
     }
     memcpy(cut, &prefix, sizeof prefix);
-    *ties = left;
+    *ties = prefix > 0 ? left : 0;
     return true;
 }
 
