@@ -48,6 +48,18 @@ enum status submission_file(cJSON *body, const char *text, struct error *err)
     return STATUS_OK;
 }
 
+/* The JSON text of a number without a digit before its point: "0.93" of ".93", "-0.5" of "-.5". JSON requires that
+ * digit, but people leave it out. NULL if `text` has another form or there is no memory; the caller frees the result.
+ */
+static char *with_leading_zero(const char *text)
+{
+    const char *point = text + (*text == '-');
+    char *number = NULL;
+    if (*point != '.' || asprintf(&number, "%s0%s", point > text ? "-" : "", point) < 0)
+        return NULL;
+    return number;
+}
+
 enum status submission_set(cJSON *body, const char *assignment, struct error *err)
 {
     const char *equals = strchr(assignment, '=');
@@ -57,9 +69,12 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
     if (!config)
         config = cJSON_AddObjectToObject(body, "config");
     char *name = strndup(assignment, (size_t)(equals - assignment));
-    cJSON *parsed = cJSON_ParseWithOpts(equals + 1, NULL, 1);
-    cJSON *value = parsed ? cJSON_CreateRaw(equals + 1) : cJSON_CreateString(equals + 1);
+    char *number = with_leading_zero(equals + 1);
+    const char *text = number ? number : equals + 1;
+    cJSON *parsed = cJSON_ParseWithOpts(text, NULL, 1);
+    cJSON *value = parsed ? cJSON_CreateRaw(text) : cJSON_CreateString(equals + 1);
     cJSON_Delete(parsed);
+    free(number);
     if (!name || !value || !cJSON_IsObject(config)) {
         free(name);
         cJSON_Delete(value);

@@ -166,6 +166,18 @@ static void fields_are_set_as_json_or_text(void **state)
     cJSON_Delete(body);
 }
 
+static void a_number_may_begin_with_its_point(void **state)
+{
+    cJSON *body = cJSON_CreateObject();
+    struct error err = {0};
+    assert_int_equal(submission_set(body, "target_max=.93", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "a=-.5e-3", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "b=.txt", &err), STATUS_OK);
+    assert_int_equal(submission_set(body, "c=-", &err), STATUS_OK);
+    assert_string_equal(printed(body), "{\"config\":{\"target_max\":0.93,\"a\":-0.5e-3,\"b\":\".txt\",\"c\":\"-\"}}");
+    cJSON_Delete(body);
+}
+
 static void a_file_is_a_configuration_or_a_submission(void **state)
 {
     struct error err = {0};
@@ -455,6 +467,7 @@ int main(void)
         cmocka_unit_test(width_counts_characters_not_bytes_or_colours),
         cmocka_unit_test_setup_teardown(tables_align_columns, setup, teardown),
         cmocka_unit_test(fields_are_set_as_json_or_text),
+        cmocka_unit_test(a_number_may_begin_with_its_point),
         cmocka_unit_test(a_file_is_a_configuration_or_a_submission),
         cmocka_unit_test(a_start_from_another_job_is_written),
         cmocka_unit_test(a_checkpoint_is_a_number_or_a_word),
