@@ -19,7 +19,7 @@ COLS = 60
 FASTA = "text/x-fasta"
 TINY = {"width": 8, "units": 2, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40,
         "validation_samples": 8, "test_samples": 8, "motif_samples": 8, "stage_samples": 0, "checkpoint_every": 40, "total_samples": 80,
-        "presence_weight": 0, "centre_motifs": False, "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False}
+        "presence_weight": 0, "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False}
 
 
 def bases(count, seed):
@@ -261,6 +261,7 @@ class Site:
         assert results[0]["weights_sha256"] == results[1]["weights_sha256"], results
         seq = bases(COLS, 901)
         text = f">a\n{seq}\n>b\n{reverse(seq)}\n".encode()
+        assert all(use["extent"] is None or use["extent"][2] + use["extent"][3] == 1 for use in self.daemon.ask("GET", f"/v1/jobs/{made[0]}/channels")[2]["channels"])
         status, _, answer = self.daemon.ask("POST", f"/v1/jobs/{made[0]}/motifs", text, FASTA)
         assert status == 200, answer
         one, other = ({(m["channel"], m["position"][1]): m for m in side["motifs"]} for side in answer["answers"])
@@ -272,6 +273,20 @@ class Site:
         assert "strand" not in self.post("motifs", f">a\n{seq}\n")["answers"][0]["motifs"][0]
         status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "splicing", "config": {"strands": "both"}})
         assert status == 422 and "strands" in str(problem), problem
+
+    def rna_has_one_strand(self):
+        records = [bases(COLS, 300 + i) for i in range(40)]
+        for name, letters in (("transcripts", "U"), ("genes", "T")):
+            text = "".join(f">{i} {'ab'[i % 2]}\n{seq.replace('T', letters)}\n" for i, seq in enumerate(records))
+            status, _, made = self.daemon.ask("PUT", f"/v1/datasets/{name}?format=fasta", text.encode(), "application/octet-stream")
+            assert status == 201 and not any(w["code"] == "mixed-alphabet" for w in made["warnings"]), made
+            status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": name, "strands": "both"}})
+            assert status == (422 if letters == "U" else 200), problem
+            if letters == "U":
+                assert problem["errors"][0]["pointer"] == "/config/strands" and "one strand" in problem["errors"][0]["detail"], problem
+        mixed = b">a x\nACGUACGT\n>b y\nAAAACCCC\n"
+        status, _, made = self.daemon.ask("PUT", "/v1/datasets/mixed?format=fasta", mixed, "application/octet-stream")
+        assert status == 201 and [w["code"] for w in made["warnings"]] == ["mixed-alphabet"], made
 
     def motifctl_writes_files(self):
         def run(*words):
@@ -300,7 +315,7 @@ def main():
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
-                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "motifctl_writes_files")))
+                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "rna_has_one_strand", "motifctl_writes_files")))
 
 
 if __name__ == "__main__":

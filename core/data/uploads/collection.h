@@ -69,6 +69,7 @@ struct collection {
      * unknown
      */
     struct collection_names records;
+    bool rna;       /* sequences of RNA: motifs are on one strand only */
     int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
     /* box_start: [count + 1]; NULL: the positions of the symbols are unknown */
     int64_t boxes, *box_start;

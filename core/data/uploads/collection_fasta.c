@@ -154,6 +154,24 @@ static enum status add_negatives(struct builder *b, const struct genes *genes, s
     return status;
 }
 
+/* RNA is written with U, and DNA with T. */
+static enum status note_alphabet(struct collection *c, const char *text, size_t size, struct error *err)
+{
+    struct plain_lines lines = plain_lines(text, size);
+    struct plain_line line;
+    bool uracil = false, thymine = false;
+    while (plain_next(&lines, &line))
+        for (size_t i = 0; i < line.size && line.at[0] != '>'; i++) {
+            uracil = uracil || line.at[i] == 'U' || line.at[i] == 'u';
+            thymine = thymine || line.at[i] == 'T' || line.at[i] == 't';
+        }
+    c->rna = uracil && !thymine;
+    if (!uracil || !thymine)
+        return STATUS_OK;
+    return collection_warn(c, err, "mixed-alphabet",
+                           "the file has T and U; all its sequences are read as DNA, and U as T");
+}
+
 static enum status read_fasta(const struct byte_source *from, const struct collection_options *options,
                               const struct collection_limits *limits, struct collection *c, struct error *err)
 {
@@ -167,6 +185,8 @@ static enum status read_fasta(const struct byte_source *from, const struct colle
         status = genes_parse(text, size, "", 0, NULL, &genes, err);
     if (!status)
         status = fasta_add(&b, &genes, false, err);
+    if (!status)
+        status = note_alphabet(c, text, size, err);
     if (!status)
         status = add_labels(&b, text, size, err);
     if (!status && options->negatives == NEGATIVES_SHUFFLE)

@@ -64,6 +64,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
     if (status != STATUS_OK)
         return status;
+    if (c->rna)
+        status = add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
+    if (status != STATUS_OK)
+        return status;
     if (c->group)
         status = add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
     if (status != STATUS_OK)
@@ -203,6 +207,7 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
         return false;
     c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
+    c->rna = entry(m, "rna", SNAPSHOT_U8, 1, 1) != NULL;
     int64_t lines = (int64_t)c->channels * c->rows;
     const struct collection_moments *moments = entry(m, "moments", SNAPSHOT_U8, 1, sizeof *moments);
     c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], lines);

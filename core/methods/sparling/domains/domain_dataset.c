@@ -156,9 +156,13 @@ static void fit_samples(struct sparling_config *config, const struct collection 
     config->stage_samples = least(config->stage_samples, count[PART_TESTED]);
 }
 
-static enum status fits(const struct collection *c, struct error *err)
+static enum status fits(const struct collection *c, const struct sparling_config *config, struct error *err)
 {
     const char *at = "/config/dataset_name";
+    if (config->strands == STRANDS_BOTH && (c->kind != COLLECTION_SEQUENCES || c->rna))
+        return error_set(err, STATUS_INVALID, "/config/strands",
+                         c->rna ? "must be one: the data set is RNA, whose motifs are on one strand"
+                                : "may be both only for sequences of DNA");
     if (c->kind == COLLECTION_TABLE)
         return error_set(
             err, STATUS_INVALID, at,
@@ -190,7 +194,7 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     enum status status = open_collection(d, data, &c, hash, err);
     if (status)
         return status;
-    status = fits(&c, err);
+    status = fits(&c, config, err);
     bool sound = c.kind == COLLECTION_RECORDINGS;
     /* If the configuration was filled in from other data, the values in it were not chosen by the client. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
@@ -397,11 +401,9 @@ static enum status open_dataset(const struct sparling_config *config, const char
     s->curriculum = config->curriculum;
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
-        status = fits(&s->c, err);
+        status = fits(&s->c, config, err);
     if (!status)
         status = agree(s, config, hash, err);
-    if (!status && config->strands == STRANDS_BOTH && s->c.kind != COLLECTION_SEQUENCES)
-        status = error_set(err, STATUS_INVALID, "/config/strands", "may be both only for sequences of DNA");
     if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
         status = error_set(err, STATUS_CORRUPT, "/config/dataset_name", "has recordings that are not stored as floats");
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {
@@ -449,8 +451,8 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
 /* One-hot bases in the order A, C, G, T or U. */
 static bool turns(const struct domain_state *s)
 {
-    return s->c.kind == COLLECTION_SEQUENCES && s->shape.rows == 1 && s->shape.channels == 4 && !s->shape.positions &&
-           s->least >= 0 && s->most <= 1;
+    return s->c.kind == COLLECTION_SEQUENCES && !s->c.rna && s->shape.rows == 1 && s->shape.channels == 4 &&
+           !s->shape.positions && s->least >= 0 && s->most <= 1;
 }
 
 /* Reads a sample from the other strand. */
@@ -607,7 +609,7 @@ static int64_t counts(const struct domain_state *s, int token)
 
 static int strands(const struct domain_state *state)
 {
-    return state->c.kind == COLLECTION_SEQUENCES ? 2 : 0;
+    return state->c.kind != COLLECTION_SEQUENCES ? 0 : state->c.rna ? 1 : 2;
 }
 
 const struct domain dataset_domain = {

@@ -424,6 +424,8 @@ static enum status finish_channel(struct method_run *run, struct error *err)
     if (e->next > 0 && interval(&e->work->rows, &extent.row0, &extent.row1) &&
         interval(&e->work->cols, &extent.col0, &extent.col1)) {
         status = extents_grow(run, found_of(run, e->at), e->count[e->at], &extent, err);
+        if (run->config.strands == STRANDS_BOTH)
+            channel_extent_mirror(&extent);
         e->channel[e->at] = extent;
     }
     memset(e->falls, 0, sizeof e->falls);

@@ -81,10 +81,9 @@ static void clip(double first, double last, int size, int *from, int *to)
 
 /* ---- reported positions ------------------------------------------------------------------------------ */
 
-/* Shifts of the extent, as shares of its length, up to which two motifs mark the same part of an input; and the number
- * of motifs of a channel above which they are too dense to compare. */
+/* Shift of the extent, as a share of its length, up to which two motifs mark the same part of an input. */
 static const double SAME = 0.7;
-enum { DENSE = 256 };
+enum { CHAIN = 8 }; /* see channel_places_reach() */
 
 /* How the motifs of a channel are reported. */
 struct report {
@@ -114,32 +113,51 @@ static bool same_motif(const struct report *report, int cols, int a, int b)
     return abs(a / cols - b / cols) < report->high && abs(a % cols - b % cols) < report->wide;
 }
 
-/* Removes each active element that belongs to the motif of a larger one. The comparisons use the values before any
- * removal in descending order, so that an element that was removed removes no other. list: scratch [DENSE]. */
-static void keep_strongest(const struct report *report, int positions, int cols, float *plane, int *list)
+struct element {
+    float value;
+    int at;
+};
+
+/* The largest first; of equal ones the first position. */
+static int by_value(const void *a, const void *b)
 {
-    int count = 0;
-    for (int i = 0; i < positions; i++) {
-        if (!(plane[i] > 0))
-            continue;
-        if (count == DENSE)
-            return;
-        int at = count++;
-        for (; at > 0 && plane[list[at - 1]] < plane[i]; at--)
-            list[at] = list[at - 1];
-        list[at] = i;
-    }
-    for (int i = 0; i < count; i++)
-        for (int k = i + 1; k < count && plane[list[i]] > 0; k++)
-            if (same_motif(report, cols, list[i], list[k]))
-                plane[list[k]] = 0;
+    const struct element *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return x->at - y->at;
 }
 
-/* Moves one plane. moved: scratch for a plane. */
-static void move_plane(const struct report *report, int rows, int cols, float *plane, float *moved)
+/* Removes the other elements that belong to the motif of an element. */
+static void remove_others(const struct report *report, int rows, int cols, float *plane, int at)
+{
+    int row = at / cols, col = at % cols, high = (int)ceil(report->high) - 1, wide = (int)ceil(report->wide) - 1;
+    float kept = plane[at];
+    int to_row = within(row + high, rows), to_col = within(col + wide, cols);
+    for (int r = within(row - high, rows); r <= to_row; r++)
+        for (int c = within(col - wide, cols); c <= to_col; c++)
+            plane[r * cols + c] = 0;
+    plane[at] = kept;
+}
+
+/* Removes each active element that belongs to the motif of a larger one. An element that was removed removes no other,
+ * so the elements decide in descending order. list: scratch [rows][cols]. */
+static void keep_strongest(const struct report *report, int rows, int cols, float *plane, struct element *list)
+{
+    size_t count = 0;
+    for (int i = 0; i < rows * cols; i++)
+        if (plane[i] > 0)
+            list[count++] = (struct element){plane[i], i};
+    qsort(list, count, sizeof *list, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (plane[list[i].at] > 0)
+            remove_others(report, rows, cols, plane, list[i].at);
+}
+
+/* Moves one plane. moved, list: scratch for a plane. */
+static void move_plane(const struct report *report, int rows, int cols, float *plane, float *moved,
+                       struct element *list)
 {
     size_t positions = (size_t)rows * (size_t)cols;
-    int list[DENSE];
     memset(moved, 0, positions * sizeof *moved);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++) {
@@ -148,7 +166,7 @@ static void move_plane(const struct report *report, int rows, int cols, float *p
             if (value > *to)
                 *to = value;
         }
-    keep_strongest(report, (int)positions, cols, moved, list);
+    keep_strongest(report, rows, cols, moved, list);
     memcpy(plane, moved, positions * sizeof *moved);
 }
 
@@ -159,15 +177,29 @@ enum status channel_places_move(const struct channel_places *places, int channel
     if (!places->centred || !places->extents)
         return STATUS_OK;
     float *moved = malloc(positions * sizeof *moved);
-    if (!moved)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the positions of motifs");
-    for (int c = 0; c < channels; c++) {
+    struct element *list = malloc(positions * sizeof *list);
+    enum status status = moved && list
+                             ? STATUS_OK
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the positions of motifs");
+    for (int c = 0; !status && c < channels; c++) {
         struct report report = report_of(places, c);
         if (report.high > 0)
-            move_plane(&report, rows, cols, planes + (size_t)c * positions, moved);
+            move_plane(&report, rows, cols, planes + (size_t)c * positions, moved, list);
     }
     free(moved);
-    return STATUS_OK;
+    free(list);
+    return status;
+}
+
+int channel_places_reach(const struct channel_places *places, int channels)
+{
+    int most = 0;
+    for (int c = 0; c < channels; c++) {
+        struct report report = report_of(places, c);
+        int reach = abs(report.right) + CHAIN * (int)ceil(report.wide);
+        most = reach > most ? reach : most;
+    }
+    return most;
 }
 
 /* Whether the client changed the motif of an element that is reported at `at`, or that would be reported there
@@ -287,6 +319,13 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     *last = fmin(at[cuts - 1], fmax(*first + 1, floor(b + more + 0.5)));
     *first = fmin(*first, *last - 1);
     return true;
+}
+
+void channel_extent_mirror(struct channel_extent *extent)
+{
+    double half = ceil((extent->col1 - extent->col0 - 1) / 2);
+    extent->col0 = -half;
+    extent->col1 = half + 1;
 }
 
 /* Mean of a part of the map. Positions outside of the map: 0. */

@@ -45,6 +45,9 @@ struct channel_places {
  * first of equal ones. planes: [channels][rows][cols]. STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
+/* How many columns away the report of a motif can depend on the map: the shift to the centre, and CHAIN motifs in a row
+ * of which each is the stronger neighbour of the last one. Longer chains are possible, but not likely to matter. */
+int channel_places_reach(const struct channel_places *places, int channels);
 /* Makes the changes of a client to a map of reported positions in the map that the head reads. before, after: the map
  * of reported positions before and after the changes; planes: the head's map. All [channels][rows][cols]. */
 void channel_places_change(const struct channel_places *places, int channels, int rows, int cols, const float *before,
@@ -72,6 +75,9 @@ void channel_places_describe(const struct channel_places *places, int channel, c
  * not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
                              double *last);
+/* Makes the columns of an extent symmetric, with the same number of columns or one more. The evidence of a motif that
+ * can be on either strand lies on either side of it, and its extent is the same on both strands. */
+void channel_extent_mirror(struct channel_extent *extent);
 /* Grows an extent, a row or column at a time, over the positions that are alike around the motifs of the channel: while
  * the mean of `alike` over the next row or column is at least a share of its mean over the extent so far. alike:
  * [2 rows + 1][2 cols + 1], the motif in the middle; 0 where nothing is alike. */

@@ -59,6 +59,7 @@ enum status scan_create(const struct method_question *question, int threads, con
                        .cols = model->domain.shape.cols,
                        .channels = (int)model->network->config.channels_motif,
                        .flank = model->network->map.reach / 2 + SCAN_FLANK_MORE};
+    s->flank += channel_places_reach(&model->places, s->channels);
     s->most = CORE + 2 * s->flank;
     arena_init(&s->arena, (size_t)4 << 20, 0);
     enum status status = make_room(s, threads, err);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/base/random/philox.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/assert_ok.h"
@@ -189,6 +190,62 @@ static void motifs_that_share_their_extent_are_one(void **state)
     wanted[5 * COLS + 4] = 1;
     wanted[PLACES + 1] = wanted[PLACES + 2] = 6;
     assert_memory_equal(planes, wanted, sizeof wanted);
+}
+
+/* The definition: in descending order, each motif that stays removes those that share its extent. */
+static void keep_plainly(float *plane, int cols, int wide)
+{
+    bool decided[4096] = {false};
+    for (;;) {
+        int best = -1;
+        for (int i = 0; i < cols; i++)
+            if (!decided[i] && plane[i] > 0 && (best < 0 || plane[i] > plane[best]))
+                best = i;
+        if (best < 0)
+            return;
+        decided[best] = true;
+        for (int i = 0; i < cols; i++)
+            if (i != best && i - best < wide && best - i < wide)
+                plane[i] = 0;
+    }
+}
+
+/* Also of more than 256 motifs: a window of a long sequence is reported as its pieces are. */
+static void any_number_of_motifs_is_reported_by_the_same_rule(void **state)
+{
+    enum { WIDE = 2100, CUT = 400, PIECE = 700, MARGIN = 60 };
+    static const struct channel_extent one = {.motifs = 9, .row0 = 0, .row1 = 1, .col0 = -4, .col1 = 5};
+    const struct channel_places places = {&one, true};
+    static float plane[WIDE], wanted[WIDE], piece[PIECE];
+    struct philox from = philox_stream(3, 1, 0);
+    (void)state;
+    for (int density = 1; density <= 4; density++) {
+        for (int i = 0; i < WIDE; i++) {
+            bool active = (int)(philox_u32(&from, (uint64_t)(2 * i)) % 5) < density;
+            plane[i] = active ? (float)(1 + philox_u32(&from, (uint64_t)(2 * i + 1)) % 1000) : 0;
+        }
+        memcpy(wanted, plane, sizeof wanted);
+        memcpy(piece, plane + CUT, sizeof piece);
+        keep_plainly(wanted, WIDE, 7); /* shifts below 0.7 x 9 */
+        assert_ok(channel_places_move(&places, 1, 1, WIDE, plane, err));
+        assert_memory_equal(plane, wanted, sizeof plane);
+        assert_ok(channel_places_move(&places, 1, 1, PIECE, piece, err));
+        assert_true(channel_places_reach(&places, 1) <= MARGIN);
+        assert_memory_equal(piece + MARGIN, plane + CUT + MARGIN, (PIECE - 2 * MARGIN) * sizeof *piece);
+        from = philox_stream(3, 1, (uint64_t)density);
+    }
+}
+
+static void the_extent_of_a_motif_on_either_strand_is_symmetric(void **state)
+{
+    struct channel_extent extent = {.motifs = 2, .row0 = 0, .row1 = 1, .col0 = 2, .col1 = 9};
+    (void)state;
+    channel_extent_mirror(&extent);
+    assert_float_equal(extent.col0, -3, 0), assert_float_equal(extent.col1, 4, 0);
+    extent.col0 = -4;
+    extent.col1 = 2;
+    channel_extent_mirror(&extent);
+    assert_float_equal(extent.col0, -3, 0), assert_float_equal(extent.col1, 4, 0);
 }
 
 static void a_change_of_a_reported_motif_reaches_the_map_of_the_head(void **state)
@@ -530,6 +587,8 @@ int main(void)
         cmocka_unit_test(a_box_ends_at_the_edges_of_the_map),
         cmocka_unit_test(a_centred_motif_is_reported_where_its_channel_reads),
         cmocka_unit_test(motifs_that_share_their_extent_are_one),
+        cmocka_unit_test(any_number_of_motifs_is_reported_by_the_same_rule),
+        cmocka_unit_test(the_extent_of_a_motif_on_either_strand_is_symmetric),
         cmocka_unit_test(a_change_of_a_reported_motif_reaches_the_map_of_the_head),
         cmocka_unit_test(an_extent_grows_over_what_is_alike_around_the_motifs),
         cmocka_unit_test(an_extent_does_not_grow_over_chance_or_beyond_the_map),
