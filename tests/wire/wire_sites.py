@@ -143,6 +143,27 @@ class Site:
                 assert abs(row["near"]["share"] - sum(gap <= 30 for gap, _, _ in closest) / len(closest)) < 1e-9
                 assert abs(row["first_before_second"]["share"] - sum(s["start"] < t["start"] for _, s, t in closest) / len(closest)) < 0.2
 
+    def rules_compare_arrangements(self):
+        answer = self.get("rules?samples=8&channel=0&other=2")
+        assert answer["samples"] == 8 and answer["unit"] == "bases" and answer["gaps"] == [0, 10, 30, 60, 120, 240] and answer["tried"] == 1, answer
+        pair = answer["pairs"][0]
+        assert (pair["first"]["channel"], pair["second"]["channel"]) == (0, 2) and [name["name"] for name in pair["names"]] == ["a", "b"]
+        for name in pair["names"]:
+            both = name["first_before_second"] + name["second_before_first"]
+            assert len(name["first_before_second"]) == len(name["second_before_first"]) >= 2 and all(0 < share["trials"] <= 8 for share in both), name
+            assert all(share["low"] <= share["share"] <= share["high"] for share in both + [name["neither"], name["first_alone"], name["second_alone"]])
+            effects = [name[effect] for effect in ("order", "distance", "strand") if name[effect]]
+            assert name["order"] and all(-1 <= e["low"] <= e["difference"] + 1e-9 and e["difference"] <= e["high"] + 1e-9 and 0 <= e["p"] <= 1 for e in effects), name
+            order = [one["share"] - other["share"] for one, other in zip(name["first_before_second"], name["second_before_first"])]
+            assert any(share["trials"] < 8 for share in both) or abs(name["order"]["difference"] - sum(order) / len(order)) < 1e-9
+        assert self.get("rules?samples=8&channel=0&other=2") == answer
+        assert self.get("rules?samples=8&channel=1")["tried"] == 2 and self.get("rules?samples=8")["tried"] == 3
+        for query, says in (("channel=3", "channel"), ("other=9", "other"), ("samples=0", "samples")):
+            status, _, problem = self.daemon.ask("GET", f"/v1/jobs/{self.job}/rules?{query}")
+            assert status in (400, 422) and says in str(problem), (query, problem)
+        done = subprocess.run([self.motifctl, "--server", self.daemon.url, "rules", self.job, "--channel", "0", "--other", "2", "--samples", "8"], capture_output=True, text=True)
+        assert done.returncode == 0 and "ORDER" in done.stdout and "0 to 9" in done.stdout, done
+
     def signals_are_sorted_and_open_as_bigwig(self):
         text = self.get("signal?coordinates=bedtools", "text/x-bedgraph")
         order = [(line.split("\t")[0], int(line.split("\t")[1])) for line in text.splitlines()]
@@ -314,7 +335,7 @@ def main():
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
-                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
+                "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "rna_has_one_strand", "motifctl_writes_files")))
 
 

@@ -18,7 +18,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 13, SPARLING_SCHEMAS = 21 };
+enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 26 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -42,6 +42,11 @@ struct sites_parameters {
     char genome[CONFIG_TEXT]; /* for regions in the body: the operator's folder with the genome */
     int64_t window;           /* for regions in the body: bases around each summit or middle; 0: the region itself */
 };
+/* Parameters of the query "rules". */
+struct rules_parameters {
+    int64_t samples;        /* samples of the test set */
+    int64_t channel, other; /* the pairs to try have these channels; -1: any */
+};
 struct compare_parameters {
     int64_t samples; /* number of samples, drawn from the first model's domain */
 };
@@ -62,6 +67,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
 enum status sparling_logos_png(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_logos_svg(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_rules(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_pairs(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_sites_bed(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err);

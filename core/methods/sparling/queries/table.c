@@ -137,6 +137,16 @@ const char *const sites_sets[] = {"all", "test", "validation", NULL};
     }
 static const struct config_field pairs_fields[] = {RECORDS};
 static const struct config_table pairs_table = CONFIG_TABLE(pairs_fields, struct sites_parameters);
+static const struct config_field rules_fields[] = {
+    {"samples", FIELD_INT, offsetof(struct rules_parameters, samples), "60", 1, 1000, false, false, NULL, "inputs",
+     "More samples of the test set give narrower intervals and take longer.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"channel", FIELD_INT, offsetof(struct rules_parameters, channel), "-1", -1, 4095, false, false, NULL, "",
+     "Tries only pairs with this channel; -1 tries all.", GROUP_EVALUATION, LEVEL_BASIC, NULL},
+    {"other", FIELD_INT, offsetof(struct rules_parameters, other), "-1", -1, 4095, false, false, NULL, "",
+     "Tries only pairs with this channel as well; if both are given, all names are listed.", GROUP_EVALUATION,
+     LEVEL_BASIC, NULL},
+};
+static const struct config_table rules_table = CONFIG_TABLE(rules_fields, struct rules_parameters);
 static const struct config_field sites_fields[] = {
     RECORDS,
     WHERE,
@@ -262,6 +272,13 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .parameters = &pairs_table,
      .schema = "PairList",
      .answer = sparling_pairs},
+    {.name = "rules",
+     .meaning = "How order, distance and strands of two motifs change what the model answers, by interventions",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &rules_table,
+     .schema = "RuleList",
+     .answer = sparling_rules},
     {.name = "signal",
      .meaning = "The activation of a channel, or the largest of all, along the sequences of the job's data set",
      .verb = METHOD_GET,
@@ -323,6 +340,17 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      NULL, false},
     {"PairList", "job text, checkpoint AnswerCheckpoint, records integer, near_bases integer, pairs [Pair]", NULL,
      false},
+    {"RuleShare", "trials integer, share number, low number, high number", NULL, false},
+    {"RuleEffect", "samples integer, difference number, low number, high number, p number", NULL, false},
+    {"RuleName",
+     "name text, rule text?, neither RuleShare, first_alone RuleShare, second_alone RuleShare, first_before_second "
+     "[RuleShare], second_before_first [RuleShare], order RuleEffect?, distance RuleEffect?, strand RuleEffect?",
+     NULL, false},
+    {"RulePair", "first PairChannel, second PairChannel, names [RuleName]", NULL, false},
+    {"RuleList",
+     "job text, checkpoint AnswerCheckpoint, samples integer, unit text, gaps [integer], tried integer, pairs "
+     "[RulePair]",
+     NULL, false},
     {"SiteList", "job text, checkpoint AnswerCheckpoint, sites [Site]", NULL, false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},

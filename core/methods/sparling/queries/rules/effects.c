@@ -1,0 +1,149 @@
+/* Statistics and text of rules (effects.h). */
+#include "core/methods/sparling/queries/rules/effects.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const int rule_edges[RULE_BINS + 1] = {0, 10, 30, 60, 120, 240, INT_MAX};
+
+static const double Z = 1.959963985; /* normal quantile of a two-sided interval of 95 % */
+
+static void add(struct rule_effect *effect, double difference)
+{
+    effect->samples++;
+    effect->more += difference > 0;
+    effect->less += difference < 0;
+    effect->sum += difference;
+    effect->squares += difference * difference;
+}
+
+/* P(X <= least) for X ~ Binomial(n, 1/2). */
+static double tail(int n, int least)
+{
+    double sum = 0;
+    for (int k = 0; k <= least; k++)
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+    return sum;
+}
+
+struct rule_difference rule_difference_of(const struct rule_effect *effect)
+{
+    int n = effect->samples, signs = effect->more + effect->less;
+    if (n == 0)
+        return (struct rule_difference){0, -1, 1, 1};
+    double wider = n + 2, centre = effect->sum / wider;
+    double half = Z * sqrt(fmax(effect->squares + 1 - effect->sum * centre, 0)) / wider;
+    double p = 2 * tail(signs, effect->more < effect->less ? effect->more : effect->less);
+    return (struct rule_difference){effect->sum / n, fmax(centre - half, -1), fmin(centre + half, 1), fmin(p, 1)};
+}
+
+void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried)
+{
+    double order = 0, near = 0, far = 0;
+    int bins = 0, near_bins = 0;
+    counts->samples++;
+    counts->neither += trial->neither;
+    counts->first += trial->first;
+    counts->second += trial->second;
+    for (int b = 0; b < RULE_BINS; b++) {
+        if (!tried[b])
+            continue;
+        int one = trial->with[FIRST_BEFORE_SECOND][b], other = trial->with[SECOND_BEFORE_FIRST][b];
+        counts->with[FIRST_BEFORE_SECOND][b] += one;
+        counts->with[SECOND_BEFORE_FIRST][b] += other;
+        order += one - other;
+        *(b < RULE_NEAR ? &near : &far) += (one + other) / 2.0;
+        bins++;
+        near_bins += b < RULE_NEAR;
+    }
+    if (bins > 0)
+        add(&counts->order, order / bins);
+    if (near_bins > 0 && near_bins < bins)
+        add(&counts->distance, near / near_bins - far / (bins - near_bins));
+}
+
+void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite)
+{
+    counts->same += same;
+    counts->opposite += opposite;
+    add(&counts->strand, (double)same - (double)opposite);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+/* Appends to a text; a text that is too long is cut. */
+static void append(char out[RULE_TEXT], const char *one, const char *two, const char *three)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, RULE_TEXT - used, "%s%s%s", one, two, three);
+}
+
+/* Appends the gaps of a run of bins: "at any distance", "within 30 bases", "30 bases or more apart". */
+static void append_gaps(char out[RULE_TEXT], int from, int to, int bins, const char *unit)
+{
+    char text[96];
+    if (from == 0 && to == bins)
+        snprintf(text, sizeof text, " at any distance");
+    else if (from == 0)
+        snprintf(text, sizeof text, " within %d %s", rule_edges[to], unit);
+    else if (to == bins)
+        snprintf(text, sizeof text, " at least %d %s apart", rule_edges[from], unit);
+    else
+        snprintf(text, sizeof text, " %d to %d %s apart", rule_edges[from], rule_edges[to], unit);
+    append(out, text, "", "");
+}
+
+/* Appends the runs of bins whose share is high. */
+static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const char *unit)
+{
+    bool any = false;
+    for (int from = 0, to; from < bins; from = to + 1) {
+        for (to = from; to < bins && high[to]; to++) {
+        }
+        if (to == from)
+            continue;
+        if (any)
+            append(out, " or", "", "");
+        append_gaps(out, from, to, bins, unit);
+        any = true;
+    }
+}
+
+bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
+               const char *unit, char out[RULE_TEXT])
+{
+    double share[RULE_ORDERS][RULE_BINS], least = 1, most = 0;
+    bool high[RULE_ORDERS][RULE_BINS], any[RULE_ORDERS] = {false};
+    int bins = 0;
+    out[0] = '\0';
+    while (bins < RULE_BINS && tried[bins] > 0)
+        bins++;
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < bins; b++) {
+            share[o][b] = (double)counts->with[o][b] / tried[b];
+            least = fmin(least, share[o][b]);
+            most = fmax(most, share[o][b]);
+        }
+    if (!(most - least >= RULE_CLEAR))
+        return false;
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < bins; b++) {
+            high[o][b] = share[o][b] > (least + most) / 2;
+            any[o] = any[o] || high[o][b];
+        }
+    if (memcmp(high[0], high[1], (size_t)bins * sizeof(bool)) == 0) {
+        append(out, first, " and ", second);
+        append_runs(out, high[0], bins, unit);
+        return true;
+    }
+    for (int o = 0; o < RULE_ORDERS; o++) {
+        if (!any[o])
+            continue;
+        append(out, out[0] != '\0' ? "; " : "", o == FIRST_BEFORE_SECOND ? first : second, " before ");
+        append(out, o == FIRST_BEFORE_SECOND ? second : first, "", "");
+        append_runs(out, high[o], bins, unit);
+    }
+    return true;
+}

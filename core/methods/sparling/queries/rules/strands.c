@@ -1,0 +1,133 @@
+/* The effect of strands on answers. A motif map has no strands, so the motif is turned in the input: the bases of its
+ * site are replaced by their reverse complement, and the model reads the changed input. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/queries/rules/rules_int.h"
+
+struct turning {
+    struct rules *rules;
+    struct site_finder finder;
+    struct motif_site_list sites;
+    struct motif_site *strongest; /* [channels] of the current sample; strand '.': none */
+    bool *has;                    /* [1 + channels][names] answers as it is, and with each site turned */
+    unsigned char *base;          /* [cols] */
+};
+
+/* Turns columns [from, to) of one-hot bases in the order A, C, G, T. */
+static void turn(float *planes, int cols, int from, int to)
+{
+    for (int b = 0; b < BASES / 2; b++) {
+        float *one = planes + (ptrdiff_t)b * cols, *other = planes + (ptrdiff_t)(BASES - 1 - b) * cols;
+        for (int i = from; i < to; i++) {
+            float kept = one[i];
+            one[i] = other[from + to - 1 - i];
+            other[from + to - 1 - i] = kept;
+        }
+    }
+}
+
+static enum status find_sites(struct turning *t, int length, struct error *err)
+{
+    struct rules *r = t->rules;
+    const float *planes = r->inquiry.planes;
+    enum status status = channel_places_move(&r->question->model->places, r->channels, 1, r->cols, r->map, err);
+    for (int i = 0; i < r->cols; i++) {
+        t->base[i] = BASE_UNKNOWN;
+        for (int b = 0; b < BASES; b++)
+            if (planes[b * r->cols + i] > 0)
+                t->base[i] = (unsigned char)b;
+    }
+    const struct scan_window window = {
+        .to = length, .width = r->cols, .base = t->base, .map = r->map, .first = true, .last = true, .length = length};
+    t->sites.count = 0;
+    if (!status)
+        status = site_finder_window(&t->finder, &window, -1, &t->sites, err);
+    for (int c = 0; c < r->channels; c++)
+        t->strongest[c] = (struct motif_site){.strand = '.'};
+    for (size_t i = 0; !status && i < t->sites.count; i++) {
+        const struct motif_site *site = &t->sites.site[i];
+        struct motif_site *best = &t->strongest[site->channel];
+        if (site->strand != '.' && site->start >= 0 && site->end <= length && site->value > best->value)
+            *best = *site;
+    }
+    return status;
+}
+
+/* Reads the sample in the planes. has: [names]. */
+static enum status answer(struct rules *r, bool *has, struct error *err)
+{
+    const struct rule_places places = {{0, 0}};
+    enum status status = rules_map(r, err);
+    return status ? status : rules_read(r, r->map, 1, &places, has, err);
+}
+
+/* Whether a channel is in a pair that is asked for. */
+static bool in_pair(const struct rules *r, int channel)
+{
+    for (int i = 0; i < r->pairs; i++)
+        if (r->pair[i].second.channel == channel)
+            return true;
+    return false;
+}
+
+static void count_pairs(struct turning *t)
+{
+    const struct rules *r = t->rules;
+    size_t names = (size_t)r->names;
+    for (int i = 0; i < r->pairs; i++) {
+        const struct rule_pair *pair = &r->pair[i];
+        const struct motif_site *a = &t->strongest[pair->first.channel], *b = &t->strongest[pair->second.channel];
+        if (a->strand == '.' || b->strand == '.' || (a->start < b->end && b->start < a->end))
+            continue;
+        const bool *now = t->has, *turned = t->has + names * (size_t)(1 + pair->second.channel);
+        for (size_t k = 0; k < names; k++)
+            rule_counts_strand(&pair->counts[k], a->strand == b->strand ? now[k] : turned[k],
+                               a->strand == b->strand ? turned[k] : now[k]);
+    }
+}
+
+static enum status turn_sample(struct turning *t, int length, struct error *err)
+{
+    struct rules *r = t->rules;
+    enum status status = answer(r, t->has, err);
+    if (!status)
+        status = find_sites(t, length, err);
+    for (int c = 0; !status && c < r->channels; c++) {
+        const struct motif_site site = t->strongest[c];
+        if (site.strand == '.' || !in_pair(r, c))
+            continue;
+        turn(r->inquiry.planes, r->cols, (int)site.start, (int)site.end);
+        status = answer(r, t->has + (size_t)r->names * (size_t)(1 + c), err);
+        turn(r->inquiry.planes, r->cols, (int)site.start, (int)site.end);
+    }
+    if (!status)
+        count_pairs(t);
+    return status;
+}
+
+enum status rules_strands(struct rules *r, struct error *err)
+{
+    struct turning t = {.rules = r,
+                        .strongest = calloc((size_t)r->channels, sizeof *t.strongest),
+                        .has = calloc((size_t)(1 + r->channels) * (size_t)r->names, sizeof *t.has),
+                        .base = malloc((size_t)r->cols)};
+    enum status status = site_finder_make(r->question, &t.finder, err);
+    if (!status && (!t.strongest || !t.has || !t.base))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for rules");
+    for (int64_t i = 0; !status && i < r->samples; i++) {
+        int length;
+        bool end;
+        status = method_question_stopped(r->question, err);
+        if (!status)
+            status = rules_sample(r, i, &length, &end, err);
+        if (!status)
+            status = turn_sample(&t, length, err);
+    }
+    site_finder_close(&t.finder);
+    free(t.sites.site);
+    free(t.strongest);
+    free(t.has);
+    free(t.base);
+    return status;
+}
