@@ -253,6 +253,7 @@ class Run:
         self.example("GET", at + "/sites", "?coordinates=bedtools&samples=9", names=names, headers={"Accept": "text/x-bed"})
         self.example("POST", at + "/sites", names=names, headers=fasta, raw=text.encode())
         self.example("GET", at + "/pairs", "?set=test", names=names)
+        self.example("GET", at + "/rules", "?channel=0&other=1&samples=20", names=names)
         self.example("GET", at + "/signal", "?channel=1&samples=9", names=names)
         self.example("POST", at + "/signal", "?coordinates=bedtools", names=names, headers=fasta, raw=text.encode())
 
