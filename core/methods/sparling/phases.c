@@ -104,6 +104,18 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     return status;
 }
 
+/* Publishes what the head has answered in a validation. */
+static void keep_accuracy(struct method_run *run, double loss)
+{
+    run->accuracy = run->domain.shape.positions
+                        ? evaluation_accuracy(run)
+                        : (double)run->validation_correct / (double)run->config.validation_samples;
+    run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
+    evidence_validated(run, loss);
+    run_metric(run, "accuracy", run->accuracy);
+    run_metric(run, "validation_loss", loss);
+}
+
 static enum status validate(struct method_run *run, enum method_request *request, struct error *err)
 {
     bool done, ended;
@@ -111,14 +123,9 @@ static enum status validate(struct method_run *run, enum method_request *request
     if (status || !done)
         return status;
     double loss = run->validation_loss / (double)run->validation_counted;
-    run->accuracy = run->domain.shape.positions
-                        ? evaluation_accuracy(run)
-                        : (double)run->validation_correct / (double)run->config.validation_samples;
-    run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
     run->phase = PHASE_TRAIN;
-    evidence_validated(run, loss);
-    run_metric(run, "accuracy", run->accuracy);
-    run_metric(run, "validation_loss", loss);
+    if (!run->presence.alone)
+        keep_accuracy(run, loss);
     run_metric(run, "density", run->annealer.density);
     if (run->direct) { /* the objective single-motifs has no annealing */
         *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;

@@ -222,9 +222,26 @@ void presence_count(struct method_run *run, const struct batch *batch, const str
         }
 }
 
+/* The loss of a name over the samples of a validation, divided by that of the best constant answer. */
+static double level_of(const struct presence_phase *p, int name, double samples)
+{
+    double with = column(p, PRESENCE_WITH)[name] * (double)p->weight[name],
+           without = samples - column(p, PRESENCE_WITH)[name];
+    double q = with / (with + without);
+    double constant = q > 0 && q < 1 ? -(with * log(q) + without * log(1 - q)) : 0;
+    return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
+}
+
+/* Only when g reads half of the names clearly does the other strand show anything. */
 bool presence_turning(const struct method_run *run)
 {
-    return run->presence.alone && run->presence.turns == TURNS_OPEN;
+    const struct presence_phase *p = &run->presence;
+    int clear = 0;
+    if (!p->alone || p->turns != TURNS_OPEN)
+        return false;
+    for (int k = 0; k < p->names; k++)
+        clear += level_of(p, k, (double)run->config.validation_samples) <= CLEAR;
+    return clear > 0 && 2 * clear >= p->names;
 }
 
 void presence_count_turned(struct method_run *run, const struct batch *batch, const struct tensor *scores)
@@ -237,21 +254,17 @@ void presence_count_turned(struct method_run *run, const struct batch *batch, co
 
 /* Decides whether motifs lie on either strand. If they do, g reads a name from the other strand nearly as well,
  * because it has learned from both. Each training sample then serves as an additional sample when it is read from
- * the other strand. A name counts as soon as g reads it clearly, and half of the names must count. If one of them is
- * not read from the other strand, motifs lie on one strand. */
+ * the other strand. Only names that g reads clearly count. If one of them is not read from the other strand, motifs lie
+ * on one strand. */
 static void decide_strands(struct presence_phase *p)
 {
-    int clear = 0, equal = 0;
+    bool either = true;
     for (int k = 0; k < p->names; k++) {
         double level = column(p, PRESENCE_LEVEL)[k];
         double turned = level * column(p, PRESENCE_TURNED)[k] / fmax(column(p, PRESENCE_LOSS)[k], 1e-12);
-        if (level > CLEAR)
-            continue;
-        clear++;
-        equal += turned < level + STRAND * (1 - level);
+        either &= level > CLEAR || turned < level + STRAND * (1 - level);
     }
-    if (2 * clear >= p->names && clear > 0)
-        p->turns = equal == clear ? TURNS_YES : TURNS_NO;
+    p->turns = either ? TURNS_YES : TURNS_NO;
 }
 
 /* Computes the level of each name at the end of a validation, and returns the loss of all names. *better: whether a
@@ -261,11 +274,7 @@ static double measure_levels(struct presence_phase *p, double samples, bool *bet
     double all = 0;
     *better = false;
     for (int k = 0; k < p->names; k++) {
-        double with = column(p, PRESENCE_WITH)[k] * (double)p->weight[k],
-               without = samples - column(p, PRESENCE_WITH)[k];
-        double q = with / (with + without);
-        double constant = q > 0 && q < 1 ? -(with * log(q) + without * log(1 - q)) : 0;
-        double loss = column(p, PRESENCE_LOSS)[k], level = constant > 0 ? loss / constant : 1;
+        double level = level_of(p, k, samples);
         column(p, PRESENCE_LEVEL)[k] = level;
         column(p, PRESENCE_STILL)[k]++;
         if (level < column(p, PRESENCE_BEST)[k] - LEVEL_GAIN) {
@@ -273,7 +282,7 @@ static double measure_levels(struct presence_phase *p, double samples, bool *bet
             column(p, PRESENCE_STILL)[k] = 0;
             *better = true;
         }
-        all += loss;
+        all += column(p, PRESENCE_LOSS)[k];
     }
     return all / samples;
 }

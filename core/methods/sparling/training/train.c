@@ -108,17 +108,12 @@ struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const s
 }
 
 struct forward {
-    struct tensor *motifs, *logits, *loss;
+    struct tensor *motifs, *loss;
+    struct tensor *logits;   /* of the head; NULL in the first phase */
     struct tensor *presence; /* the presence loss, NULL without the objective */
     struct tensor *scores;   /* what it is computed from */
     struct tensor *total;    /* what the backward pass minimises: loss, presence loss and penalty of the bottleneck */
 };
-
-/* In the first phase the presence objective trains alone, and a training step leaves out the head. */
-static bool without_head(const struct method_run *run)
-{
-    return run->presence.alone && run->exec.training;
-}
 
 static struct forward forward(struct method_run *run, const struct batch *batch)
 {
@@ -137,8 +132,9 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     f.motifs = network_motifs_extras(e, n, batch->images, count, run->annealer.density, &extras);
     f.scores = extras.scores;
     f.presence = f.scores ? presence_loss(run, batch, f.scores) : NULL;
-    if (without_head(run)) {
-        network_follow_scale(e, n, f.motifs);
+    if (run->presence.alone) { /* the presence objective trains alone, so nobody reads the answers of the head */
+        if (e->training)
+            network_follow_scale(e, n, f.motifs);
         f.loss = f.total = f.presence;
     } else {
         f.logits = run_logits(run, f.motifs, batch);
@@ -289,13 +285,14 @@ static struct batch_request validation_request(const struct method_run *run, int
 static enum status count_piece(struct method_run *run, const struct forward *f, const struct batch *batch,
                                struct error *err)
 {
-    enum status status = run->direct ? STATUS_OK : evaluation_count(run, f->motifs, batch, err);
+    bool boxes = !run->direct && run->domain.shape.boxes > 0;
+    enum status status = boxes ? evaluation_count(run, f->motifs, batch, err) : STATUS_OK;
     if (status)
         return status;
     int counted = run->direct ? batch->request.count : batch->counted;
     if (run->domain.shape.positions)
         evaluation_count_classes(run, batch, f->logits->data);
-    else
+    else if (f->logits)
         run->validation_correct += run->direct ? count_classes(batch, f->logits)
                                                : count_exact(batch, f->logits->data, sparling_vocabulary(&run->config));
     if (f->presence)
@@ -309,8 +306,8 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
 {
     struct batch_request now = validation_request(run, run->validation_position);
     int64_t after = run->validation_position + now.count;
-    bool last = after >= validation_length(run);
-    struct batch_request next = last ? training_request(run, run->samples) : validation_request(run, after);
+    bool likely = after >= validation_length(run); /* the counts of this piece are still missing */
+    struct batch_request next = likely ? training_request(run, run->samples) : validation_request(run, after);
     struct exec *e = &run->exec;
     const struct batch *batch;
     enum status status = batch_source_take(run->source, &now, &next, &batch, err);
@@ -331,6 +328,6 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (status)
         return status;
     run->validation_position = after;
-    *done = last;
+    *done = after >= validation_length(run);
     return STATUS_OK;
 }

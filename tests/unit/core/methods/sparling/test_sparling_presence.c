@@ -60,7 +60,7 @@ struct series {
     struct hash all; /* hash of all metrics except the speed */
     double presence[64], densities[64];
     int64_t at[64];
-    int validations;
+    int validations, accuracies;
     double rates[64]; /* learning rate of each tenth update */
 };
 
@@ -74,6 +74,7 @@ static void watch(void *context, const char *name, int64_t step, double value)
     hash_add(&s->all, &value, sizeof value);
     if (strcmp(name, "learning_rate") == 0)
         s->rates[step / 40] = value;
+    s->accuracies += strcmp(name, "accuracy") == 0;
     if (strcmp(name, "density") == 0)
         s->densities[s->validations] = value;
     if (strcmp(name, "presence_loss") == 0) {
@@ -181,6 +182,8 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     /* the scale of the head's input adapts to g in the first phase */
     assert_true(t.run->network->scale.square->value[0] != scale);
     assert_int_equal(t.series.validations, 3);
+    /* validations leave out the head, too */
+    assert_true(t.series.accuracies == 0 && isnan(t.run->accuracy));
     for (int64_t updates = t.run->updates; t.run->updates == updates;)
         step(&t);
     hash_of(&t, "h.", h[1]);
@@ -188,7 +191,32 @@ static void first_phase_trains_g_and_leaves_head_and_density(void **state)
     /* after the first phase, stages end as usual */
     while (step(&t) != METHOD_DONE)
         ;
+    assert_int_equal(t.series.accuracies, t.series.validations - 3);
     assert_true(t.series.densities[2] == 0.04 && t.series.densities[t.series.validations - 1] <= 0.02);
+    end(&t);
+}
+
+/* A validation reads its samples again from the other strand only if g reads half of the names clearly. */
+static void the_other_strand_is_read_when_half_of_the_names_are_clear(void **state)
+{
+    struct trial t;
+    begin(&t, NULL, 1);
+    struct presence_phase *p = &t.run->presence;
+    double samples = (double)t.run->config.validation_samples, constant = samples * log(2);
+    assert_int_equal(p->names, 4);
+    p->turns = TURNS_OPEN;
+    for (int k = 0; k < 4; k++) {
+        p->weight[k] = 1;
+        p->names_table[PRESENCE_WITH * 4 + k] = samples / 2;
+        p->names_table[PRESENCE_LOSS * 4 + k] = constant;
+    }
+    assert_false(presence_turning(t.run));
+    p->names_table[PRESENCE_LOSS * 4] = 0.5 * constant;
+    assert_false(presence_turning(t.run));
+    p->names_table[PRESENCE_LOSS * 4 + 3] = 0.5 * constant;
+    assert_true(presence_turning(t.run));
+    p->turns = TURNS_NO;
+    assert_false(presence_turning(t.run));
     end(&t);
 }
 
@@ -694,6 +722,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_phase_trains_g_and_leaves_head_and_density),
+        cmocka_unit_test(the_other_strand_is_read_when_half_of_the_names_are_clear),
         cmocka_unit_test(first_phase_ends_when_the_presence_loss_stops_falling),
         cmocka_unit_test(learning_rate_falls_after_the_first_phase),
         cmocka_unit_test(checkpoint_with_impossible_numbers_of_the_phase_is_refused),
