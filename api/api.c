@@ -234,7 +234,7 @@ static bool admit_body(struct exchange *x)
         return false;
     }
     bool typeless = route->dialect != NULL && route->dialect->typeless;
-    if (!route_takes(route, type) && (type != NULL || (!typeless && !states_format(x)))) {
+    if (!route_takes(route, type) && (type != NULL || !typeless) && !states_format(x)) {
         char taken[256] = "";
         for (const char *const *each = route->media_types; each != NULL && *each != NULL; each++) {
             size_t used = strlen(taken);

@@ -91,7 +91,7 @@ static const struct api_parameter bundle_query[] = {
 
 static const struct api_parameter dataset_query[] = {
     {PARAMETER_FORMAT, "format", 0, 0, collection_format_names,
-     "format of the body, if the Content-Type does not name it; with this parameter the Content-Type may be missing"},
+     "format of the body; with this parameter the Content-Type has no effect and may be missing"},
     {PARAMETER_TEXT, "label", 0, 60, NULL,
      "csv: name of the column with the label (label, labels, class or target); bed: name for the fourth column, or the "
      "label of all regions (peak)"},

@@ -190,6 +190,17 @@ static void view_kinds(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
+/* Prints the names of the kinds, or of a kind's presets. */
+static void print_names(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *kinds = json_member(document, "kinds"), *item = NULL;
+    const cJSON *list = kinds ? kinds : json_member(document, "presets");
+    cJSON_ArrayForEach (item, list) {
+        const char *name = json_string(item, kinds ? "kind" : "name");
+        fprintf(ctl->out.stream, "%s\n", name ? name : "?");
+    }
+}
+
 static int kinds_run(struct ctl *ctl, const struct options *args)
 {
     cJSON *document = NULL;
@@ -206,6 +217,8 @@ static int kinds_run(struct ctl *ctl, const struct options *args)
         return code;
     if (ctl->json)
         ctl_print_json(ctl, document);
+    else if (ctl->quiet)
+        print_names(ctl, document);
     else if (args->positional_count > 0)
         view_kind(ctl, document,
                   &(struct view){.markdown = options_has(args, "markdown"),

@@ -64,13 +64,24 @@ static void cell_colour(struct buf *out, const struct draw_motif *motif, double 
     }
 }
 
-static void cell_plain(struct buf *out, const struct draw_motif *motif, double upper, double lower)
+/* light: the picture has a light ground, which is left blank. */
+static void cell_plain(struct buf *out, const struct draw_motif *motif, double upper, double lower, bool light)
 {
     static const char ramp[] = " .:-=+*#%@";
+    double ink = light ? 1 - (upper + lower) / 2 : (upper + lower) / 2;
     if (motif)
         buf_format(out, "%c", term_channel_letter(motif->channel));
     else
-        buf_append(out, &ramp[(int)((upper + lower) / 2 * 9 + 0.5)], 1);
+        buf_append(out, &ramp[(int)(ink * 9 + 0.5)], 1);
+}
+
+/* Whether most pixels are nearer to white than to black. */
+static bool is_light(const struct draw_image *image)
+{
+    size_t count = (size_t)image->rows * (size_t)image->columns, white = 0;
+    for (size_t i = 0; i < count; i++)
+        white += image->grey[i] > 0.5f;
+    return white > count / 2;
 }
 
 void draw_motif_map(struct buf *out, const struct draw_image *image, const struct draw_motif *motifs, size_t count,
@@ -79,6 +90,7 @@ void draw_motif_map(struct buf *out, const struct draw_image *image, const struc
     int shrink = draw_shrink(image->columns, columns);
     int width = (image->columns + shrink - 1) / shrink;
     int height = (image->rows + shrink - 1) / shrink;
+    bool light = is_light(image);
     for (int line = 0; line * 2 < height; line++) {
         for (int column = 0; column < width; column++) {
             double upper = sample(image, line * 2, column, shrink);
@@ -87,7 +99,7 @@ void draw_motif_map(struct buf *out, const struct draw_image *image, const struc
             if (colour)
                 cell_colour(out, motif, upper, lower);
             else
-                cell_plain(out, motif, upper, lower);
+                cell_plain(out, motif, upper, lower, light);
         }
         buf_text(out, colour ? "\033[0m\n" : "\n");
     }

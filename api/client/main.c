@@ -53,7 +53,7 @@ static const struct option_spec common_options[] = {
     {"json", NULL, "print the server's answer as JSON, for programs; the same as -o json"},
     {"print", "FORMAT", "form of the answer: json, yaml or table (table); short: -o"},
     {"quiet", NULL, "print only ids and names, one on a line, and errors; short: -q"},
-    {"help", NULL, "this text"},
+    {"help", NULL, "this text; short: -h"},
     {NULL, NULL, NULL},
 };
 

@@ -116,3 +116,14 @@ void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int c
         buf_format(out, "  %s", parts.text[i]);
     }
 }
+
+void progress_figures(struct buf *out, const cJSON *progress)
+{
+    const char *stage = json_string(progress, "stage");
+    double fraction = json_number(progress, "fraction");
+    struct parts parts;
+    collect(&parts, progress, NULL);
+    buf_format(out, "%s %.0f %%", stage ? stage : "-", isfinite(fraction) ? floor(fraction * 100) : 0);
+    for (size_t i = 0; i < parts.count; i++)
+        buf_format(out, "  %s", parts.text[i]);
+}

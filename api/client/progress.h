@@ -13,4 +13,7 @@
  * (for logs), there is no bar and no limit. Pure function. */
 void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int columns, bool colour);
 
+/* Appends the stage and the figures of a progress document in one line: "training 47 %  density 0.0133  ...". */
+void progress_figures(struct buf *out, const cJSON *progress);
+
 #endif

@@ -1,4 +1,4 @@
-/* Uploaded data sets: stores, lists, displays and deletes them. A data set never changes; the SHA-256 of the uploaded
+/* Uploaded data sets: stores and deletes them. A data set never changes; the SHA-256 of the uploaded
  * bytes identifies it. The document about a data set is written once, when the data set is stored. */
 #include "api/datasets/datasets.h"
 
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_show.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/quota.h"
@@ -336,30 +337,6 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct api_
     return status;
 }
 
-static void respond_unread(struct exchange *x, const char *name, const struct error *err)
-{
-    if (err->code == STATUS_NOT_FOUND)
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
-    else
-        respond_error(x, err);
-}
-
-static void respond_dataset(struct exchange *x, int status, const char *name)
-{
-    const char *text;
-    size_t size;
-    struct error err;
-    error_clear(&err);
-    if (dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK) {
-        respond_unread(x, name, &err);
-        return;
-    }
-    buf_append(&x->response->body, text, size);
-    if (status == 201)
-        response_header(x->response, "Location", "/v1/datasets/%s", name);
-    respond_body(x, status, "application/json");
-}
-
 /* True when an existing data set has the same bytes and the same options. */
 static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
 {
@@ -447,7 +424,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         if (same_again(x, &a, &same, &err) != STATUS_OK)
             respond_error(x, &err);
         else if (same)
-            respond_dataset(x, 200, a.name);
+            dataset_respond(x, 200, a.name);
         else
             respond_problem(x, PROBLEM_CONFLICT,
                             "Another data set is named %s, and data sets never change: choose another name.", a.name);
@@ -455,7 +432,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     }
     enum status status = keep(x, &a, upload, &err);
     if (status == STATUS_OK)
-        respond_dataset(x, 201, a.name);
+        dataset_respond(x, 201, a.name);
     else if (status == STATUS_LIMIT)
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
     else if (status == STATUS_CONFLICT)
@@ -479,64 +456,7 @@ void datasets_put(struct exchange *x)
     datasets_end(x->api, upload);
 }
 
-/* ---- reading and deleting ---------------------------------------------------------------------------------- */
-
-void datasets_list(struct exchange *x)
-{
-    struct error err;
-    const char **names, *text;
-    size_t count, size;
-    int64_t bytes;
-    error_clear(&err);
-    if (dataset_list(root_of(x), &x->arena, &names, &count, &err) != STATUS_OK ||
-        dataset_bytes(root_of(x), NULL, &bytes, &err) != STATUS_OK) {
-        respond_error(x, &err);
-        return;
-    }
-    sink_begin_object(x->out, NULL);
-    sink_begin_list(x->out, "datasets");
-    for (size_t i = 0; i < count; i++) {
-        enum status status = dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, &err);
-        if (status == STATUS_OK)
-            json_sink_raw(&x->json, NULL, text);
-        else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
-            respond_error(x, &err);
-            return;
-        }
-    }
-    sink_end_list(x->out);
-    sink_integer(x->out, "bytes", bytes);
-    sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
-    sink_begin_list(x->out, "endings");
-    for (const struct collection_ending *e = collection_endings; e->ending != NULL; e++) {
-        sink_begin_object(x->out, NULL);
-        sink_text(x->out, "ending", e->ending);
-        sink_text(x->out, "format", e->format);
-        sink_end_object(x->out);
-    }
-    sink_end_list(x->out);
-    sink_end_object(x->out);
-    respond_json(x, 200);
-}
-
-void datasets_show(struct exchange *x)
-{
-    respond_dataset(x, 200, exchange_param(x, "name"));
-}
-
-void datasets_preview(struct exchange *x)
-{
-    const char *bytes, *name = exchange_param(x, "name");
-    size_t size;
-    struct error err;
-    error_clear(&err);
-    if (dataset_read(root_of(x), name, "preview.png", &x->arena, &bytes, &size, &err) != STATUS_OK) {
-        respond_unread(x, name, &err);
-        return;
-    }
-    buf_append(&x->response->body, bytes, size);
-    respond_body(x, 200, "image/png");
-}
+/* ---- deleting ---------------------------------------------------------------------------------------------- */
 
 /* Finds out whether a job's configuration contains the name of the data set. */
 static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,

@@ -43,8 +43,9 @@ const struct openapi_schema openapi_schemas[] = {
      "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "
      "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
-     "*warnings [Warning]",
+     "*warnings [Warning], *first [object], *kinds [DatasetKind]",
      NULL, false},
+    {"DatasetKind", "kind text, preset text, accepts flag, reason text?", NULL, false},
     {"Warning", "code text, text text", NULL, false},
     {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer, endings [FileEnding]", NULL, false},
     {"FileEnding", "ending text, format text", NULL, false},

@@ -7,20 +7,22 @@
 #include <string.h>
 
 #include "api/http/uri.h"
+#include "core/base/utf8.h"
 
 #define SEGMENTS 8
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
-#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
 
 static const struct path_parameter {
-    const char *name, *characters, *pattern, *meaning;
+    const char *name;
+    const char *characters; /* NULL: every printable text */
+    const char *pattern, *meaning;
     size_t max;
 } path_parameters[] = {
-    {"id", DIGITS CAPITALS LETTERS "._-", "^[0-9A-Za-z_-][0-9A-Za-z._-]{0,70}$",
+    {"id", NULL, "^[^.].{0,126}$",
      "id of a job, its name if no other job has it, or latest: the newest job, one's own first; for queries of a "
      "model, the newest job with a checkpoint",
-     71},
+     127},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
     {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
@@ -64,7 +66,8 @@ size_t route_pattern_param(const char *pattern, size_t *at, const char **name)
 static bool parameter_takes(const struct path_parameter *p, const char *text)
 {
     size_t length = strlen(text);
-    return length > 0 && length <= p->max && strspn(text, p->characters) == length && text[0] != '.';
+    bool allowed = p->characters != NULL ? strspn(text, p->characters) == length : utf8_printable(text, length);
+    return length > 0 && length <= p->max && allowed && text[0] != '.';
 }
 
 static enum status cut(const char *path, size_t bytes, struct segments *out, struct error *err)

@@ -20,7 +20,7 @@ enum parameter_type {
     PARAMETER_INTEGER,
     PARAMETER_FLAG,
     PARAMETER_CHOICE,
-    PARAMETER_FORMAT, /* a CHOICE that states the format of the body, which then needs no Content-Type */
+    PARAMETER_FORMAT, /* a CHOICE that states the format of the body; the Content-Type then has no effect */
     PARAMETER_RESULT, /* every name that begins with "result.": a bound on a member of the result (query_check.h) */
     PARAMETER_TEXT
 };
@@ -48,7 +48,7 @@ struct api_dialect {
 };
 
 #define ROUTE_PARAMS 3
-#define ROUTE_PARAM_BYTES 72
+#define ROUTE_PARAM_BYTES 128
 /* name under which handlers find the item of a query, whatever the pattern calls that parameter */
 #define ROUTE_ITEM "item"
 

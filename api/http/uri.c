@@ -176,6 +176,12 @@ bool media_is(const char *content_type, const char *type)
     return charset == NULL || (charset_length == 5 && strncasecmp(charset, "utf-8", 5) == 0);
 }
 
+const char *media_short(const char *type)
+{
+    const char *name = strchr(type, '/') != NULL ? strchr(type, '/') + 1 : type;
+    return strncmp(name, "x-", 2) == 0 ? name + 2 : name;
+}
+
 /* Returns how well a media range of Accept matches an offer: 3 for the type itself, 2 for all its subtypes, 1 for any
  * type, 0 for no match. */
 static int media_fit(const char *range, size_t length, const char *offer)

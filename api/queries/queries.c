@@ -28,7 +28,7 @@ static struct method_question question_of(const struct query_request *a, const s
                                     .input = a->inputs != NULL ? &a->inputs->items[input] : NULL,
                                     .text = a->query->takes == METHOD_TAKES_FILE ? a->run->x->request->body : NULL,
                                     .text_bytes = a->run->x->request->body_bytes,
-                                    .text_type = exchange_header(a->run->x, "Content-Type"),
+                                    .text_type = query_request_type(a->run->x),
                                     .with = with,
                                     .parameters = a->parameters,
                                     .item = a->item,
@@ -217,7 +217,7 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     char hex[HASH_TEXT];
     struct hash hash;
     const char *query = x->match.query != NULL ? x->match.query : "";
-    const char *type = exchange_header(x, "Content-Type");
+    const char *type = query_request_type(x);
     hash_init(&hash);
     hash_add(&hash, a->checkpoint.sha256, sizeof a->checkpoint.sha256);
     hash_add(&hash, a->with_checkpoint.sha256, sizeof a->with_checkpoint.sha256);

@@ -16,9 +16,18 @@ static bool takes_files(const struct method_query *query)
     return query->takes == METHOD_TAKES_INPUTS || query->takes == METHOD_TAKES_EDITS;
 }
 
+const char *query_request_type(const struct exchange *x)
+{
+    const char *format = exchange_query(x, "format");
+    for (const char *const *type = x->match.route->media_types; format != NULL && type != NULL && *type != NULL; type++)
+        if (strcmp(media_short(*type), format) == 0)
+            return *type;
+    return exchange_header(x, "Content-Type");
+}
+
 bool query_request_is_json(const struct exchange *x)
 {
-    const char *type = exchange_header(x, "Content-Type");
+    const char *type = query_request_type(x);
     return type == NULL || media_is(type, "application/json");
 }
 
@@ -146,7 +155,7 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
         else if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
             api_faults_add(a->faults, pair->name, "%s", err.message);
         else if (field == NULL && strict && strcmp(pair->name, "checkpoint") != 0 &&
-                 !(sample && strcmp(pair->name, "seed") == 0))
+                 strcmp(pair->name, "format") != 0 && !(sample && strcmp(pair->name, "seed") == 0))
             api_faults_add(a->faults, pair->name, "is not a parameter of this query");
     }
     if (a->faults->count > 0) {
@@ -167,11 +176,11 @@ static bool read_file(struct exchange *x, struct query_request *a)
     struct error err;
     error_clear(&err);
     a->rows = a->query->rows != NULL && a->form == FORM_ARRAY && exchange_query_flag(x, "batch") &&
-              media_is(exchange_header(x, "Content-Type"), "application/x-npy");
+              media_is(query_request_type(x), "application/x-npy");
     if (a->rows)
         return true;
-    enum status status = input_from_bytes(exchange_header(x, "Content-Type"), x->request->body, x->request->body_bytes,
-                                          "", a->inputs, &err);
+    enum status status =
+        input_from_bytes(query_request_type(x), x->request->body, x->request->body_bytes, "", a->inputs, &err);
     if (status == STATUS_OK && exchange_query_flag(x, "batch"))
         status = inputs_split(a->inputs, &err);
     if (status != STATUS_OK)

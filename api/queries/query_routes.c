@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/http/uri.h"
 #include "core/base/arena.h"
 #include "core/data/uploads/input_file.h"
 
@@ -164,8 +165,37 @@ static size_t field_count(const struct query_routes *r)
     return count;
 }
 
+static const char *const *media_types_of(struct query_routes *r, const struct merged *merged)
+{
+    size_t count = 1, files = 0;
+    if (merged->file)
+        return merged->query->files;
+    while (merged->inputs && input_file_types[files] != NULL)
+        files++;
+    const char **list = space(r, files + 2, sizeof *list);
+    if (list == NULL)
+        return NULL;
+    list[0] = JSON;
+    for (size_t i = 0; i < files; i++)
+        list[count++] = input_file_types[i];
+    return list;
+}
+
+/* Makes the list of short names of the media types of a body, the values of ?format=. */
+static const char *const *formats_of(struct query_routes *r, const char *const *media_types)
+{
+    size_t count = 0;
+    while (media_types != NULL && media_types[count] != NULL)
+        count++;
+    const char **list = space(r, count + 1, sizeof *list);
+    for (size_t i = 0; list != NULL && i < count; i++)
+        list[i] = media_short(media_types[i]);
+    return list;
+}
+
 /* Makes the list of parameters of the query string; NULL if there are none. */
-static const struct api_parameter *parameters_of(struct query_routes *r, const struct merged *merged)
+static const struct api_parameter *parameters_of(struct query_routes *r, const struct merged *merged,
+                                                 const char *const *media_types)
 {
     static const struct api_parameter seed = {
         PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "number of the sample in the job's own domain (0)"};
@@ -179,7 +209,7 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         NULL,
         "1: a body that is one array contains one input at each position of its first axis, at most 4096, or at most "
         "100000 rows where the query answers with rows"};
-    struct api_parameter *list = space(r, field_count(r) + 4, sizeof *list);
+    struct api_parameter *list = space(r, field_count(r) + 5, sizeof *list);
     size_t count = 0;
     if (list == NULL)
         return NULL;
@@ -191,6 +221,12 @@ static const struct api_parameter *parameters_of(struct query_routes *r, const s
         add_parameter(list, &count, checkpoint);
     if (merged->inputs || merged->edits)
         add_parameter(list, &count, batch);
+    if (merged->inputs || merged->file) {
+        add_parameter(list, &count,
+                      (struct api_parameter){
+                          PARAMETER_FORMAT, "format", 0, 0, formats_of(r, media_types),
+                          "format of the body; with this parameter the Content-Type has no effect and may be missing"});
+    }
     return count > 0 ? list : NULL; /* the end of the list is set already, because PARAMETER_END is 0 */
 }
 
@@ -237,22 +273,6 @@ static const struct api_answer *answers_of(struct query_routes *r, const struct 
     return list;
 }
 
-static const char *const *media_types_of(struct query_routes *r, const struct merged *merged)
-{
-    size_t count = 1, files = 0;
-    if (merged->file)
-        return merged->query->files;
-    while (merged->inputs && input_file_types[files] != NULL)
-        files++;
-    const char **list = space(r, files + 2, sizeof *list);
-    if (list == NULL)
-        return NULL;
-    list[0] = JSON;
-    for (size_t i = 0; i < files; i++)
-        list[count++] = input_file_types[i];
-    return list;
-}
-
 static bool named(const struct query_routes *r, const char *name)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -282,6 +302,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
     else if (post)
         request = schemas->request = text(r, "Ask_%s", name + 5);
     bool item = query->item != NULL;
+    const char *const *media_types = post ? media_types_of(r, &merged) : NULL;
     r->origins[r->count - r->fixed] = (struct query_origin){.method = method, .query = query};
     r->routes[r->count++] =
         (struct api_route){.method = post ? "POST" : "GET",
@@ -296,9 +317,9 @@ static void add_query(struct query_routes *r, const struct method *method, const
                                          : merged.inputs || merged.edits ? API_BODY_MAX
                                                                          : API_JSON_MAX,
                            .body_optional = post && merged.bare,
-                           .media_types = post ? media_types_of(r, &merged) : NULL,
+                           .media_types = media_types,
                            .request_schema = request,
-                           .query = parameters_of(r, &merged),
+                           .query = parameters_of(r, &merged, media_types),
                            .answers = answers_of(r, &merged, schemas->answer),
                            .handle = r->handlers.query};
 }

@@ -43,6 +43,10 @@ struct method_preset {
     const struct config_setting *settings; /* overrides of the defaults; ends with field NULL */
 };
 
+/* A kind that trains on the user's own data has this preset, whose configuration has this field for the data set. */
+#define METHOD_DATASET_PRESET "dataset"
+#define METHOD_DATASET_FIELD "dataset_name"
+
 struct method_metric {
     const char *name, *unit, *meaning;
 };

@@ -115,17 +115,20 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
 /* Appends the names of the vocabulary or the columns with their counts, in lines of at most `columns` characters. */
 static void write_names(struct buf *out, const char *title, const cJSON *names, int columns)
 {
+    enum { SHOWN = 60 };
     const cJSON *item = NULL;
-    int used = 0;
+    int used = 0, count = 0;
     if (cJSON_GetArraySize(names) == 0)
         return;
     buf_format(out, "\n%d %s:\n", cJSON_GetArraySize(names), title);
     cJSON_ArrayForEach (item, names) {
         char text[160];
         const char *name = json_string(item, "name");
-        double count = json_number(item, "count");
-        int length = count >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", count)
+        double times = json_number(item, "count");
+        int length = times >= 0 ? snprintf(text, sizeof text, "%.100s %.0f", name ? name : "-", times)
                                 : snprintf(text, sizeof text, "%.100s", name ? name : "-");
+        if (count++ == SHOWN)
+            break;
         if (used > 0 && used + length + 2 > columns) {
             buf_text(out, ",\n");
             used = 0;
@@ -133,8 +136,31 @@ static void write_names(struct buf *out, const char *title, const cJSON *names, 
         buf_format(out, "%s%s", used > 0 ? ", " : "  ", text);
         used += length + 2;
     }
-    buf_text(out, "\n");
+    buf_format(out, count > SHOWN ? ",\n  and %d more; --json lists them\n" : "\n", cJSON_GetArraySize(names) - SHOWN);
 }
+
+/* Appends a command for each kind of jobs that accepts the data set, and the reasons of the others. */
+static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds)
+{
+    const cJSON *row = NULL;
+    const char *title = "\nto train on it:\n";
+    cJSON_ArrayForEach (row, kinds) {
+        if (!cJSON_IsTrue(json_member(row, "accepts")))
+            continue;
+        buf_format(out, "%s  motifctl submit --kind %s --preset %s --set dataset_name=%s\n", title, text_of(row, "kind"),
+                   text_of(row, "preset"), dataset);
+        title = "";
+    }
+    title = "\nkinds that do not accept it:\n";
+    cJSON_ArrayForEach (row, kinds) {
+        if (cJSON_IsTrue(json_member(row, "accepts")))
+            continue;
+        buf_format(out, "%s  %s: %s\n", title, text_of(row, "kind"), text_of(row, "reason"));
+        title = "";
+    }
+}
+
+enum { THUMBNAIL = 64 }; /* columns of the thumbnail */
 
 /* Draws the picture of the first samples. Without a picture, nothing is drawn: the document was printed already. */
 static void draw_preview(struct ctl *ctl, const char *name)
@@ -154,7 +180,8 @@ static void draw_preview(struct ctl *ctl, const char *name)
         if (answer.status == 200 &&
             png_decode_grey(answer.body.data, answer.body.size, PNG_MAX_SIDE, &grey, &rows, &cols, &err) == STATUS_OK) {
             buf_text(&out, "\n");
-            draw_motif_map(&out, &(struct draw_image){rows, cols, grey}, NULL, 0, ctl->out.columns, ctl->out.colour);
+            draw_motif_map(&out, &(struct draw_image){rows, cols, grey}, NULL, 0,
+                           ctl->out.columns < THUMBNAIL ? ctl->out.columns : THUMBNAIL, ctl->out.colour);
             term_flush(&ctl->out, &out);
         }
     }
@@ -177,6 +204,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
     write_names(&out, "names in the labels, with their counts", json_member(set, "vocabulary"), ctl->out.columns);
     write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
     write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
+    write_kinds(&out, text_of(set, "name"), json_member(set, "kinds"));
     term_flush(&ctl->out, &out);
     buf_close(&out);
     fflush(ctl->out.stream);

@@ -4,6 +4,7 @@
 
 #include "api/client/ctl.h"
 #include "api/client/event_stream.h"
+#include "api/client/progress.h"
 
 #define QUIET_SECONDS 1.0 /* without --follow, the command ends when no event has arrived for this long */
 
@@ -54,6 +55,10 @@ static void print(struct ctl *ctl, const char *type, const cJSON *event)
     const char *time = json_string(event, "time");
     buf_init(&out, 1u << 20);
     buf_format(&out, "%s  %-10s", time ? time : "-", type);
+    if (cJSON_IsObject(json_member(event, "progress"))) {
+        buf_text(&out, "  ");
+        progress_figures(&out, json_member(event, "progress"));
+    }
     write_members(&out, event);
     buf_text(&out, "\n");
     term_flush(&ctl->out, &out);

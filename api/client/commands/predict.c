@@ -4,6 +4,9 @@
 
 #include "api/client/ctl.h"
 #include "api/client/query_input.h"
+#include "core/base/utf8.h"
+
+#define RECORD "record" /* member of an answer: the name of the input in its file */
 
 static const struct option_spec options[] = {
     QUERY_INPUT_OPTIONS,
@@ -12,16 +15,23 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-/* Appends a list of single values, separated by spaces, and shortens a long one. */
+enum { PIECE = 256 }; /* inputs that the server takes in one request */
+
+/* Appends a list of single values, or of tokens with their probabilities, and shortens a long one. */
 static void write_list(struct buf *out, const cJSON *list)
 {
     enum { SHOWN = 12 };
     const cJSON *item;
     int count = 0;
     cJSON_ArrayForEach (item, list) {
-        char text[64] = "...";
-        if (count < SHOWN && !cJSON_IsObject(item) && !cJSON_IsArray(item))
+        char text[96] = "...", share[32];
+        const char *token = json_string(item, "token");
+        if (count < SHOWN && token) {
+            term_percent(share, sizeof share, json_number(item, "probability"));
+            snprintf(text, sizeof text, "%.48s (%s)", token, share);
+        } else if (count < SHOWN && !cJSON_IsObject(item) && !cJSON_IsArray(item)) {
             view_scalar(item, text, sizeof text);
+        }
         if (count <= SHOWN)
             buf_format(out, "%s%s", count > 0 ? " " : "", text);
         count++;
@@ -29,18 +39,20 @@ static void write_list(struct buf *out, const cJSON *list)
     buf_text(out, count > 0 ? "\n" : "nothing\n");
 }
 
-/* Prints the members of each answer, one in a line. */
+/* Prints the members of each answer, one in a line. Members without a value are left out. */
 static void view_answers(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *answer, *member, *warning;
     struct buf out;
     int index = 0;
-    buf_init(&out, 16u << 20);
+    buf_init(&out, 64u << 20);
     cJSON_ArrayForEach (answer, json_member(document, "answers")) {
-        buf_format(&out, "input %d\n", index++);
+        const char *name = json_string(answer, RECORD);
+        buf_format(&out, "input %d%s%s\n", index++, name ? "  " : "", name ? name : "");
         cJSON_ArrayForEach (member, answer) {
             char text[256];
-            if (cJSON_IsObject(member) || strcmp(member->string, "warnings") == 0)
+            if (cJSON_IsObject(member) || cJSON_IsNull(member) || strcmp(member->string, "warnings") == 0 ||
+                strcmp(member->string, RECORD) == 0)
                 continue;
             buf_format(&out, "  %-14s ", member->string);
             if (cJSON_IsArray(member)) {
@@ -59,6 +71,76 @@ static void view_answers(struct ctl *ctl, const cJSON *document)
     buf_close(&out);
 }
 
+/* Returns how many bytes of a text of records the next `most` records take. Each record begins with '>' at the start of
+ * a line. */
+static size_t records_of(const char *text, size_t bytes, int most)
+{
+    int count = 0;
+    for (size_t at = 0; at < bytes; at++)
+        if (text[at] == '>' && (at == 0 || text[at - 1] == '\n') && count++ == most)
+            return at;
+    return bytes;
+}
+
+/* Adds to each answer the name of its record: the first word behind '>'. */
+static void add_names(const cJSON *answers, const char *text, size_t bytes)
+{
+    cJSON *answer = answers ? answers->child : NULL;
+    for (size_t at = 0; answer && at < bytes; at++) {
+        if (text[at] != '>' || (at > 0 && text[at - 1] != '\n'))
+            continue;
+        char name[80];
+        size_t length = 0;
+        while (at + 1 + length < bytes && length + 1 < sizeof name && !strchr(" \t\r\n", text[at + 1 + length]))
+            length++;
+        memcpy(name, text + at + 1, length);
+        name[length] = '\0';
+        if (length > 0 && utf8_printable(name, length))
+            cJSON_AddStringToObject(answer, RECORD, name);
+        answer = answer->next;
+    }
+}
+
+/* Asks about all records of a text, in pieces that the server takes, and joins the answers in one document. */
+static int ask_records(struct ctl *ctl, const struct query_input *input, cJSON **document)
+{
+    int code = CTL_SUCCESS;
+    *document = NULL;
+    for (size_t at = 0, size; code == CTL_SUCCESS && at < input->body.size; at += size) {
+        struct http_request request = query_input_request(input);
+        struct http_answer answer;
+        cJSON *part = NULL;
+        size = records_of(input->body.data + at, input->body.size - at, PIECE);
+        request.body = input->body.data + at;
+        request.body_bytes = size;
+        code = ctl_call(ctl, &request, &answer, &part);
+        http_answer_close(&answer);
+        add_names(json_member(part, "answers"), request.body, size);
+        cJSON *all = cJSON_GetObjectItemCaseSensitive(*document, "answers"),
+              *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
+        if (!*document) {
+            *document = part;
+            continue;
+        }
+        while (all && more && more->child)
+            cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(more, more->child));
+        cJSON_Delete(part);
+    }
+    return code;
+}
+
+static int show_records(struct ctl *ctl, const struct query_input *input)
+{
+    cJSON *document = NULL;
+    int code = ask_records(ctl, input, &document);
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, document);
+    else if (code == CTL_SUCCESS)
+        view_answers(ctl, document);
+    cJSON_Delete(document);
+    return code;
+}
+
 static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
@@ -75,6 +157,8 @@ static int run(struct ctl *ctl, const struct options *args)
     struct http_request request = query_input_request(&input);
     if (code == CTL_SUCCESS && output)
         code = query_input_save(ctl, &input, output);
+    else if (code == CTL_SUCCESS && input.body.data[0] == '>')
+        code = show_records(ctl, &input);
     else if (code == CTL_SUCCESS)
         code = ctl_show(ctl, &request, view_answers);
     query_input_close(&input);
@@ -87,8 +171,8 @@ const struct command command_predict = {
     .summary = "ask a trained model about new data",
     .text =
         "Sends a file to the model and prints its answer for each input, with warnings about inputs that are far from "
-        "the training\ndata. With --output, the numbers of the answer go to a .npy file whose first axis counts "
-        "inputs. Works for every kind\nthat answers the query; `motifctl kind KIND` lists the queries.",
+        "the training\ndata. A file of sequences may have any number of records. With --output, the numbers of the answer go to a .npy file whose first axis counts "
+        "inputs. Works for every kind\nthat answers the query; `motifctl kinds KIND` lists the queries.",
     .example = "  motifctl predict latest --input new.png\n"
                "  motifctl predict 01JD8 --input many.npy --batch --output labels.npy\n"
                "  motifctl predict 01JD8 --input rows.npy --batch --query encode --output codes.npy",

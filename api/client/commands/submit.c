@@ -26,6 +26,7 @@ static const struct option_spec options[] = {
      "what trains the job: thread, process, mpirun or slurm, as far as the daemon has them (its first)"},
     {"ranks", "N", "processes that share the work, for mpirun and slurm (1); results depend on it in the last bits"},
     {"key", "KEY", "Idempotency-Key; repeated submissions with the same key return the same job (random)"},
+    {"like", "JOB", "start from the kind, preset and configuration of another job"},
     {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
     {"watch", NULL, "follow the job to its end"},
     {"require", NULL, "with --watch: exit with 4 if the job has learned a part only, with 5 if it has not learned"},
@@ -61,56 +62,94 @@ static char *read_file(const char *path, struct error *err)
     return buf_take(&text, NULL);
 }
 
-/* Whether the server would accept the body as a job of this kind. A dry run decides it. */
-static bool accepts(struct ctl *ctl, const cJSON *body, const char *kind)
+/* Appends a name to a list of names. */
+static void add_name(char *list, size_t bytes, const char *name)
 {
-    struct http_answer answer;
-    struct error err = {0};
-    cJSON *copy = cJSON_Duplicate(body, true);
-    submission_text(copy, "kind", kind);
-    char *text = cJSON_PrintUnformatted(copy);
-    struct http_request request = {.method = "POST", .path = "/v1/jobs?dry_run=1", .body = text};
-    bool good = http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200;
-    http_answer_close(&answer);
-    cJSON_free(text);
-    cJSON_Delete(copy);
-    return good;
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-/* Finds the kind that has the preset in the server's list. Several kinds have a preset for own data. Of these, the
- * first in the list that accepts the data set is taken. */
+/* Selects the first kind in the server's list that accepts the data set, and names the others. If no kind accepts it,
+ * `kind` stays empty. */
+static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *preset, char *kind, size_t bytes)
+{
+    cJSON *document = NULL;
+    const cJSON *row = NULL;
+    char others[256] = "";
+    struct buf path;
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, dataset);
+    int code = path.failed ? ctl_usage(ctl, "the name of the data set is too long") : ctl_get(ctl, path.data, &document);
+    buf_close(&path);
+    cJSON_ArrayForEach (row, json_member(document, "kinds")) {
+        const char *name = json_string(row, "kind"), *of = json_string(row, "preset");
+        if (!name || !of || strcmp(of, preset) != 0 || !cJSON_IsTrue(json_member(row, "accepts")))
+            continue;
+        if (kind[0])
+            add_name(others, sizeof(others), name);
+        else
+            snprintf(kind, bytes, "%s", name);
+    }
+    cJSON_Delete(document);
+    if (others[0])
+        (void)fprintf(stderr, "motifctl: kind %s (also possible with --kind: %s)\n", kind, others);
+    return code;
+}
+
+/* Finds the kind that has the preset in the server's list. Several kinds have a preset for own data. Of these, one that
+ * accepts the data set is taken. */
 static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset, char *kind, size_t bytes)
 {
     cJSON *document = NULL;
     const cJSON *entry = NULL, *item = NULL;
-    char first[64] = "", other[64] = "";
-    bool own_data = json_string(json_member(body, "config"), "dataset_name") != NULL;
-    int code = ctl_get(ctl, "/v1/kinds", &document);
+    const char *dataset = json_string(json_member(body, "config"), "dataset_name");
+    char first[64] = "", all[256] = "";
+    int count = 0, code = ctl_get(ctl, "/v1/kinds", &document);
     kind[0] = 0;
-    if (code != CTL_SUCCESS)
-        return code;
     cJSON_ArrayForEach (entry, json_member(document, "kinds")) {
         cJSON_ArrayForEach (item, json_member(entry, "presets")) {
             const char *name = cJSON_IsString(item) ? item->valuestring : json_string(item, "name");
             const char *of = json_string(entry, "kind");
             if (!name || !of || strcmp(name, preset) != 0)
                 continue;
-            snprintf(first[0] ? other : first, sizeof(first), "%s", of);
-            if (!kind[0] && own_data && accepts(ctl, body, of))
-                snprintf(kind, bytes, "%s", of);
+            if (count++ == 0)
+                snprintf(first, sizeof(first), "%s", of);
+            add_name(all, sizeof(all), of);
         }
     }
     cJSON_Delete(document);
-    if (kind[0] && other[0])
-        (void)fprintf(stderr, "motifctl: kind %s; --kind selects another one\n", kind);
-    if (kind[0])
-        return CTL_SUCCESS;
-    if (other[0] && !own_data)
-        return ctl_usage(ctl, "%s and %s both have a preset %.80s; select one with --kind", first, other, preset);
-    if (!first[0])
+    if (code == CTL_SUCCESS && count == 0)
         return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
-    snprintf(kind, bytes, "%s", first); /* the only kind, or no kind accepts the data set: the server says why */
-    return CTL_SUCCESS;
+    if (code == CTL_SUCCESS && count > 1 && !dataset)
+        return ctl_usage(ctl, "these kinds have a preset %.80s: %s; name a data set with --set dataset_name=NAME, or a "
+                              "kind with --kind",
+                         preset, all);
+    if (code == CTL_SUCCESS && count > 1)
+        code = kind_of_dataset(ctl, dataset, preset, kind, bytes);
+    if (!kind[0])
+        snprintf(kind, bytes, "%s", first); /* the only kind, or no kind accepts the data set: the server says why */
+    return code;
+}
+
+/* Copies kind, preset and configuration of a job into the body. */
+static int copy_job(struct ctl *ctl, const char *which, cJSON *body)
+{
+    static const char *const members[] = {"kind", "preset", "config"};
+    char id[CTL_ID], path[128];
+    cJSON *job = NULL;
+    int code = ctl_job_id(ctl, which, false, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    snprintf(path, sizeof(path), "/v1/jobs/%s", id);
+    code = ctl_get(ctl, path, &job);
+    for (size_t i = 0; code == CTL_SUCCESS && i < sizeof(members) / sizeof(members[0]); i++) {
+        const cJSON *value = json_member(job, members[i]);
+        if (value && !cJSON_IsNull(value))
+            cJSON_AddItemToObject(body, members[i], cJSON_Duplicate(value, true));
+    }
+    cJSON_Delete(job);
+    return code;
 }
 
 static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
@@ -121,6 +160,14 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     char kind[64];
     long long number;
     const char *path = options_value(args, "config"), *preset, *from = options_value(args, "from");
+    if (options_has(args, "like")) {
+        if (path || options_has(args, "preset") || options_has(args, "kind"))
+            return ctl_usage(ctl, "--like takes the kind, the preset and the configuration from the other job; leave out "
+                                  "--preset, --kind and --config");
+        int code = copy_job(ctl, options_value(args, "like"), body);
+        if (code != CTL_SUCCESS)
+            return code;
+    }
     if (path) {
         char *text = read_file(path, &err);
         enum status status = text ? submission_file(body, text, &err) : err.code;
@@ -144,7 +191,7 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
         cJSON_AddNumberToObject(body, integers[i], (double)number);
     }
     if (from) {
-        char id[CTL_ID], job[CTL_ID];
+        char id[CTL_ID], job[160]; /* a name has at most 127 bytes */
         snprintf(job, sizeof(job), "%.*s", (int)strcspn(from, ":"), from);
         int code = ctl_job_id(ctl, job, true, id);
         if (code != CTL_SUCCESS)
@@ -315,9 +362,10 @@ const struct command command_submit = {
     .summary = "submit a job",
     .text =
         "Combines a preset, a JSON file and single fields; a later one overrides an earlier one in the order preset, "
-        "file, --set.\nPrints the id of the job. A value of --set that is JSON is read as JSON, any other as text.",
+        "file, --set. With --like, everything that --set does not change is as in another job.\nPrints the id of the job. A value of --set that is JSON is read as JSON, any other as text.",
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
+               "  motifctl submit --like latest --set seed=2 --watch\n"
                "  motifctl submit --preset digitcircle-paper --dry-run     what it would cost\n"
                "  motifctl submit --preset digitcircle --executor mpirun --ranks 4\n"
                "  echo '{\"seed\": 3}' | motifctl submit --preset digitcircle --config -",

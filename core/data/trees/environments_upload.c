@@ -191,11 +191,9 @@ static int outcome_column(const struct collection *c)
     return -1;
 }
 
-static enum status take(const struct collection *c, const struct environments_reading *r, struct tree **tree,
-                        struct environments **environments, struct error *err)
+/* Checks that the data set is a table with groups, and that its labels are numbers if they are the outcome. */
+static enum status check(const struct collection *c, bool plant, struct error *err)
 {
-    int outcome = outcome_column(c);
-    bool labelled = c->target == TARGET_CLASS, plant = r->plant || (outcome < 0 && !labelled);
     if (c->kind != COLLECTION_TABLE)
         return error_set(err, STATUS_INVALID, NULL, "environments need a table, but this data set contains %s",
                          collection_kinds[c->kind]);
@@ -204,7 +202,23 @@ static enum status take(const struct collection *c, const struct environments_re
                          "the table needs a group column with at least two groups, which are its environments");
     if (c->count > INT32_MAX / 2)
         return error_set(err, STATUS_LIMIT, NULL, "the table has more than 1073741823 rows");
-    enum status status = tree_of_groups(&c->groups, r->pool, tree, err);
+    if (plant || outcome_column(c) >= 0 || c->target != TARGET_CLASS)
+        return STATUS_OK;
+    double *value = malloc((size_t)c->vocabulary.count * sizeof *value + 1);
+    enum status status = value ? values_of_labels(c, value, err) : environments_no_memory(err);
+    free(value);
+    return status;
+}
+
+static enum status take(const struct collection *c, const struct environments_reading *r, struct tree **tree,
+                        struct environments **environments, struct error *err)
+{
+    int outcome = outcome_column(c);
+    bool labelled = c->target == TARGET_CLASS, plant = r->plant || (outcome < 0 && !labelled);
+    enum status status = check(c, plant, err);
+    if (status)
+        return status;
+    status = tree_of_groups(&c->groups, r->pool, tree, err);
     if (!status)
         status = environments_table((int)c->count, c->cols - (outcome >= 0), plant ? r->outcome.latent : 0,
                                     (*tree)->nodes, environments, err);
@@ -229,6 +243,19 @@ enum status environments_uploaded(const char *folder, const struct environments_
     if (status)
         return status;
     status = take(&c, reading, tree, environments, err);
+    collection_close(&c);
+    return status;
+}
+
+enum status environments_check_upload(const char *folder, bool plant, struct error *err)
+{
+    char path[DATASET_PATH + sizeof COLLECTION_FILE];
+    struct collection c;
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    enum status status = collection_open(path, &c, err);
+    if (status)
+        return status;
+    status = check(&c, plant, err);
     collection_close(&c);
     return status;
 }

@@ -6,6 +6,8 @@
  * model). */
 #include "core/methods/environments/environments.h"
 
+#include "core/data/dataset.h"
+#include "core/data/trees/environments.h"
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/run.h"
 #include "core/methods/shared/table_source.h"
@@ -32,6 +34,19 @@ enum { LATENT_MOST = 32 }; /* most latent variables that follow from the data */
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
+/* Refuses an upload without groups or outcome. A folder that the operator has filled is read when the job starts. */
+static enum status check_upload(const struct environments_config *c, const char *data, struct error *err)
+{
+    char folder[DATASET_PATH];
+    struct error cause = {0};
+    enum status status = dataset_folder(data, c->dataset_name, folder, &cause);
+    if (status == STATUS_OK)
+        status = environments_check_upload(folder, c->target == TARGET_PLANTED, &cause);
+    return status == STATUS_INVALID || status == STATUS_LIMIT
+               ? error_set(err, STATUS_INVALID, "/config/dataset_name", "%s", cause.message)
+               : STATUS_OK;
+}
+
 static enum status resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct environments_config *c = config;
@@ -39,6 +54,8 @@ static enum status resolve(void *config, const struct method_given *given, const
     enum status status = c->data == DATA_TABLE ? source_named(name, err) : STATUS_OK;
     if (!status)
         status = source_resolve(name, data, c->dataset_hash, err);
+    if (!status && c->data == DATA_TABLE)
+        status = check_upload(c, data, err);
     return status || c->data != DATA_TABLE ? status
                                            : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
 }

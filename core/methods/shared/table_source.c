@@ -104,9 +104,15 @@ enum status source_fit(const char *source, const char *data, int64_t *features, 
         status = count_components(&c, width, &count, err);
         *latent = count < 1 ? 1 : count > most ? most : count;
     }
+    bool other = !status && !table;
+    const char *kind = collection_kinds[c.kind];
     collection_close(&c);
+    if (other)
+        return error_set(err, STATUS_INVALID, "/config/dataset_name", "is a data set of %s; this kind trains on tables",
+                         kind);
     if (!table && *latent == 0)
         return error_set(err, STATUS_INVALID, "/config/latent",
-                         "must be set, because data set %s is not an uploaded table", source);
+                         "must be set, because only for uploaded tables it follows from the data; %s is a folder of the operator",
+                         source);
     return table ? status : STATUS_OK;
 }

@@ -32,7 +32,8 @@ enum status source_folder(const char *source, const char *hash, const char *data
 /* Fits fields to the uploaded table `source`: lowers *features to the number of its columns, and replaces a *latent of
  * 0 by the number of its principal components above noise (core/metrics/components.h), which is in [1, most]. It reads
  * at most 1000 rows and 512 columns. Does nothing if `source` is not a possible name or there is no such data set.
- * STATUS_INVALID with the pointer of `latent` if *latent is 0 and the data set is not an uploaded table. */
+ * STATUS_INVALID with the pointer of `dataset_name` if the data set is an upload of another kind, and with that of
+ * `latent` if *latent is 0 and the data set is not an upload. */
 enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
                        struct error *err);
 

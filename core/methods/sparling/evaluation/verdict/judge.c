@@ -42,7 +42,7 @@ static const struct {
             .rare = 1};
 
 /* A command that submits the same training again; further settings can follow. */
-#define AGAIN "motifctl show JOB --json | jq .config | motifctl submit --kind sparling --config - "
+#define AGAIN "motifctl submit --like JOB "
 
 enum {
     CONSTANT,
@@ -99,7 +99,7 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
                    "motifctl channels JOB --png channels.png"},
     [MORE_SAMPLES] = {"more-samples", FINDING_WARNING, VERDICT_LEARNED,
                       "The accuracy on training samples is at least 10 points above that on test samples.",
-                      "motifctl datasets put NAME FILE --replace"},
+                      "motifctl datasets put NEW-NAME FILE"},
     [OUTSIDE] = {"values-outside-range", FINDING_WARNING, VERDICT_LEARNED,
                  "Test samples have values far outside the range of the training samples.",
                  "motifctl datasets preview NAME"},

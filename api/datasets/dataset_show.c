@@ -1,0 +1,161 @@
+/* Lists and shows uploaded data sets.
+ *
+ * The document about a data set was written when the data set was stored. The document about a single data set also
+ * names the kinds of jobs that accept it. This is found out for each request, because it depends on the methods of this
+ * build: a kind accepts a data set if it accepts a job with its preset for own data and the name of the data set. */
+#include "api/datasets/dataset_show.h"
+
+#include <string.h>
+
+#include "api/datasets/datasets.h"
+#include "api/jobs/job_spec.h"
+#include "api/json/config_json.h"
+#include "core/data/uploads/collection.h"
+#include "storage/files/dataset.h"
+
+static void respond_unread(struct exchange *x, const char *name, const struct error *err)
+{
+    if (err->code == STATUS_NOT_FOUND)
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+    else
+        respond_error(x, err);
+}
+
+/* Finds out whether a kind accepts the data set. If it does not, `faults` contains the reason. */
+static enum status accepts(const struct exchange *x, const struct method *method, const char *name,
+                           struct api_faults *faults, struct error *err)
+{
+    const struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count,
+                                        x->api->options.threads_max, x->api->options.data, x->api->options.executors};
+    struct api_job_spec spec = {.method = NULL};
+    cJSON *body = cJSON_CreateObject(), *config = body != NULL ? cJSON_AddObjectToObject(body, "config") : NULL;
+    enum status status = STATUS_OK;
+    if (config == NULL || cJSON_AddStringToObject(body, "kind", method->kind) == NULL ||
+        cJSON_AddStringToObject(body, "preset", METHOD_DATASET_PRESET) == NULL ||
+        cJSON_AddStringToObject(config, METHOD_DATASET_FIELD, name) == NULL)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a job");
+    if (status == STATUS_OK)
+        status = job_spec_read(&rules, body, &spec, faults, err);
+    if (status == STATUS_OK)
+        api_job_spec_close(&spec);
+    cJSON_Delete(body);
+    return status;
+}
+
+static enum status write_kinds(const struct exchange *x, const char *name, const struct sink *to, struct error *err)
+{
+    enum status status = STATUS_OK;
+    sink_begin_list(to, NULL);
+    for (size_t m = 0; status == STATUS_OK && m < x->api->options.method_count; m++) {
+        const struct method *method = x->api->options.methods[m];
+        struct api_faults faults = {.count = 0};
+        if (method_preset(method, METHOD_DATASET_PRESET) == NULL)
+            continue;
+        status = accepts(x, method, name, &faults, err);
+        if (status != STATUS_OK && (status != STATUS_INVALID || faults.count == 0))
+            break;
+        sink_begin_object(to, NULL);
+        sink_text(to, "kind", method->kind);
+        sink_text(to, "preset", METHOD_DATASET_PRESET);
+        sink_boolean(to, "accepts", status == STATUS_OK);
+        sink_text(to, "reason", status == STATUS_OK ? NULL : faults.items[0].detail);
+        sink_end_object(to);
+        status = STATUS_OK;
+    }
+    sink_end_list(to);
+    return status;
+}
+
+/* Appends the stored document, an object, with the further member "kinds". */
+static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
+{
+    struct json_sink json;
+    struct buf *body = &x->response->body;
+    const char *end = strrchr(text, '}');
+    if (end == NULL)
+        return error_set(err, STATUS_CORRUPT, NULL, "the document of a data set is damaged");
+    buf_append(body, text, (size_t)(end - text));
+    buf_text(body, ",\"kinds\":");
+    json_sink_init(&json, body);
+    enum status status = write_kinds(x, name, &json.sink, err);
+    buf_text(body, "}");
+    return status != STATUS_OK          ? status
+           : json_sink_done(&json)      ? STATUS_OK
+                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document");
+}
+
+void dataset_respond(struct exchange *x, int status, const char *name)
+{
+    const char *text;
+    size_t size;
+    struct error err;
+    error_clear(&err);
+    if (dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK) {
+        respond_unread(x, name, &err);
+        return;
+    }
+    if (append_document(x, name, text, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (status == 201)
+        response_header(x->response, "Location", "/v1/datasets/%s", name);
+    respond_body(x, status, "application/json");
+}
+
+void datasets_list(struct exchange *x)
+{
+    struct error err;
+    const char **names, *text;
+    size_t count, size;
+    int64_t bytes;
+    error_clear(&err);
+    if (dataset_list(x->api->options.data, &x->arena, &names, &count, &err) != STATUS_OK ||
+        dataset_bytes(x->api->options.data, NULL, &bytes, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_begin_list(x->out, "datasets");
+    for (size_t i = 0; i < count; i++) {
+        enum status status = dataset_read(x->api->options.data, names[i], "about.json", &x->arena, &text, &size, &err);
+        if (status == STATUS_OK)
+            json_sink_raw(&x->json, NULL, text);
+        else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
+            respond_error(x, &err);
+            return;
+        }
+    }
+    sink_end_list(x->out);
+    sink_integer(x->out, "bytes", bytes);
+    sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
+    sink_begin_list(x->out, "endings");
+    for (const struct collection_ending *e = collection_endings; e->ending != NULL; e++) {
+        sink_begin_object(x->out, NULL);
+        sink_text(x->out, "ending", e->ending);
+        sink_text(x->out, "format", e->format);
+        sink_end_object(x->out);
+    }
+    sink_end_list(x->out);
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}
+
+void datasets_show(struct exchange *x)
+{
+    dataset_respond(x, 200, exchange_param(x, "name"));
+}
+
+void datasets_preview(struct exchange *x)
+{
+    const char *bytes, *name = exchange_param(x, "name");
+    size_t size;
+    struct error err;
+    error_clear(&err);
+    if (dataset_read(x->api->options.data, name, "preview.png", &x->arena, &bytes, &size, &err) != STATUS_OK) {
+        respond_unread(x, name, &err);
+        return;
+    }
+    buf_append(&x->response->body, bytes, size);
+    respond_body(x, 200, "image/png");
+}

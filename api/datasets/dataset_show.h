@@ -1,0 +1,10 @@
+/* The document about one data set. */
+#ifndef MOTIF_API_DATASETS_DATASET_SHOW_H
+#define MOTIF_API_DATASETS_DATASET_SHOW_H
+
+#include "api/http/exchange.h"
+
+/* Sends the document about a data set with this HTTP status, or an error. */
+void dataset_respond(struct exchange *x, int status, const char *name);
+
+#endif
