@@ -6,4 +6,5 @@ import "./router";
 import "./signal";
 import "./ui/base";
 import "./ui/later";
+import "./ui/pictures";
 import "./ui/theme";

@@ -5,7 +5,7 @@ export function number(value: unknown, digits = 3): string {
   if (typeof value !== "number" || !Number.isFinite(value)) return DASH;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en");
+  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString("en");
   if (size >= 1e6 || size < 1e-3) return exponent(value, digits - 1);
   const round = Number(value.toPrecision(digits));
   return size < 1000 ? String(round) : round.toLocaleString("en");
@@ -73,16 +73,19 @@ const NAMES = new Map([
   ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, channels named by majority"],
   ["e_m", "error of the proof (E_m)"], ["welch_floor", "Welch bound of the coherence"], ["single_error", "single-motif error"], ["perturbed", "changed labels predicted as changed"],
   ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
+  ["pw_mcc", "agreement of seeds (PW-MCC)"], ["l0", "active latents (l0)"], ["dead", "dead latents"], ["recurring", "latents in every seed"], ["worth", "latents worth a look"],
 ]);
 export const nameOf = (name: string): string => NAMES.get(name) ?? name.replaceAll("_", " ");
 
 /** Metrics that are shown as percentages. */
 const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "ce_assignment", "e_m", "single_error", "perturbed", "accuracy", "dropped"]);
 
+export const isShare = (name: string): boolean => SHARES.has(name);
+
 export const plain = (value: unknown): boolean => value === null || typeof value !== "object";
 /** A value of a result or a configuration as text. */
 export const show = (name: string, value: unknown): string =>
-  typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
+  typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (isShare(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
 
 /** Figures that only readers of the papers need: terms of the theory, and variants of the errors. */
 const RESEARCH = new Set(["e_m", "single_error", "perturbed", "ce_majority", "ce_assignment", "coherence", "welch_floor"]);

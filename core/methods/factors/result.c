@@ -177,6 +177,15 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
     return status;
 }
 
+/* The names of the features, in the order of the rows of mask.csv. */
+static void write_features(const struct features *features, const struct sink *out)
+{
+    sink_begin_list(out, "features");
+    for (int j = 0; features->names && j < features->columns; j++)
+        sink_text(out, NULL, features->names[j]);
+    sink_end_list(out);
+}
+
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
 {
     if (run->sweep.phase != CASE_SWEEP_DONE)
@@ -189,6 +198,7 @@ enum status factors_result(struct method_run *run, const struct sink *out, struc
     enum status status = write_topics(run, out, err);
     if (status)
         return status;
+    write_features(run->features, out);
     sink_begin_list(out, "curve");
     for (int i = 0; i < run->sweep.count; i++) {
         sink_begin_object(out, NULL);

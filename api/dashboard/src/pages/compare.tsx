@@ -1,7 +1,7 @@
 // Compares jobs: their curves in one chart, the results and settings that differ, and how far two models mark the same positions.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, kinds, metrics, send, type Job, type Json, type Kind, type Point } from "../api";
-import { nameOf, number, percent, show, title } from "../format";
+import { isShare, nameOf, number, percent, show, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
 import { ChannelMark, channelNames } from "../ui/channel";
@@ -58,7 +58,7 @@ function Together({ jobs }: { jobs: Job[] }) {
   return (
     <Section title="Curves" aside={<Choice label="Metric" value={metric} options={names.map((n) => [n, nameOf(n)] as [string, string])} onChange={(v) => note({ metric: v })} />}>
       <Fault fault={series.fault} />
-      {lines.length > 0 && <Chart title={nameOf(metric)} lines={lines} xLabel="sample" log={log} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
+      {lines.length > 0 && <Chart title={nameOf(metric)} lines={lines} xLabel="sample" log={log} unit={isShare(metric) ? percent : undefined} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
     </Section>
   );
 }

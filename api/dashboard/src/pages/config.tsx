@@ -20,7 +20,7 @@ const ofJob = (row: Row) => row.value !== (row.preset ?? row.usual ?? row.value)
 function Values({ title, rows }: { title: string; rows: Row[] }) {
   return (
     <Section title={title}>
-      <Table caption={title} words={3} head={["Field", "Value", "Origin", "Meaning"]} rows={rows.map((row) => [ofJob(row) ? <strong>{row.name}</strong> : row.name, <span class="value">{text(row.value, row.field)}</span>, origin(row), <span class="meaning-cell">{row.field?.meaning}</span>])} />
+      <Table caption={title} words={4} head={["Field", "Value", "Origin", "Meaning"]} rows={rows.map((row) => [ofJob(row) ? <strong>{row.name}</strong> : row.name, <span class="value">{text(row.value, row.field)}</span>, origin(row), <span class="meaning-cell">{row.field?.meaning}</span>])} />
     </Section>
   );
 }

@@ -13,7 +13,7 @@ interface Row { factors: { factor: number; mean: number; deviation: number }[]; 
 
 const SMALL = 40; // with at most this many features, the matrix is shown as numbers, otherwise as a picture
 
-function Loading({ matrix }: { matrix: Grid }) {
+function Loading({ matrix, name }: { matrix: Grid; name: (feature: number) => string }) {
   void theme.value;
   const cell = (r: number, c: number) => matrix.values[r * matrix.cols + c];
   const [low, high] = bounds(matrix.values), most = Math.max(Math.abs(low), Math.abs(high)) || 1;
@@ -22,7 +22,7 @@ function Loading({ matrix }: { matrix: Grid }) {
       <>
         <Heat label={`Loading matrix: ${matrix.rows} features by ${matrix.cols} factors`} grid={matrix} ratio={Math.min(1.4, Math.max(0.5, matrix.rows / matrix.cols / 4))} />
         <Scale low={number(low)} high={number(high)} diverging={low < 0} text="features downwards, factors across" />
-        <DataTable caption="Loading matrix" make={() => ({ head: ["feature", ...Array.from({ length: matrix.cols }, (_, c) => c)], rows: Array.from({ length: Math.min(200, matrix.rows) }, (_, r) => [r, ...Array.from({ length: matrix.cols }, (_, c) => number(cell(r, c)))]) })} />
+        <DataTable caption="Loading matrix" make={() => ({ head: ["feature", ...Array.from({ length: matrix.cols }, (_, c) => c)], rows: Array.from({ length: Math.min(200, matrix.rows) }, (_, r) => [name(r), ...Array.from({ length: matrix.cols }, (_, c) => number(cell(r, c)))]) })} />
       </>
     );
   }
@@ -32,7 +32,7 @@ function Loading({ matrix }: { matrix: Grid }) {
         <caption>Share of each factor in the weight of a feature</caption>
         <thead><tr><td />{Array.from({ length: matrix.cols }, (_, c) => <th key={c} scope="col">factor {c}</th>)}</tr></thead>
         <tbody>{Array.from({ length: matrix.rows }, (_, r) => (
-          <tr key={r}><th scope="row">feature {r}</th>{Array.from({ length: matrix.cols }, (_, c) => {
+          <tr key={r}><th scope="row">{name(r)}</th>{Array.from({ length: matrix.cols }, (_, c) => {
             const v = cell(r, c), part = v / most;
             return <td key={c} style={cellStyle(part, low < 0 ? "signed" : "values")}>{v === 0 ? "·" : number(v, 2)}</td>;
           })}</tr>
@@ -63,15 +63,16 @@ export function FactorsView({ job }: { job: Job }) {
   const mask = useLoad(job.state === "succeeded" ? job.id : null, (signal) => table(job.id, "mask.csv", signal));
   const [most, setMost] = useState(12);
   const matrix = useMemo(() => (mask.data ? grid(mask.data) : null), [mask.data]);
-  const topics = (job.result?.topics ?? []) as unknown as Topic[];
+  const topics = (job.result?.topics ?? []) as unknown as Topic[], names = (job.result?.features ?? []) as string[];
+  const name = (feature: number) => names[feature] ?? `feature ${feature}`;
   if (!job.result) return <p class="empty">The factors appear when the job has finished.</p>;
   return (
     <>
       <Section title="Features that each factor feeds">
-        {matrix ? <Loading matrix={matrix} /> : mask.fault ? <p class="empty">This model has no loading matrix.</p> : <p class="empty">Loading…</p>}
+        {matrix ? <Loading matrix={matrix} name={name} /> : mask.fault ? <p class="empty">This model has no loading matrix.</p> : <p class="empty">Loading…</p>}
       </Section>
       {topics.length > 0 && (
-        <Section title="Topics" aside={topics.length > most ? <button type="button" class="small" onClick={() => setMost(topics.length)}>all {topics.length}</button> : undefined}>
+        <Section title="Strongest features of each factor" aside={topics.length > most ? <button type="button" class="small" onClick={() => setMost(topics.length)}>all {topics.length}</button> : undefined}>
           <div class="cards">{topics.slice(0, most).map((t) => (
             <div class="topic" key={t.factor}><h3>Factor {t.factor}</h3>
               <Table caption={`Factor ${t.factor}`} words={1} head={["Feature", "Weight"]} rows={t.features.map((f, i) => [<>{String(f)}{t.anchors.includes(f) && <span class="muted" title="This feature depends on this factor only."> anchor</span>}</>, number(t.weights[i])])} />
@@ -79,7 +80,7 @@ export function FactorsView({ job }: { job: Job }) {
           ))}</div>
         </Section>
       )}
-      <OneRow job={job} />
+      {job.config.data === "synthetic" && <OneRow job={job} />}
     </>
   );
 }

@@ -71,17 +71,13 @@ function Name({ job, changed, fail }: { job: Job; changed: () => void; fail: (fa
 }
 
 function Now({ job }: { job: Job }) {
-  const p = job.progress, items: [string, preact.ComponentChildren][] = [
-    ["State", <StateMark job={job} />],
-    ["Progress", progressText(job)],
-    ["Stage", p.stage ?? DASH],
-    ["Samples", number(p.samples)],
-    ["Samples/s", number(p.samples_per_second)],
-  ];
+  const p = job.progress, whole = job.state === "succeeded", items: [string, preact.ComponentChildren][] = [["State", <StateMark job={job} />]];
+  if (!whole) items.push(["Progress", progressText(job)], ["Stage", p.stage ?? DASH]);
+  items.push(["Samples", number(p.samples)], ["Samples/s", number(p.samples_per_second)]);
   if (p.density !== null) items.push(["Density", <>{number(p.density)}{typeof job.config.density_final === "number" && <span class="muted"> / {number(job.config.density_final)}</span>}</>]);
   if (p.accuracy !== null) items.push(["Accuracy", <>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</>]);
   if (job.started_at && job.finished_at) items.push(["Duration", duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)]);
-  return <div class="now"><Facts items={items} /><Bar value={p.fraction} label="Progress" /></div>;
+  return <div class="now"><Facts items={items} />{!whole && <Bar value={p.fraction} label="Progress" />}</div>;
 }
 
 /** Loads a job and updates it from its events. Calls onEvent.current with each metric event, and with null after a reconnect. */
@@ -137,7 +133,7 @@ export function JobPage({ id }: { id: string }) {
       </div>
       <Fault fault={failed} />
       {job.error && <div class="fault" role="alert"><strong>The job failed.</strong> {String(job.error.detail ?? job.error.title ?? JSON.stringify(job.error))}</div>}
-      <Verdict job={job} />
+      <Verdict job={job} open={tab === ""} />
       {(job.warnings ?? []).length > 0 && <ul class="warnings" aria-label="Settings without effect">{job.warnings!.map((w) => <li key={w.pointer}><code>{w.pointer?.split("/").pop()}</code> {w.detail}</li>)}</ul>}
       <Now job={job} />
       <nav class="tabs" aria-label="Parts of the job">

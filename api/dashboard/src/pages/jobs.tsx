@@ -29,7 +29,7 @@ interface Column { id: string; title: string; usual: boolean; num?: boolean; ord
 const COLUMNS: Column[] = [
   { id: "state", title: "State", usual: true, order: (j) => STATES.indexOf(j.state), cell: (j) => <StateMark job={j} /> },
   { id: "verdict", title: "Verdict", usual: true, order: (j) => verdict(j) ?? null, cell: (j) => { const v = verdict(j); return v ? <span class={`verdict-word ${v}`}>{VERDICTS[v] ?? v}</span> : DASH; } },
-  { id: "progress", title: "Progress", usual: true, order: (j) => j.progress.fraction, cell: (j) => <span class="measure"><span>{progressText(j)}</span><Bar value={j.progress.fraction} label="Progress" /></span> },
+  { id: "progress", title: "Progress", usual: true, order: (j) => j.progress.fraction, cell: (j) => (j.state === "succeeded" ? <span class="muted">took {duration(seconds(j))}</span> : <span class="measure"><span>{progressText(j)}</span><Bar value={j.progress.fraction} label="Progress" /></span>) },
   { id: "stage", title: "Stage", usual: false, order: (j) => j.progress.stage, cell: (j) => j.progress.stage ?? DASH },
   { id: "density", title: "Density / target", usual: true, num: true, order: (j) => j.progress.density, cell: (j) => <DensityCell job={j} /> },
   { id: "accuracy", title: "Accuracy / target", usual: true, num: true, order: (j) => j.progress.accuracy,
@@ -62,7 +62,7 @@ function Row({ job, columns, picked, pick }: { job: Job; columns: Column[]; pick
       <td class="pick"><input type="checkbox" checked={picked} onChange={pick} aria-label={`Select ${title(job)}, ${job.id.slice(-6)}`} /></td>
       <th scope="row" data-label="Job"><a href={href(`jobs/${job.id}`)}>{title(job)}</a>
         <span class="sub">{job.task === "evaluate" ? "evaluation · " : ""}{job.kind}{job.preset && job.name ? ` · ${job.preset}` : ""} · <code>{job.id.slice(-6)}</code></span></th>
-      {columns.map((c) => <td key={c.id} class={c.num ? "num" : ""} data-label={c.title}>{c.cell(job)}</td>)}
+      {columns.map((c) => <td key={c.id} class={`${c.num ? "num" : ""}${c.order(job) === null ? " none" : ""}`} data-label={c.title}>{c.cell(job)}</td>)}
     </tr>
   );
 }

@@ -58,16 +58,16 @@ export function ResultView({ job }: { job: Job }) {
   const simple = Object.entries(r).filter(([, v]) => plain(v));
   const first = ERRORS.filter(([name]) => typeof r[name] === "number");
   const lists = Object.entries(r).filter(([name, v]) => name !== "by_density" && name !== "findings" && Array.isArray(v) && v.length > 0 && !plain(v[0])) as [string, Record<string, Json>[]][];
-  const numbers = simple.filter(([name]) => name !== "verdict" && !first.some(([n]) => n === name));
+  const numbers = simple.filter(([name, v]) => v !== null && name !== "verdict" && !first.some(([n]) => n === name));
   const fact = ([name, v]: [string, Json]): [string, preact.ComponentChildren] => [nameOf(name), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)];
   return (
     <>
       {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={first.map(([name, label]) => [label, percent(r[name])])} /></div></Section>}
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
       {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} nameOf={channelNames(r.channels)} /></Section>}
-      <Section title="Numbers"><Facts items={numbers.filter(([name]) => !isResearch(name)).map(fact)} /></Section>
-      {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} research={false} />)}
       <Pictures job={job} />
+      <Section title="Figures"><Facts items={numbers.filter(([name]) => !isResearch(name)).map(fact)} /></Section>
+      {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} research={false} />)}
       <details class="rest"><summary>Research</summary>
         <Section title="Figures of the papers"><Facts items={numbers.filter(([name]) => isResearch(name)).map(fact)} /></Section>
         {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} research />)}

@@ -160,7 +160,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
       </div>
       <aside>
         <Section title="Estimate">
-          {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">Speed: {checked.estimate.prediction.basis}.</p></> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
+          {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} /><p class="muted">The speed is {checked.estimate.prediction.basis}.</p></> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
           <Fault fault={(waits ? null : checked.fault) ?? failed} />
           <button class="primary big" disabled={busy || waits || faults.length > 0}>Submit</button>
@@ -170,18 +170,16 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
   );
 }
 
-/** The kinds that accept a data set. A dry run for each kind decides it. */
-async function kindsFor(all: Kind[], dataset: string): Promise<string[]> {
-  const tried = await Promise.all(all.filter(takesData).map((k) => send("POST", "/v1/jobs?dry_run=1", { kind: k.kind, preset: DATA_PRESET, config: { [DATA_FIELD]: dataset } }).then(() => k.kind, () => null)));
-  return tried.filter((kind) => kind !== null);
-}
+/** The kinds that accept a data set, as the daemon says. */
+const kindsFor = (dataset: string, signal: AbortSignal): Promise<string[]> =>
+  get<{ kinds: { kind: string; accepts: boolean }[] }>(`/v1/datasets/${encodeURIComponent(dataset)}`, signal).then((d) => d.kinds.filter((k) => k.accepts).map((k) => k.kind));
 
 export function SubmitPage() {
   const q = route.value.query, like = q.get("like"), dataset = q.get("dataset");
   const loaded = useLoad(`form ${like} ${dataset}`, async (signal) => {
     const all = await kinds();
     const [old, sets, fitting] = await Promise.all([like ? get<Job>(`/v1/jobs/${like}`, signal) : null,
-      get<{ datasets: { name: string }[] }>("/v1/datasets", signal).then((body) => body.datasets.map((d) => d.name), () => []), dataset ? kindsFor(all, dataset) : null]);
+      get<{ datasets: { name: string }[] }>("/v1/datasets", signal).then((body) => body.datasets.map((d) => d.name), () => []), dataset ? kindsFor(dataset, signal) : null]);
     return { all, like: old, datasets: sets, fitting };
   });
   useEffect(() => { document.title = "New job · motifd"; }, []);

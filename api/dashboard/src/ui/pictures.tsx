@@ -14,9 +14,16 @@ export function Picture({ path, label }: { path: string; label: string }) {
   return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
 }
 
-export function Pictures({ job, without = "confusion.png" }: { job: Job; without?: string }) {
+/** The page itself draws these two, from the result. */
+const DRAWN = ["confusion.png", "error-by-density.png"];
+
+/** "latents-chart.png": "Latents chart". */
+const titleOf = (name: string) => name.replace(/\.\w+$/, "").replaceAll("-", " ").replace(/^./, (c) => c.toUpperCase());
+
+/** without: the name of a further picture that the page draws itself. */
+export function Pictures({ job, without }: { job: Job; without?: string }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
-  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== without) ?? [];
+  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== without && !DRAWN.includes(a.name)) ?? [];
   if (!pictures.length) return null;
-  return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={a.name}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
+  return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={titleOf(a.name)}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
 }
