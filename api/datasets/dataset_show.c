@@ -79,9 +79,9 @@ static enum status append_document(struct exchange *x, const char *name, const c
     json_sink_init(&json, body);
     enum status status = write_kinds(x, name, &json.sink, err);
     buf_text(body, "}");
-    return status != STATUS_OK          ? status
-           : json_sink_done(&json)      ? STATUS_OK
-                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document");
+    return status != STATUS_OK     ? status
+           : json_sink_done(&json) ? STATUS_OK
+                                   : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document");
 }
 
 void dataset_respond(struct exchange *x, int status, const char *name)

@@ -137,20 +137,23 @@ static void warnings_and_the_stated_target_are_in_the_document(void **state)
     reply_close(&reply);
 }
 
-/* A browser sends no Content-Type for a file whose ending it does not know. */
-static void a_stated_format_needs_no_content_type(void **state)
+/* A browser sends no Content-Type for a file whose ending it does not know, and other clients send a wrong one. */
+static void a_stated_format_needs_no_right_content_type(void **state)
 {
     static const struct {
-        const char *path;
+        const char *path, *type;
         int status;
-    } cases[] = {{"/v1/datasets/typeless?format=csv", 201},
-                 {"/v1/datasets/typeless?format=csv", 200}, /* the same bytes again */
-                 {"/v1/datasets/typeless?format=xls", 400},
-                 {"/v1/datasets/typeless?label=x", 415},
-                 {"/v1/datasets/typeless", 415}};
+    } cases[] = {{"/v1/datasets/typeless?format=csv", "", 201},
+                 {"/v1/datasets/typeless?format=csv", "", 200}, /* the same bytes again */
+                 {"/v1/datasets/typeless?format=csv", "application/x-www-form-urlencoded", 200},
+                 {"/v1/datasets/typeless?format=csv", "image/png", 200},
+                 {"/v1/datasets/typeless?format=xls", "text/csv", 400},
+                 {"/v1/datasets/typeless?label=x", "", 415},
+                 {"/v1/datasets/typeless", "image/png", 415},
+                 {"/v1/datasets/typeless", "", 415}};
     struct reply reply;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        put(cases[i].path, "", "a,b,label\n1,2,x\n3,5,y\n", &reply);
+        put(cases[i].path, cases[i].type, "a,b,label\n1,2,x\n3,5,y\n", &reply);
         assert_int_equal(reply.status, cases[i].status);
         reply_close(&reply);
     }
@@ -385,7 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_uploaded_table_is_listed_and_shown),
         cmocka_unit_test(warnings_and_the_stated_target_are_in_the_document),
-        cmocka_unit_test(a_stated_format_needs_no_content_type),
+        cmocka_unit_test(a_stated_format_needs_no_right_content_type),
         cmocka_unit_test(a_refusal_names_the_row_or_member),
         cmocka_unit_test(an_upload_over_the_quota_is_refused),
         cmocka_unit_test(a_data_set_that_a_job_uses_cannot_be_deleted),

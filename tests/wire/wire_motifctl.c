@@ -245,8 +245,12 @@ static void submit_reads_a_configuration_file(void **state)
 static void submit_selects_the_first_kind_that_accepts_the_data_set(void **state)
 {
     static const struct {
-        const char *file, *kind;
-    } sets[] = {{"table.csv", "kind factors"}, {"bases.fa", "kind sparling"}};
+        const char *file, *kind, *accepts, *refuses;
+    } sets[] = {
+        {"table.csv", "kind factors (also possible with --kind: dictionary)", "--kind factors --preset dataset",
+         "environments: the table needs a group column"},
+        {"bases.fa", "kind sparling\n", "--kind sparling --preset dataset", "factors: is a data set of sequences"},
+    };
     char path[128];
     for (int i = 0; i < 2; i++) {
         in_folder(sets[i].file, path);
@@ -266,12 +270,37 @@ static void submit_selects_the_first_kind_that_accepts_the_data_set(void **state
         ctl("submit --preset dataset --set dataset_name=choice%d --dry-run", i);
         expect(0);
         assert_non_null(strstr(got.err, sets[i].kind));
+        ctl("datasets show choice%d", i);
+        expect(0);
+        assert_non_null(strstr(got.out, sets[i].accepts));
+        assert_non_null(strstr(strstr(got.out, "do not accept it"), sets[i].refuses));
         ctl("datasets delete choice%d", i);
         expect(0);
     }
     ctl("submit --preset dataset --dry-run");
     expect(2);
-    assert_non_null(strstr(got.err, "select one with --kind"));
+    assert_non_null(strstr(got.err, "sparling, factors, environments, dictionary"));
+}
+
+static void submit_copies_another_job_except_for_what_is_set(void **state)
+{
+    ctl("submit --like %s --set seed=77 --dry-run --json", done);
+    expect(0);
+    cJSON *copy = document();
+    ctl("get %s config --json", done);
+    expect(0);
+    cJSON *config = document(), *copied = cJSON_GetObjectItemCaseSensitive(copy, "config");
+    const cJSON *field = NULL;
+    assert_true(json_number(copied, "seed") == 77);
+    cJSON_ArrayForEach (field, config)
+        if (strcmp(field->string, "seed") != 0)
+            assert_true(cJSON_Compare(field, cJSON_GetObjectItemCaseSensitive(copied, field->string), true));
+    cJSON_Delete(copy);
+    cJSON_Delete(config);
+    ctl("submit --like %s --preset digitcircle --dry-run", done);
+    expect(2);
+    ctl("submit --like nobody --dry-run");
+    expect(2);
 }
 
 static void jobs_are_listed_and_shown(void **state)
@@ -573,6 +602,7 @@ int main(void)
         cmocka_unit_test(submit_selects_the_executor),
         cmocka_unit_test(submit_reads_a_configuration_file),
         cmocka_unit_test(submit_selects_the_first_kind_that_accepts_the_data_set),
+        cmocka_unit_test(submit_copies_another_job_except_for_what_is_set),
         cmocka_unit_test(jobs_are_listed_and_shown),
         cmocka_unit_test(jobs_are_found_by_name_tag_and_result),
         cmocka_unit_test(answers_come_as_yaml_or_json),

@@ -455,8 +455,8 @@ static void openapi_lists_exactly_the_served_routes(void **state)
             bool may_lack = strstr(path, "/artifacts/") != NULL || strstr(reply.body, "do not answer") != NULL ||
                             strstr(path, "/datasets/") != NULL || strstr(path, "/uploads/") != NULL ||
                             strstr(path, "/assets/") != NULL;
-            bool of_trainers = strstr(path, "/run/") != NULL;         /* these routes require a trainer's token */
-            bool of_dna = strstr(reply.body, "reads no DNA") != NULL; /* this model reads images */
+            bool of_trainers = strstr(path, "/run/") != NULL; /* these routes require a trainer's token */
+            bool of_dna = strstr(reply.body, "reads no DNA") != NULL || strstr(reply.body, "this model reads images");
             if (reply.status != 200 && !(reply.status == 404 && may_lack) && !(reply.status == 401 && of_trainers) &&
                 !(reply.status == 409 && of_dna))
                 fail_msg("%s: %ld %s", path, (long)reply.status, reply.body);

@@ -147,8 +147,8 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
     cJSON_ArrayForEach (row, kinds) {
         if (!cJSON_IsTrue(json_member(row, "accepts")))
             continue;
-        buf_format(out, "%s  motifctl submit --kind %s --preset %s --set dataset_name=%s\n", title, text_of(row, "kind"),
-                   text_of(row, "preset"), dataset);
+        buf_format(out, "%s  motifctl submit --kind %s --preset %s --set dataset_name=%s\n", title,
+                   text_of(row, "kind"), text_of(row, "preset"), dataset);
         title = "";
     }
     title = "\nkinds that do not accept it:\n";

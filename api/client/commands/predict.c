@@ -171,7 +171,8 @@ const struct command command_predict = {
     .summary = "ask a trained model about new data",
     .text =
         "Sends a file to the model and prints its answer for each input, with warnings about inputs that are far from "
-        "the training\ndata. A file of sequences may have any number of records. With --output, the numbers of the answer go to a .npy file whose first axis counts "
+        "the training\ndata. A file of sequences may have any number of records. With --output, the numbers of the "
+        "answer go to a .npy file whose first axis counts "
         "inputs. Works for every kind\nthat answers the query; `motifctl kinds KIND` lists the queries.",
     .example = "  motifctl predict latest --input new.png\n"
                "  motifctl predict 01JD8 --input many.npy --batch --output labels.npy\n"

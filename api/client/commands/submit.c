@@ -80,7 +80,8 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
     buf_init(&path, 4096);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, dataset);
-    int code = path.failed ? ctl_usage(ctl, "the name of the data set is too long") : ctl_get(ctl, path.data, &document);
+    int code =
+        path.failed ? ctl_usage(ctl, "the name of the data set is too long") : ctl_get(ctl, path.data, &document);
     buf_close(&path);
     cJSON_ArrayForEach (row, json_member(document, "kinds")) {
         const char *name = json_string(row, "kind"), *of = json_string(row, "preset");
@@ -92,8 +93,9 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
             snprintf(kind, bytes, "%s", name);
     }
     cJSON_Delete(document);
-    if (others[0])
-        (void)fprintf(stderr, "motifctl: kind %s (also possible with --kind: %s)\n", kind, others);
+    if (kind[0])
+        (void)fprintf(stderr, others[0] ? "motifctl: kind %s (also possible with --kind: %s)\n" : "motifctl: kind %s\n",
+                      kind, others);
     return code;
 }
 
@@ -122,8 +124,9 @@ static int kind_of_preset(struct ctl *ctl, const cJSON *body, const char *preset
     if (code == CTL_SUCCESS && count == 0)
         return ctl_usage(ctl, "there is no preset %.80s; `motifctl kinds` lists them", preset);
     if (code == CTL_SUCCESS && count > 1 && !dataset)
-        return ctl_usage(ctl, "these kinds have a preset %.80s: %s; name a data set with --set dataset_name=NAME, or a "
-                              "kind with --kind",
+        return ctl_usage(ctl,
+                         "these kinds have a preset %.80s: %s; name a data set with --set dataset_name=NAME, or a "
+                         "kind with --kind",
                          preset, all);
     if (code == CTL_SUCCESS && count > 1)
         code = kind_of_dataset(ctl, dataset, preset, kind, bytes);
@@ -162,8 +165,9 @@ static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
     const char *path = options_value(args, "config"), *preset, *from = options_value(args, "from");
     if (options_has(args, "like")) {
         if (path || options_has(args, "preset") || options_has(args, "kind"))
-            return ctl_usage(ctl, "--like takes the kind, the preset and the configuration from the other job; leave out "
-                                  "--preset, --kind and --config");
+            return ctl_usage(ctl,
+                             "--like takes the kind, the preset and the configuration from the other job; leave out "
+                             "--preset, --kind and --config");
         int code = copy_job(ctl, options_value(args, "like"), body);
         if (code != CTL_SUCCESS)
             return code;
@@ -362,7 +366,8 @@ const struct command command_submit = {
     .summary = "submit a job",
     .text =
         "Combines a preset, a JSON file and single fields; a later one overrides an earlier one in the order preset, "
-        "file, --set. With --like, everything that --set does not change is as in another job.\nPrints the id of the job. A value of --set that is JSON is read as JSON, any other as text.",
+        "file, --set. With --like, everything that --set does not change is as in another job.\nPrints the id of the "
+        "job. A value of --set that is JSON is read as JSON, any other as text.",
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --like latest --set seed=2 --watch\n"

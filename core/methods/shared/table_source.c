@@ -111,8 +111,9 @@ enum status source_fit(const char *source, const char *data, int64_t *features, 
         return error_set(err, STATUS_INVALID, "/config/dataset_name", "is a data set of %s; this kind trains on tables",
                          kind);
     if (!table && *latent == 0)
-        return error_set(err, STATUS_INVALID, "/config/latent",
-                         "must be set, because only for uploaded tables it follows from the data; %s is a folder of the operator",
-                         source);
+        return error_set(
+            err, STATUS_INVALID, "/config/latent",
+            "must be set, because only for uploaded tables it follows from the data; %s is a folder of the operator",
+            source);
     return table ? status : STATUS_OK;
 }

@@ -77,6 +77,15 @@ static void input_is_a_seed_an_array_a_file_or_the_body(void **state)
     assert_int_equal(ask_bytes(f, "POST", path_of(id, "/motifs?checkpoint=1"), png.data, png_bytes), 200);
     assert_int_equal(number_at(f, "/answers/0/shape/1"), 4);
     buf_close(&png);
+
+    /* ?format= states the format, whatever the Content-Type says */
+    header(f, "Content-Type", "application/x-www-form-urlencoded");
+    assert_int_equal(ask_bytes(f, "POST", path_of(id, "/predict?format=npy"), npy, npy_bytes), 200);
+    assert_true(number_at(f, "/answers/0/sum") == 21);
+    header(f, "Content-Type", "application/json");
+    assert_int_equal(ask_bytes(f, "POST", path_of(id, "/predict?format=npy"), npy, npy_bytes), 200);
+    assert_int_equal(ask_bytes(f, "POST", path_of(id, "/predict?format=gif"), npy, npy_bytes), 400);
+    assert_non_null(strstr(text_at(f, "/detail"), "npy"));
 }
 
 static void query_reads_the_checkpoint_that_is_named(void **state)
