@@ -92,20 +92,12 @@ static const struct api_parameter bundle_query[] = {
 static const struct api_parameter dataset_query[] = {
     {PARAMETER_FORMAT, "format", 0, 0, collection_format_names,
      "format of the body; with this parameter the Content-Type has no effect and may be missing"},
-    {PARAMETER_TEXT, "label", 0, 60, NULL,
-     "csv: name of the column with the label (label, labels, class or target); bed: name for the fourth column, or the "
-     "label of all regions (peak)"},
-    {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: name of the column with the group for splits (group or split)"},
-    {PARAMETER_CHOICE, "layout", 0, 0, layouts,
-     "npz, npy: position of the channels in four-dimensional arrays (default: channels-last, or channels-first where "
-     "only the second size looks like a number of channels)"},
-    {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives,
-     "for FASTA and BED: shuffle adds for each record with a label a sample without one, its bases shuffled so that "
-     "all "
-     "pairs of neighbours are kept; for BED: gc adds another place of the genome with as many G and C (none)"},
-    {PARAMETER_TEXT, "genome", 0, 60, NULL, "bed: the operator's folder with genome.fa and genome.fa.fai"},
-    {PARAMETER_INTEGER, "window", 0, 1000000, NULL,
-     "bed: bases around the summit or the middle of each region; 0: the region itself (200)"},
+    {PARAMETER_TEXT, "label", 0, 60, NULL, collection_label_meaning},
+    {PARAMETER_TEXT, "group", 0, 60, NULL, collection_group_meaning},
+    {PARAMETER_CHOICE, "layout", 0, 0, layouts, collection_layout_meaning},
+    {PARAMETER_CHOICE, "negatives", 0, 0, collection_negatives, collection_negatives_meaning},
+    {PARAMETER_TEXT, "genome", 0, 60, NULL, collection_genome_meaning},
+    {PARAMETER_INTEGER, "window", 0, 1000000, NULL, collection_window_meaning},
     {PARAMETER_CHOICE, "target", 0, 0, targets, "what the labels are (default: the format's own rules decide)"},
     {PARAMETER_TEXT, "sha256", 0, 64, NULL,
      "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"},

@@ -106,46 +106,6 @@ static void read_symbols(const cJSON *list, char *out, size_t bytes)
     }
 }
 
-enum { LETTERS = 4 };
-
-/* Reads one-hot values, [columns][4], as letters; an unknown base is N, and the end of a shorter sequence is cut off.
- */
-static void read_bases(const cJSON *values, struct motif_answer *answer)
-{
-    const cJSON *value = cJSON_GetArrayItem(values, 0);
-    size_t columns = (size_t)answer->columns, known = 0;
-    if ((size_t)cJSON_GetArraySize(values) != columns * LETTERS || !(answer->bases = calloc(columns + 1, 1)))
-        return;
-    for (size_t i = 0; i < columns; i++) {
-        answer->bases[i] = 'N';
-        for (int b = 0; b < LETTERS; b++, value = value->next) {
-            if (value->valuedouble == 0)
-                continue;
-            if (value->valuedouble != 1 || answer->bases[i] != 'N') { /* four channels that are no bases */
-                free(answer->bases);
-                answer->bases = NULL;
-                return;
-            }
-            answer->bases[i] = "ACGT"[b];
-            known = i + 1;
-        }
-    }
-    answer->bases[known] = '\0';
-}
-
-void motif_answer_take_bases(struct motif_answer *answer, const char *text, size_t size)
-{
-    size_t at = 0, count = 0;
-    if (answer->bases || answer->rows != 1 || size == 0 || text[0] != '>' ||
-        !(answer->bases = calloc((size_t)answer->columns + 1, 1)))
-        return;
-    while (at < size && text[at] != '\n')
-        at++;
-    for (; at < size && text[at] != '>' && count < (size_t)answer->columns; at++)
-        if ((text[at] >= 'A' && text[at] <= 'Z') || (text[at] >= 'a' && text[at] <= 'z'))
-            answer->bases[count++] = text[at];
-}
-
 /* Reads "input": {"shape": [rows, columns], "values": [...]}, in row-major order. Values of any range are stretched to
  * [0, 1]. */
 static void read_image(const cJSON *input, struct motif_answer *answer)
@@ -153,8 +113,6 @@ static void read_image(const cJSON *input, struct motif_answer *answer)
     const cJSON *values = member(input, "values"), *value = NULL;
     size_t count = (size_t)answer->rows * (size_t)answer->columns, i = 0;
     double low = INFINITY, high = -INFINITY;
-    if (answer->rows == 1 && number_at(member(input, "shape"), 2) == LETTERS)
-        read_bases(values, answer);
     if ((size_t)cJSON_GetArraySize(values) != count)
         return;
     cJSON_ArrayForEach (value, values) {
@@ -171,6 +129,7 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     const cJSON *list = member(document, "answers");
     const cJSON *first = cJSON_IsArray(list) ? cJSON_GetArrayItem(list, 0) : document;
     const cJSON *shape = member(first, "shape");
+    const char *letters = cJSON_GetStringValue(member(first, "letters"));
     double rows = number_at(shape, 0), columns = number_at(shape, 1), channels = number_at(shape, 2);
     memset(answer, 0, sizeof(*answer));
     if (!cJSON_IsArray(member(first, "motifs")) || !whole(rows, SIDE_MAX) || !whole(columns, SIDE_MAX) ||
@@ -185,6 +144,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
         answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     if (status == STATUS_OK)
         status = read_motifs(member(first, "motifs"), answer, err);
+    if (status == STATUS_OK && letters && answer->rows == 1 && !(answer->letters = strndup(letters, SIDE_MAX)))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     if (status == STATUS_OK)
         status = read_truth(member(first, "truth"), answer, err);
     if (status != STATUS_OK) {
@@ -205,7 +166,7 @@ void motif_answer_close(struct motif_answer *answer)
     free(answer->boxes);
     free(answer->names);
     free(answer->strands);
-    free(answer->bases);
+    free(answer->letters);
     memset(answer, 0, sizeof(*answer));
 }
 
@@ -336,18 +297,18 @@ static void draw_marks(const int *line, int count, bool colour, struct buf *out)
     buf_text(out, "\n");
 }
 
-/* Prints the sequence in lines of a multiple of ten bases, each with the position of its first base. */
+/* Prints the sequence in lines of a multiple of ten letters, each with the position of its first letter. */
 static void draw_letters(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
 {
     static int line[MARK_LINES][SIDE_MAX];
-    int length = (int)strlen(answer->bases), wide = columns > 28 ? (columns - 8) / 10 * 10 : 20;
+    int length = (int)strlen(answer->letters), wide = columns > 28 ? (columns - 8) / 10 * 10 : 20;
     for (int first = 0; first < length; first += wide) {
         int end = first + wide < length ? first + wide : length;
         memset(line, 0, sizeof line);
         for (size_t i = 0; i < answer->motif_count; i++)
             if (answer->motifs[i].maximal)
                 mark(answer, i, first, end, line);
-        buf_format(out, "  %5d %.*s\n", first, end - first, answer->bases + first);
+        buf_format(out, "  %5d %.*s\n", first, end - first, answer->letters + first);
         for (int n = 0; n < MARK_LINES; n++)
             draw_marks(line[n], end - first, colour, out);
     }
@@ -374,7 +335,7 @@ static void draw_map(const struct motif_answer *answer, int columns, bool colour
 
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
 {
-    if (answer->bases)
+    if (answer->letters)
         draw_letters(answer, columns, colour, out);
     else
         draw_map(answer, columns, colour, out);

@@ -23,7 +23,7 @@ struct motif_answer {
         double row0, row1, column0, column1; /* rows [row0, row1) and columns [column0, column1) */
     } * extents;                             /* [motif_count] the part of the input that each motif covers */
     char *strands;                           /* [motif_count] '+' or '-'; ' ': unknown */
-    char *bases; /* [columns] the letters of a sequence of DNA or RNA, ended by a NUL; NULL: the input is none */
+    char *letters;                           /* the input as a sequence of letters; NULL: it is none */
     size_t motif_count;
     struct motif_box *boxes; /* true boxes of the symbols; NULL if they are not known */
     size_t box_count;
@@ -37,13 +37,10 @@ struct motif_answer {
 /* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Copies everything; motif_answer_close() frees the
  * copy. STATUS_INVALID: the document is not a motif map. */
 enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
-/* Takes the letters of the input from a FASTA text, for an answer that does not contain the input: those of the first
- * record. Without memory, or if the text is no FASTA, nothing changes. */
-void motif_answer_take_bases(struct motif_answer *answer, const char *text, size_t size);
 void motif_answer_close(struct motif_answer *answer);
 
-/* Appends the picture, or for DNA the letters with marks below the motifs, one line for each active channel with the
- * extents of its motifs, the label that the model predicts, and the true one. */
+/* Appends the picture, or for a sequence of letters the letters with marks below the motifs, one line for each active
+ * channel with the extents of its motifs, the label that the model predicts, and the true one. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

@@ -3,10 +3,12 @@
 #define MOTIF_API_CLIENT_QUERY_INPUT_H
 
 #include "api/client/ctl.h"
+#include "api/client/query_formats.h"
 
 /* Rows of a command's table of options. */
 #define QUERY_INPUT_OPTIONS                                                                                            \
-    {"input", "FILE", "the input: a picture (.png, .jpg, .tif), recording (.wav), array (.npy) or sequences (.fa)"},   \
+    {"input", "FILE",                                                                                                  \
+     "the input: a picture, recording, array or sequence; its ending names the format (.png, .wav, .npy, ...)"},       \
         {"batch", NULL, "--input is an array with one input at each position of its first axis"},                      \
     {                                                                                                                  \
         "output", "FILE", "with --input: write the answer's numbers to FILE.npy, one row for each input"               \
@@ -14,7 +16,8 @@
 
 struct query_input {
     struct buf body, path;
-    const char *type;
+    struct query_formats formats; /* owner of `type` */
+    const char *type;             /* media type */
 };
 
 /* Reads the file of --input and makes the path of a query, "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an

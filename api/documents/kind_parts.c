@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "core/data/uploads/input_file.h"
+#include "core/formats/file_type.h"
+
 static enum status write_parameters(const struct sink *out, const struct config_table *table, field_writer *write_field,
                                     struct error *err)
 {
@@ -20,6 +23,41 @@ static enum status write_parameters(const struct sink *out, const struct config_
     }
     sink_end_list(out);
     return STATUS_OK;
+}
+
+/* Writes a format that a query reads or writes. meaning: of this query's answer in the format; NULL: none. */
+static void write_format(const struct sink *out, const char *media_type, const char *meaning)
+{
+    const struct file_type *type = file_type_of(media_type);
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", type != NULL ? type->name : media_type);
+    sink_text(out, "media_type", media_type);
+    sink_begin_list(out, "endings");
+    for (int i = 0; type != NULL && i < FILE_TYPE_ENDINGS && type->endings[i] != NULL; i++)
+        sink_text(out, NULL, type->endings[i]);
+    sink_end_list(out);
+    if (meaning != NULL)
+        sink_text(out, "meaning", meaning);
+    sink_end_object(out);
+}
+
+/* Writes the formats of the answer besides JSON, and those of files as the request's body. */
+static void write_formats(const struct sink *out, const struct method_query *query)
+{
+    bool inputs = query->takes == METHOD_TAKES_INPUTS || query->takes == METHOD_TAKES_EDITS;
+    const char *const *files = query->takes == METHOD_TAKES_FILE ? query->files : inputs ? input_file_types : NULL;
+    sink_begin_list(out, "formats");
+    if (query->draw != NULL)
+        write_format(out, "image/png", "A picture of the answer.");
+    if (query->array != NULL)
+        write_format(out, "application/x-npy", "The numbers as float32; the first axis counts inputs.");
+    for (size_t i = 0; i < query->text_count; i++)
+        write_format(out, query->texts[i].type, query->texts[i].meaning);
+    sink_end_list(out);
+    sink_begin_list(out, "files");
+    for (; files != NULL && *files != NULL; files++)
+        write_format(out, *files, NULL);
+    sink_end_list(out);
 }
 
 static enum status write_query(const struct sink *out, const struct method_query *query, field_writer *write_field,
@@ -39,6 +77,7 @@ static enum status write_query(const struct sink *out, const struct method_query
     sink_text(out, "takes", takes[query->takes]);
     sink_boolean(out, "draws", query->draw != NULL);
     sink_boolean(out, "arrays", query->array != NULL);
+    write_formats(out, query);
     enum status status = write_parameters(out, query->parameters, write_field, err);
     sink_end_object(out);
     return status;

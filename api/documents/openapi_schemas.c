@@ -209,8 +209,10 @@ const struct openapi_schema openapi_schemas[] = {
     {"Preset", "name text, meaning text, settings {Value}, config {Value}", NULL, false},
     {"Metric", "name text, unit text, meaning text", NULL, false},
     {"KindQuery",
-     "name text, item text?, meaning text, method text, takes text, draws flag, arrays flag, parameters [Field]", NULL,
-     false},
+     "name text, item text?, meaning text, method text, takes text, draws flag, arrays flag, formats [QueryFormat], "
+     "files [QueryFormat], parameters [Field]",
+     NULL, false},
+    {"QueryFormat", "name text, media_type text, endings [text], *meaning text", NULL, false},
     {"KindComputation", "name text, meaning text", NULL, false},
     {"Chart", "title text, metrics [text], targets [text], format text, log flag, stages flag", NULL, false},
     {"Panel", "view text, title text, query text?", NULL, false},

@@ -748,7 +748,7 @@ class Channels(List[Channel]):
 class Motifs(_TransformerMixin, _Estimator):
     """SPARLING: finds the motifs that decide the labels, from labels alone.
 
-    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of DNA texts, or with sample_rate a list of
+    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts of letters, or with sample_rate a list of
     recordings (numbers in [-1, 1]). Y: labels of the whole input (see fit).
 
     url: address of the daemon or a Client. effort: quick, normal or thorough, if the daemon has this field. total_samples: upper limit of
@@ -792,7 +792,7 @@ class Motifs(_TransformerMixin, _Estimator):
             if sets:
                 labels.use_names()
             if isinstance(X[0], str):
-                records = "".join(f">s{at} {label}\n{bases}\n" for at, (bases, label) in enumerate(zip(X, words)))
+                records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
                 return records.encode(), "fasta", {"target": "labels"} if sets else {}
             return _recordings(X, self.sample_rate, words, sets, groups), "tar", {}
         arrays = {"x": self._array(X, upload=True), "y": labels.array}
@@ -805,7 +805,7 @@ class Motifs(_TransformerMixin, _Estimator):
     def _array(self, X: Any, upload: bool = False) -> np.ndarray:
         X = np.asarray(X)
         if X.ndim not in (2, 3, 4) or X.dtype.kind not in "buif":
-            raise ValueError(f"X must be images [n][rows][cols](channels), signals [n][length] or DNA texts; got shape {X.shape} of {X.dtype}")
+            raise ValueError(f"X must be images [n][rows][cols](channels), signals [n][length] or texts of letters; got shape {X.shape} of {X.dtype}")
         if X.dtype.kind == "f" and not np.isfinite(X).all():
             raise ValueError("X contains NaN or infinity")
         return X[:, None, :, None] if X.ndim == 2 else X
@@ -813,7 +813,7 @@ class Motifs(_TransformerMixin, _Estimator):
     def _inputs(self, X: Any) -> Any:
         self._fitted()
         if isinstance(X[0], str):
-            return [{"data": base64.b64encode(f">s\n{bases}\n".encode()).decode(), "type": "text/x-fasta"} for bases in X]
+            return [{"data": base64.b64encode(f">s\n{letters}\n".encode()).decode(), "type": "text/x-fasta"} for letters in X]
         if self.sample_rate:
             return [{"data": base64.b64encode(_wav(one, self.sample_rate)).decode(), "type": "audio/wav"} for one in X]
         return self._array(X)

@@ -1,6 +1,5 @@
 /* Draws sequence logos with cairo. A letter is the outline of its glyph, scaled so that it fills its box exactly:
- * glyphs have different widths and heights, and boxes must be comparable. The colours of the bases are those of most
- * programs (A green, C blue, G orange, T red), in tones that colour-blind readers can distinguish. */
+ * glyphs have different widths and heights, and boxes must be comparable. */
 #include "core/draw/logo.h"
 
 #include <cairo-svg.h>
@@ -9,8 +8,11 @@
 #include <stdlib.h>
 
 enum { CELL = 24, TALL = 96, LEFT = 44, RIGHT = 12, TITLE = 22, NUMBERS = 20, TICK = 4 };
-static const double MOST_BITS = 2;
-static const double colours[LOGO_LETTERS][3] = {{0, 0.62, 0.45}, {0, 0.45, 0.7}, {0.9, 0.62, 0}, {0.84, 0.37, 0}};
+
+static double most_bits(const struct logo_letters *letters)
+{
+    return log2(letters->count);
+}
 
 static void font(cairo_t *c, double size, bool bold)
 {
@@ -52,13 +54,13 @@ static void write_text(cairo_t *c, const char *text, double x, double y, bool ce
     cairo_show_text(c, text);
 }
 
-static void draw_axis(cairo_t *c, double top, int width)
+static void draw_axis(cairo_t *c, double top, int width, double most)
 {
     cairo_set_source_rgb(c, 0.1, 0.13, 0.19);
     cairo_set_line_width(c, 1);
     font(c, 11, false);
-    for (int bits = 0; bits <= (int)MOST_BITS; bits++) {
-        double y = top + TALL * (1 - bits / MOST_BITS);
+    for (int bits = 0; bits <= (int)most; bits++) {
+        double y = top + TALL * (1 - bits / most);
         char text[16];
         snprintf(text, sizeof text, "%d", bits);
         write_text(c, text, LEFT - 2 * TICK, y + 4, false);
@@ -78,42 +80,47 @@ static void draw_axis(cairo_t *c, double top, int width)
     write_text(c, "bits", LEFT - 5 * TICK, top + TALL / 2.0 + 4, false);
 }
 
-static void draw_stack(cairo_t *c, const double height[LOGO_LETTERS], bool rna, double x, double y)
+/* Draws the letters of a position, the largest on top. height: [letters] bits. */
+static void draw_stack(cairo_t *c, const struct logo_letters *letters, const double *height, double x, double y)
 {
-    int order[LOGO_LETTERS] = {0, 1, 2, 3};
-    for (int i = 1; i < LOGO_LETTERS; i++)
+    int order[LOGO_LETTERS];
+    for (int i = 0; i < letters->count; i++) {
+        order[i] = i;
         for (int j = i; j > 0 && height[order[j]] < height[order[j - 1]]; j--) {
             int kept = order[j];
             order[j] = order[j - 1];
             order[j - 1] = kept;
         }
-    for (int i = 0; i < LOGO_LETTERS; i++) {
-        double tall = height[order[i]] / MOST_BITS * TALL;
+    }
+    for (int i = 0; i < letters->count; i++) {
+        double tall = height[order[i]] / most_bits(letters) * TALL;
         if (!(tall > 0.2))
             continue;
-        draw_letter(c, (rna ? "ACGU" : "ACGT")[order[i]], colours[order[i]], x + 1, y, CELL - 2, tall);
+        draw_letter(c, letters->letter[order[i]], hue_rgb[letters->hue[order[i]]], x + 1, y, CELL - 2, tall);
         y -= tall;
     }
 }
 
-static void draw_sheet(cairo_t *c, const struct logo *logos, int count, bool rna)
+static void draw_sheet(cairo_t *c, const struct logo *logos, int count, const struct logo_letters *letters)
 {
     cairo_set_source_rgb(c, 1, 1, 1);
     cairo_paint(c);
     for (int n = 0; n < count; n++) {
         double top = n * (TITLE + TALL + NUMBERS) + TITLE;
-        draw_axis(c, top, logos[n].width);
+        draw_axis(c, top, logos[n].width, most_bits(letters));
         font(c, 13, true);
         cairo_move_to(c, LEFT, top - 6);
         if (logos[n].title)
             cairo_show_text(c, logos[n].title);
         for (int i = 0; i < logos[n].width; i++)
-            draw_stack(c, logos[n].height[i], rna, LEFT + i * CELL, top + TALL);
+            draw_stack(c, letters, logos[n].height + (size_t)i * (size_t)letters->count, LEFT + i * CELL, top + TALL);
     }
 }
 
-static enum status check(const struct logo *logos, int count, struct error *err)
+static enum status check(const struct logo *logos, int count, const struct logo_letters *letters, struct error *err)
 {
+    if (letters->count < 2 || letters->count > LOGO_LETTERS)
+        return error_set(err, STATUS_INVALID, NULL, "a logo has 2 to %d letters; got %d", LOGO_LETTERS, letters->count);
     if (count < 1 || count > LOGO_SHEET)
         return error_set(err, STATUS_INVALID, NULL, "a sheet has 1 to %d logos; got %d", LOGO_SHEET, count);
     for (int i = 0; i < count; i++)
@@ -149,16 +156,17 @@ static enum status outcome(cairo_status_t failed, const struct buf *out, struct 
     return STATUS_OK;
 }
 
-enum status logo_png(const struct logo *logos, int count, bool rna, struct buf *out, struct error *err)
+enum status logo_png(const struct logo *logos, int count, const struct logo_letters *letters, struct buf *out,
+                     struct error *err)
 {
     double width, height;
-    enum status status = check(logos, count, err);
+    enum status status = check(logos, count, letters, err);
     if (status)
         return status;
     measure(logos, count, &width, &height);
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
     cairo_t *c = cairo_create(surface);
-    draw_sheet(c, logos, count, rna);
+    draw_sheet(c, logos, count, letters);
     cairo_status_t failed = cairo_status(c);
     cairo_destroy(c);
     if (!failed)
@@ -167,16 +175,17 @@ enum status logo_png(const struct logo *logos, int count, bool rna, struct buf *
     return outcome(failed, out, err);
 }
 
-enum status logo_svg(const struct logo *logos, int count, bool rna, struct buf *out, struct error *err)
+enum status logo_svg(const struct logo *logos, int count, const struct logo_letters *letters, struct buf *out,
+                     struct error *err)
 {
     double width, height;
-    enum status status = check(logos, count, err);
+    enum status status = check(logos, count, letters, err);
     if (status)
         return status;
     measure(logos, count, &width, &height);
     cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, out, width, height);
     cairo_t *c = cairo_create(surface);
-    draw_sheet(c, logos, count, rna);
+    draw_sheet(c, logos, count, letters);
     cairo_status_t failed = cairo_status(c);
     cairo_destroy(c);
     cairo_surface_finish(surface);

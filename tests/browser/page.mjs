@@ -89,7 +89,8 @@ async function signals() {
     await page.reload();
     await page.getByLabel("Compare with").selectOption("known");
     await page.getByText(/M1, q /).first().waitFor();
-    await page.getByRole("button", { name: "Sites" }).waitFor();
+    await page.getByLabel("File", { exact: true }).selectOption("sites.bed");
+    await page.getByRole("button", { name: "Save sites.bed" }).waitFor();
   }
   await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
   await page.getByRole("img", { name: /^The input as letters/ }).waitFor();

@@ -3,7 +3,7 @@
 
     tests/reproduce/matrices.py FOUND.meme TRUTH.meme
 
-FOUND comes from `motifctl channels JOB --set test --samples 1000 --meme FOUND.meme`. For each motif of TRUTH, the script prints the channel whose
+FOUND comes from `motifctl channels JOB --set test --samples 1000 --output FOUND.meme`. For each motif of TRUTH, the script prints the channel whose
 matrix is most similar: the Pearson correlation of the probabilities over all aligned positions, on the better strand, at the best offset with an
 overlap of at least five positions and of at least three quarters of the shorter matrix. Needs NumPy.
 """

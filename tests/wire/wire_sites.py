@@ -4,6 +4,7 @@
     wire_sites.py MOTIFD MOTIFCTL
 """
 import gzip
+import io
 import os
 import random
 import struct
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
+
+import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import Daemon, run_checks  # noqa: E402
@@ -50,12 +53,32 @@ class Site:
         text = "".join(f">{name} {'ab'[i % 2]}\n{seq}\n" for i, (name, seq) in enumerate(self.records.items()))
         status, _, made = self.daemon.ask("PUT", "/v1/datasets/regions?format=fasta", text.encode(), "application/octet-stream")
         assert status == 201, made
-        status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "regions", **TINY}})
+        self.job = self.train("regions")
+
+    def train(self, dataset):
+        status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": dataset, **TINY}})
         assert status == 201, job
-        self.job = job["id"]
-        while self.daemon.ask("GET", f"/v1/jobs/{self.job}")[2]["state"] in ("queued", "running"):
+        while self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
             pass
-        assert self.daemon.ask("GET", f"/v1/jobs/{self.job}")[2]["state"] == "succeeded"
+        assert self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] == "succeeded"
+        return job["id"]
+
+    def signals_have_no_letters(self):
+        """A signal of one channel has statistics of channels, but neither letters nor matrices nor sites."""
+        values = np.random.default_rng(4).random((40, 1, COLS)).astype(np.float32)
+        file = io.BytesIO()
+        np.savez(file, x=values, y=np.arange(40) % 2)
+        status, _, made = self.daemon.ask("PUT", "/v1/datasets/signals?format=npz", file.getvalue(), "application/octet-stream")
+        assert status == 201 and made["kind"] == "sequences", made
+        sequences, self.job = self.job, self.train("signals")
+        shown = self.get("channels")
+        assert shown["alphabet"] is None and all(use["matrix"] is None for use in shown["channels"]), shown
+        status, _, found = self.daemon.ask("POST", f"/v1/jobs/{self.job}/motifs", {"inputs": [{"sample": {"seed": 1}}]})
+        assert status == 200 and found["answers"][0]["letters"] is None and found["answers"][0]["input"]["axis"] == {"unit": "", "length": COLS}
+        for query in ("sites", "logos"):
+            assert self.daemon.ask("GET", f"/v1/jobs/{self.job}/{query}")[0] in (406, 409), query
+        self.job = sequences
+        assert self.get("channels")["alphabet"]["symbols"] == list("ACGT")
 
     def sites_have_the_names_of_records(self):
         found = self.get("sites")["sites"]
@@ -326,7 +349,7 @@ class Site:
         broken = os.path.join(self.folder, "broken.bed")
         assert run("sites", self.job, "--channel", "77", "--output", broken).returncode != 0 and not os.path.exists(broken)
         logo = os.path.join(self.folder, "l.svg")
-        assert run("channels", self.job, "--logos", logo).returncode == 0 and open(logo, encoding="utf-8").read().startswith("<?xml")
+        assert run("logos", self.job, "--output", logo).returncode == 0 and open(logo, encoding="utf-8").read().startswith("<?xml")
 
 
 def main():
@@ -334,7 +357,7 @@ def main():
         test = Site(sys.argv[1], sys.argv[2], folder)
         with test.daemon:
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
-                "trains", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
+                "trains", "signals_have_no_letters", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
                 "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "rna_has_one_strand", "motifctl_writes_files")))
 

@@ -541,6 +541,8 @@ def sequences_are_asked(daemon, other, folder, job):
     fasta = f">one\n{text[:30]}\n{text[30:].lower()}\n>two\n{text[:41]}\n"
     status, _, found = daemon.ask("POST", f"/v1/jobs/{made}/motifs", fasta.encode(), "text/x-fasta")
     assert status == 200 and found["answers"] == whole, found
+    assert [a["letters"] for a in whole] == [text.replace("T", "U"), text[:41].replace("T", "U")]
+    assert whole[0]["alphabet"]["symbols"] == list("ACGU") and whole[0]["alphabet"]["unit"] == "nt"
     data = base64.b64encode(fasta[:fasta.index(">two")].encode()).decode()
     again = daemon.ask("POST", f"/v1/jobs/{made}/motifs", {"inputs": [{"data": data, "type": "text/x-fasta"}]})[2]["answers"]
     assert again == whole[:1]

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/client/ctl.h"
+#include "api/client/query_formats.h"
 
 enum { BAR = 40 };
 
@@ -14,11 +14,8 @@ static const struct option_spec options[] = {
     {"top", "N", "number of inputs to list or draw, the most exciting first (16; 8 per channel without CHANNEL)"},
     {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
     {"png", "FILE", "write a picture with crops of these inputs"},
-    {"meme", "FILE", "for DNA and RNA: write the channels as position matrices in MEME's format"},
-    {"jaspar", "FILE", "the same in JASPAR's format"},
-    {"logos", "FILE", "for DNA and RNA: draw the matrices as logos; FILE ends in .svg or .png"},
-    {"against", "NAME",
-     "compare the matrices with this data set of motifs, for example JASPAR, and print the best names"},
+    {"output", "FILE", "also write the channels in the format that FILE's ending names (.png, .meme, .jaspar)"},
+    {"against", "NAME", "compare the matrices with this data set of motifs and print the best names"},
     {NULL, NULL, NULL},
 };
 
@@ -41,7 +38,7 @@ static void add_share(struct table *table, const cJSON *use)
     table_add(table, most > 0 ? text : NULL);
 }
 
-/* Whether a channel has a position matrix, as those of DNA and RNA have. */
+/* Whether a channel has a position matrix, as those of models of sequences of letters have. */
 static bool has_matrices(const cJSON *document)
 {
     const cJSON *use = NULL;
@@ -52,7 +49,7 @@ static bool has_matrices(const cJSON *document)
 }
 
 /* Adds the consensus of a channel and the channel with the same motif, if there is one. */
-static void add_bases(struct table *table, const cJSON *use)
+static void add_consensus(struct table *table, const cJSON *use)
 {
     const cJSON *matrix = json_member(use, "matrix"), *same = cJSON_GetArrayItem(json_member(matrix, "same_as"), 0);
     const char *consensus = json_string(matrix, "consensus");
@@ -91,13 +88,13 @@ static void view_matches(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *use = NULL;
     struct table table;
-    table_init(&table, ">CHANNEL|NAME|>MOTIFS|BASES|>E|MOST SIMILAR|>Q|STRAND");
+    table_init(&table, ">CHANNEL|NAME|>MOTIFS|CONSENSUS|>E|MOST SIMILAR|>Q|STRAND");
     cJSON_ArrayForEach (use, json_member(document, "channels")) {
         const cJSON *matrix = json_member(use, "matrix");
         add_scalar(&table, use, "channel");
         add_scalar(&table, use, "name");
         add_scalar(&table, use, "motifs");
-        add_bases(&table, use);
+        add_consensus(&table, use);
         add_scalar(&table, matrix, "evalue");
         add_match(&table, use);
     }
@@ -115,14 +112,14 @@ static void view_all(struct ctl *ctl, const cJSON *document)
         view_matches(ctl, document);
         return;
     }
-    table_init(&table, matrices ? ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE|BASES"
+    table_init(&table, matrices ? ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE|CONSENSUS"
                                 : ">CHANNEL|NAME|>STRENGTH|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE");
     cJSON_ArrayForEach (use, json_member(document, "channels")) {
         for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
             add_scalar(&table, use, columns[i]);
         add_share(&table, use);
         if (matrices)
-            add_bases(&table, use);
+            add_consensus(&table, use);
     }
     term_table(&ctl->out, &table);
 }
@@ -210,40 +207,18 @@ static void add_query(struct buf *path, const struct options *args)
     }
 }
 
-/* Saves the answer in each form for which the user has given a file. */
-static int save_forms(struct ctl *ctl, const struct options *args, const char *path)
+/* Saves the answer in the format that the ending of the file's name names. */
+static int save(struct ctl *ctl, const char *id, const char *path, const char *file)
 {
-    static const struct {
-        const char *option, *type;
-    } forms[] = {{"png", "image/png"}, {"meme", "text/x-meme"}, {"jaspar", "text/x-jaspar"}};
-    int code = CTL_SUCCESS;
-    for (size_t i = 0; code == CTL_SUCCESS && i < sizeof(forms) / sizeof(forms[0]); i++) {
-        const char *file = options_value(args, forms[i].option);
-        if (file)
-            code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path, .accept = forms[i].type}, file);
-    }
-    return code;
-}
-
-/* Saves the logos, whose path is that of the channels with another name. */
-static int save_logos(struct ctl *ctl, const char *path, const char *file)
-{
-    const char *dot = strrchr(file, '.'), *rest = strstr(path, "/channels");
-    struct buf logos;
-    if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
-        return ctl_usage(ctl, "the name of the file of logos must end in .svg or .png");
-    buf_init(&logos, 4096);
-    buf_append(&logos, path, (size_t)(rest - path));
-    buf_format(&logos, "/logos%s", rest + strlen("/channels"));
-    int code =
-        logos.failed
-            ? ctl_usage(ctl, "the options are too long")
-            : ctl_save(ctl,
-                       &(struct http_request){.method = "GET",
-                                              .path = logos.data,
-                                              .accept = strcmp(dot, ".svg") == 0 ? "image/svg+xml" : "image/png"},
-                       file);
-    buf_close(&logos);
+    struct query_formats formats;
+    char fault[300];
+    int code = query_formats_read(ctl, id, "channels", "GET", &formats);
+    const char *type = code == CTL_SUCCESS ? query_format_of_file(formats.formats, file) : NULL;
+    snprintf(fault, sizeof fault, "the ending of %.200s names no format of channels", file);
+    if (code == CTL_SUCCESS)
+        code = type ? ctl_save(ctl, &(struct http_request){.method = "GET", .path = path, .accept = type}, file)
+                    : query_formats_usage(ctl, formats.formats, true, fault);
+    query_formats_close(&formats);
     return code;
 }
 
@@ -264,10 +239,11 @@ static int run(struct ctl *ctl, const struct options *args)
         code = ctl_usage(ctl, "the options are too long");
     if (code == CTL_SUCCESS)
         code = ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, channel ? view_one : view_all);
-    if (code == CTL_SUCCESS)
-        code = save_forms(ctl, args, path.data);
-    if (code == CTL_SUCCESS && options_has(args, "logos"))
-        code = save_logos(ctl, path.data, options_value(args, "logos"));
+    if (code == CTL_SUCCESS && options_has(args, "png"))
+        code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path.data, .accept = "image/png"},
+                        options_value(args, "png"));
+    if (code == CTL_SUCCESS && options_has(args, "output"))
+        code = save(ctl, id, path.data, options_value(args, "output"));
     buf_close(&path);
     return code;
 }
@@ -276,17 +252,17 @@ const struct command command_channels = {
     .name = "channels",
     .arguments = "JOB [CHANNEL]",
     .summary = "show what the channels of a model stand for",
-    .text =
-        "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
-        "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
-        "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
-        "draws these inputs, cut to what the motif sees. For DNA and RNA it "
-        "aligns the bases around the\nmotifs of each channel and prints what they have in common; --meme writes the "
-        "matrices for other programs.",
+    .text = "Use it after a training to name the motifs. It searches inputs of the job's own domain. Without CHANNEL "
+            "it prints how often each\nchannel is active, and on which true symbol, where symbols are known. With "
+            "CHANNEL it prints the histogram of the channel's\nactivations and the inputs that excite it most; --png "
+            "draws these inputs, cut to what the motif sees. In sequences of "
+            "letters it aligns the letters around\nthe motifs of each channel and prints what they have in common; "
+            "--output "
+            "writes these matrices for other programs, and\n`motifctl logos` draws them.",
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
                "  motifctl channels 01JD8 3 --set test --samples 500\n"
-               "  motifctl channels latest --set test --samples 1000 --meme channels.meme\n"
+               "  motifctl channels latest --set test --samples 1000 --output channels.meme\n"
                "  motifctl datasets put jaspar JASPAR.meme && motifctl channels latest --against jaspar",
     .options = options,
     .least = 1,

@@ -69,8 +69,6 @@ static int draw_answer(struct ctl *ctl, const struct http_request *request, cons
         code = ctl_fault(ctl, CTL_FAILED, &err);
     } else {
         struct buf out;
-        if (request->type && strcmp(request->type, "text/x-fasta") == 0)
-            motif_answer_take_bases(&motifs, request->body, request->body_bytes);
         buf_init(&out, 16u << 20);
         term_style(&out, ctl->out.colour, STYLE_BOLD);
         buf_format(&out, "%s\n", title);
@@ -144,12 +142,13 @@ const struct command command_motifs = {
     .name = "motifs",
     .arguments = "JOB",
     .summary = "show where in an input a model found its motifs",
-    .text =
-        "Draws the input with a letter for each motif: its channel, bright when it is the strongest of its "
-        "footprint. Of DNA it prints\nthe bases, with the extents of motifs marked below them, and with an arrow for "
-        "the strand if the model reads both. Below follow\nwhat each channel found, the model's answer, and the true "
-        "one. Works during the "
-        "training too, with the last checkpoint.",
+    .text = "Draws the input with a letter for each motif: its channel, bright when it is the strongest of its "
+            "footprint. Of a sequence of\nletters it prints the letters, with the extents of motifs marked below them, "
+            "and with an "
+            "arrow for the strand if the model reads both. Below follow\nwhat each channel found, the model's answer, "
+            "and the true "
+            "one. Works during the "
+            "training too, with the last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"
                "  motifctl motifs 01JD8 --input new.png\n"

@@ -131,8 +131,8 @@ const struct command command_rules = {
         "removes both from\nthe motif maps of test samples and puts them back in both orders and with different gaps. "
         "It lists the names of labels whose\nanswers change: ORDER is the share with the first before the second minus "
         "the share in the other order, NEAR the share with gaps\nbelow 30 minus the share with larger gaps, SAME "
-        "STRAND the share with both motifs on one strand minus the share with one of them\nturned in the input (DNA "
-        "only). Intervals are of 95 %. P is not corrected for the number of pairs; the list is.",
+        "STRAND the share with both motifs on one strand minus the share with one of them\nturned in the input, where "
+        "motifs can be on two strands. Intervals are of 95 %. P is not corrected for the number of pairs; the list is.",
     .example = "  motifctl rules latest\n"
                "  motifctl rules latest --channel 0 --other 3 --samples 200",
     .options = rule_options,

@@ -1,74 +1,71 @@
-/* `motifctl sites` and `motifctl signal`: where the motifs of a DNA model are, as files that genome browsers open. */
+/* `motifctl sites`, `signal` and `logos` write the answer of a query as a file in a format that the server offers;
+ * `motifctl pairs` prints which motifs occur together. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/client/ctl.h"
+#include "api/client/query_formats.h"
 
-struct form {
-    const char *name, *type;
-};
-static const struct form site_forms[] = {{"bed", "text/x-bed"},
-                                         {"narrowpeak", "text/x-narrowpeak"},
-                                         {"gff3", "text/x-gff3"},
-                                         {"json", "application/json"},
-                                         {NULL, NULL}};
-static const struct form signal_forms[] = {
-    {"bedgraph", "text/x-bedgraph"}, {"bigwig", "application/x-bigwig"}, {NULL, NULL}};
-
-#define WHERE_OPTIONS                                                                                                  \
-    {"input", "FILE",                                                                                                  \
-     "sequences of any length in FASTA, or with --genome regions in BED, which stand in place of the job's data set"}, \
-        {"genome", "NAME", "for regions: the operator's folder with genome.fa and its index"},                         \
-        {"window", "N", "for regions: bases around each summit or middle (0, the region itself)"},                     \
-        {"set", "NAME", "the records of the data set: all, test or validation (all)"},                                 \
+#define RECORD_OPTIONS                                                                                                 \
+    {"set", "NAME", "the records of the data set: all, test or validation (all)"},                                     \
         {"samples", "N", "number of records (all of the set)"}, {"first", "N", "number of the first record (0)"},      \
-        {"coordinates", "HOW",                                                                                         \
-         "meaning of names such as chr1:100-200: record (positions in the record), bedtools (from 0) or ucsc (from "   \
-         "1); default record"},                                                                                        \
-        {"channel", "K", "only this channel (all)"},                                                                   \
-        {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},                              \
     {                                                                                                                  \
-        "output", "FILE", "file for the answer (standard output)"                                                      \
+        "checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"                                 \
+    }
+#define FILE_OPTIONS                                                                                                   \
+    {"output", "FILE", "file for the answer (standard output)"},                                                       \
+    {                                                                                                                  \
+        "format", "NAME", "format of the answer (from the ending of --output, else the first one that the server has)" \
     }
 
-static const struct option_spec site_options[] = {
-    WHERE_OPTIONS,
-    {"format", "NAME", "bed, narrowpeak, gff3 or json (from the ending of --output, else bed)"},
+static const struct option_spec options[] = {
+    {"input", "FILE", "sequences of any length, or with --genome regions, in place of the job's data set"},
+    {"genome", "NAME", "for regions: the operator's folder with the genome"},
+    {"window", "N", "for regions: positions around each summit or middle (0, the region itself)"},
+    RECORD_OPTIONS,
+    {"coordinates", "HOW",
+     "meaning of names such as chr1:100-200: record (positions in the record), bedtools (from 0) or ucsc (from 1); "
+     "default record"},
+    {"channel", "K", "only this channel (all)"},
+    FILE_OPTIONS,
     {NULL, NULL, NULL},
 };
-static const struct option_spec signal_options[] = {
-    WHERE_OPTIONS,
-    {"format", "NAME", "bedgraph or bigwig (from the ending of --output, else bedgraph)"},
+static const struct option_spec logo_options[] = {
+    {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
+    {"samples", "N", "number of inputs to search (100)"},
+    {"first", "N", "number of the first input (0)"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    FILE_OPTIONS,
     {NULL, NULL, NULL},
 };
 
-/* The media type of the answer; NULL after a message. */
-static const char *type_of(struct ctl *ctl, const struct options *args, const struct form *forms)
+/* Finds the media type of the answer: the one that --format names, that of the output's ending, or the first one. NULL
+ * with an exit code other than CTL_SUCCESS: a message was printed. */
+static const char *answer_type(struct ctl *ctl, const struct options *args, const cJSON *formats, int *code)
 {
-    static const char *const endings[][2] = {
-        {".bed", "bed"},   {".narrowPeak", "narrowpeak"}, {".gff3", "gff3"},         {".gff", "gff3"},
-        {".json", "json"}, {".bedGraph", "bedgraph"},     {".bedgraph", "bedgraph"}, {".bg", "bedgraph"},
-        {".bw", "bigwig"}, {".bigWig", "bigwig"}};
-    const char *name = options_value(args, "format"), *file = options_value(args, "output");
-    const char *dot = file ? strrchr(file, '.') : NULL;
-    for (size_t i = 0; !name && dot && i < sizeof(endings) / sizeof(endings[0]); i++)
-        if (strcmp(dot, endings[i][0]) == 0)
-            name = endings[i][1];
-    if (!name)
-        return ctl->json && strcmp(forms->name, "bed") == 0 ? "application/json" : forms->type;
-    for (const struct form *form = forms; form->name; form++)
-        if (strcmp(form->name, name) == 0)
-            return form->type;
-    ctl_usage(ctl, "this command does not write %s", name);
-    return NULL;
+    const char *name = options_value(args, "format"), *file = options_value(args, "output"), *type = NULL;
+    char fault[120];
+    if (name != NULL && strcmp(name, "json") == 0)
+        return "application/json";
+    if (name != NULL) {
+        snprintf(fault, sizeof fault, "this query does not write %.60s", name);
+        type = query_format_named(formats, name);
+        *code = type != NULL ? CTL_SUCCESS : query_formats_usage(ctl, formats, false, fault);
+        return type;
+    }
+    if (file != NULL)
+        type = query_format_of_file(formats, file);
+    if (type == NULL &&
+        (ctl->json || (file != NULL && strlen(file) > 5 && strcmp(file + strlen(file) - 5, ".json") == 0)))
+        return "application/json";
+    return type != NULL ? type : json_string(cJSON_GetArrayItem(formats, 0), "media_type");
 }
 
-static void add_query(struct buf *path, const struct options *args, bool file)
+/* Appends the parameters of the query that the user has given. */
+static void add_query(struct buf *path, const struct options *args)
 {
-    static const char *const of_set[] = {"coordinates", "channel", "checkpoint", "set", "samples", "first", NULL};
-    static const char *const of_file[] = {"coordinates", "channel", "checkpoint", "genome", "window", NULL};
-    const char *const *passed = file ? of_file : of_set;
+    static const char *const passed[] = {"coordinates", "channel", "checkpoint", "set", "samples",
+                                         "first",       "genome",  "window",     NULL};
     char mark = '?';
     for (size_t i = 0; passed[i]; i++) {
         const char *value = options_value(args, passed[i]);
@@ -119,69 +116,84 @@ static int transfer(struct ctl *ctl, struct http_request *request, const char *o
     return code;
 }
 
-static int send_request(struct ctl *ctl, const struct options *args, const char *path, const char *type)
+static int send_file(struct ctl *ctl, const struct options *args, struct http_request *request)
 {
     const char *input = options_value(args, "input");
-    struct http_request request = {.method = "GET", .path = path, .accept = type};
     struct stat what;
-    if (!input)
-        return transfer(ctl, &request, options_value(args, "output"));
-    request.method = "POST";
-    request.type = options_has(args, "genome") ? "text/x-bed" : "text/x-fasta";
-    request.from = fopen(input, "rb");
-    if (!request.from || fstat(fileno(request.from), &what) != 0 || !S_ISREG(what.st_mode) || what.st_size == 0) {
-        if (request.from)
-            fclose(request.from);
+    request->method = "POST";
+    request->from = fopen(input, "rb");
+    if (!request->from || fstat(fileno(request->from), &what) != 0 || !S_ISREG(what.st_mode) || what.st_size == 0) {
+        if (request->from)
+            fclose(request->from);
         return fail(ctl, input, "cannot be read, or is empty");
     }
-    request.from_bytes = (int64_t)what.st_size;
-    int code = transfer(ctl, &request, options_value(args, "output"));
-    fclose(request.from);
+    request->from_bytes = (int64_t)what.st_size;
+    int code = transfer(ctl, request, options_value(args, "output"));
+    fclose(request->from);
     return code;
 }
 
-static int ask(struct ctl *ctl, const struct options *args, const char *query, const struct form *forms)
+static int send_request(struct ctl *ctl, const struct options *args, const struct query_formats *formats,
+                        const char *path)
+{
+    const char *input = options_value(args, "input");
+    struct http_request request = {.method = "GET", .path = path};
+    char fault[300];
+    int code = CTL_SUCCESS;
+    request.accept = answer_type(ctl, args, formats->formats, &code);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (!input)
+        return transfer(ctl, &request, options_value(args, "output"));
+    request.type = query_format_of_file(formats->files, input);
+    snprintf(fault, sizeof fault, "the ending of %.200s names no format of this query's input", input);
+    return request.type ? send_file(ctl, args, &request) : query_formats_usage(ctl, formats->files, true, fault);
+}
+
+/* Asks a query of the job, or of one of its channels if the command line has a second argument. */
+static int ask(struct ctl *ctl, const struct options *args, const char *query)
 {
     char id[CTL_ID];
     struct buf path;
+    struct query_formats formats = {.kind = NULL};
     bool file = options_has(args, "input");
-    const char *type = type_of(ctl, args, forms);
-    if (!type)
-        return CTL_USAGE;
     if (!file && (options_has(args, "genome") || options_has(args, "window")))
         return ctl_usage(ctl, "--genome and --window need --input with regions");
     if (file && (options_has(args, "set") || options_has(args, "samples") || options_has(args, "first")))
         return ctl_usage(ctl, "--set, --samples and --first select records of the data set, and --input replaces it");
     int code = ctl_job_id(ctl, args->positional[0], true, id);
-    if (code != CTL_SUCCESS)
-        return code;
+    if (code == CTL_SUCCESS)
+        code = query_formats_read(ctl, id, query, file ? "POST" : "GET", &formats);
     buf_init(&path, 4096);
-    buf_format(&path, "/v1/jobs/%s/%s", id, query);
-    add_query(&path, args, file);
-    code = path.failed ? ctl_usage(ctl, "the options are too long") : send_request(ctl, args, path.data, type);
+    buf_format(&path, "/v1/jobs/%s/%s%s", id, query, args->positional_count > 1 ? "/" : "");
+    if (args->positional_count > 1)
+        http_escape(&path, args->positional[1]);
+    add_query(&path, args);
+    if (code == CTL_SUCCESS)
+        code = path.failed ? ctl_usage(ctl, "the options are too long") : send_request(ctl, args, &formats, path.data);
     buf_close(&path);
+    query_formats_close(&formats);
     return code;
 }
 
 static int run_sites(struct ctl *ctl, const struct options *args)
 {
-    return ask(ctl, args, "sites", site_forms);
+    return ask(ctl, args, "sites");
 }
 
 static int run_signal(struct ctl *ctl, const struct options *args)
 {
-    return ask(ctl, args, "signal", signal_forms);
+    return ask(ctl, args, "signal");
+}
+
+static int run_logos(struct ctl *ctl, const struct options *args)
+{
+    return ask(ctl, args, "logos");
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------------- */
 
-static const struct option_spec pair_options[] = {
-    {"set", "NAME", "the records of the data set: all, test or validation (all)"},
-    {"samples", "N", "number of records (all of the set)"},
-    {"first", "N", "number of the first record (0)"},
-    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
-    {NULL, NULL, NULL},
-};
+static const struct option_spec pair_options[] = {RECORD_OPTIONS, {NULL, NULL, NULL}};
 
 static void add_number(struct table *table, double value, const char *format)
 {
@@ -227,7 +239,7 @@ static int run_pairs(struct ctl *ctl, const struct options *args)
         return code;
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs/%s/pairs", id);
-    add_query(&path, args, false);
+    add_query(&path, args);
     code = path.failed ? ctl_usage(ctl, "the options are too long")
                        : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, view_pairs);
     buf_close(&path);
@@ -237,10 +249,11 @@ static int run_pairs(struct ctl *ctl, const struct options *args)
 const struct command command_pairs = {
     .name = "pairs",
     .arguments = "JOB",
-    .summary = "show which motifs of a DNA model occur together, how near and in which order",
+    .summary = "show which motifs of sequences occur together, how near and in which order",
     .text =
         "Use it after a training on sequences. For each pair of motifs it prints how many sequences have both and how "
-        "many would by chance,\nand of the closest sites of both: how often they are within 30 bases, how often the "
+        "many would by chance,\nand of the closest sites of both: how often they are within 30 positions, how often "
+        "the "
         "first is before the second, and how often both are\non one strand, each observed / expected. Expected is "
         "what sites of different sequences show. P is not corrected for the number of pairs.",
     .example = "  motifctl pairs latest --set test\n"
@@ -254,16 +267,16 @@ const struct command command_pairs = {
 const struct command command_sites = {
     .name = "sites",
     .arguments = "JOB",
-    .summary = "write where the motifs of a DNA model are, as BED, narrowPeak or GFF3",
-    .text =
-        "Use it after a training on sequences. It writes a line for each site in the job's data set, or in a FASTA "
-        "file, which may be as\nlong as a chromosome. A site has the start, end and strand of its channel's matrix; "
-        "its score is 1000 times its activation over\nthe channel's largest.",
+    .summary = "write where the motifs are in sequences, for genome browsers and other programs",
+    .text = "Use it after a training on sequences. It writes a line for each site in the job's data set, or in a file, "
+            "which may be as\nlong as a chromosome. A site has the start, end and strand of its channel's matrix; "
+            "its score is 1000 times its activation over\nthe channel's largest. --format json, or --json, writes the "
+            "document of the server.",
     .example = "  motifctl sites latest --output sites.bed\n"
                "  motifctl sites latest --input chr8.fa --output chr8.narrowPeak\n"
                "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3\n"
                "  motifctl sites latest --input peaks.narrowPeak --genome hg38 --window 200",
-    .options = site_options,
+    .options = options,
     .least = 1,
     .most = 1,
     .run = run_sites,
@@ -272,13 +285,28 @@ const struct command command_sites = {
 const struct command command_signal = {
     .name = "signal",
     .arguments = "JOB",
-    .summary = "write the activation of a DNA model along sequences, as bedGraph or bigWig",
+    .summary = "write the activation along sequences, for genome browsers",
     .text = "Use it to see a channel in a genome browser. It writes the activation at every position with a motif of "
-            "the channel, or the largest\nactivation of all channels, in the job's data set or in a FASTA file.",
+            "the channel, or the largest\nactivation of all channels, in the job's data set or in a file.",
     .example = "  motifctl signal latest --channel 3 --input chr8.fa --output chr8.bw\n"
                "  motifctl signal latest --set test --output test.bedGraph",
-    .options = signal_options,
+    .options = options,
     .least = 1,
     .most = 1,
     .run = run_signal,
+};
+
+const struct command command_logos = {
+    .name = "logos",
+    .arguments = "JOB [CHANNEL]",
+    .summary = "draw what the motifs of sequences have in common",
+    .text =
+        "Use it after a training on sequences of letters. It draws a sequence logo for each channel, or for CHANNEL "
+        "alone: at each\nposition the letters, as high as their information.",
+    .example = "  motifctl logos latest --set test --samples 1000 --output logos.svg\n"
+               "  motifctl logos latest 3 --output three.png",
+    .options = logo_options,
+    .least = 1,
+    .most = 2,
+    .run = run_logos,
 };

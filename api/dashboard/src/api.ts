@@ -23,9 +23,11 @@ export interface Field {
 }
 export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json> }
 export interface Metric { name: string; unit: string; meaning: string }
+/** A format in which a query answers, or takes a file. */
+export interface FileFormat { name: string; media_type: string; endings: string[]; meaning?: string }
 export interface Kind {
   kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];
-  queries: { name: string; item: string | null; meaning: string; method: "GET" | "POST"; takes: string; draws: boolean }[];
+  queries: { name: string; item: string | null; meaning: string; method: "GET" | "POST"; takes: string; draws: boolean; formats: FileFormat[]; files: FileFormat[] }[];
   comparable: boolean; charts: ChartSpec[]; panels: { view: string; title: string; query: string | null }[];
 }
 export interface Checkpoint {

@@ -48,6 +48,35 @@ int64_t collection_length(const struct collection *c, int64_t sample)
     return c->start[sample + 1] - c->start[sample];
 }
 
+/* Whether the channels at one position show one symbol, or none. */
+static bool shows_symbol(const struct collection *c, int64_t sample, int64_t position)
+{
+    int64_t length = collection_length(c, sample), first = collection_begin(c, sample) + position;
+    int ones = 0, zeros = 0, alike = 1;
+    for (int k = 0; k < c->channels; k++) {
+        float value = collection_value(c, first + k * length);
+        ones += value == 1;
+        zeros += value == 0;
+        alike += k > 0 && value == collection_value(c, first);
+    }
+    return (alike == c->channels && ones == 0) || (ones == 1 && zeros == c->channels - 1);
+}
+
+bool collection_one_hot(const struct collection *c)
+{
+    enum { LOOKED_AT = 64 };
+    int64_t known = 0;
+    if (c->kind != COLLECTION_SEQUENCES || c->rows != 1 || c->channels < 2)
+        return false;
+    for (int64_t sample = 0; sample < c->count && sample < LOOKED_AT; sample++)
+        for (int64_t position = 0; position < collection_length(c, sample); position++) {
+            if (!shows_symbol(c, sample, position))
+                return false;
+            known += collection_value(c, collection_begin(c, sample) + position) == 1;
+        }
+    return known > 0;
+}
+
 void collection_copy(const struct collection *c, int64_t index, int64_t count, float *to)
 {
     for (int64_t i = 0; i < count; i++)

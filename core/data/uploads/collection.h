@@ -102,6 +102,9 @@ static inline float collection_value(const struct collection *c, int64_t index)
 }
 /* Copies values [index, index + count) to `to`. */
 void collection_copy(const struct collection *c, int64_t index, int64_t count, float *to);
+/* Whether samples are sequences of symbols: at each position one channel is 1 and the others are 0, or all channels are
+ * equal where the symbol is unknown. Looks at the first samples only. */
+bool collection_one_hot(const struct collection *c);
 /* Returns the figures over all values, which are measured if the collection does not contain them. */
 struct collection_moments collection_measure(const struct collection *c);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
@@ -138,6 +141,10 @@ struct collection_options {
     const char *data, *genome;
     int window;
 };
+
+/* What each member of the options means for the formats that read it, for clients. */
+extern const char collection_label_meaning[], collection_group_meaning[], collection_layout_meaning[],
+    collection_negatives_meaning[], collection_genome_meaning[], collection_window_meaning[];
 
 /* A format. A new one needs one file, one line in collection_formats.c, and its names in collection_names.c. */
 struct collection_format {

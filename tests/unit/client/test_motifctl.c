@@ -350,29 +350,26 @@ static void a_motif_answer_is_read_and_drawn(void **state)
     cJSON_Delete(document);
 }
 
-/* The four bases of ACGT and a padding column as one-hot values; two motifs at overlapping places, on both strands. */
+/* Four letters and a padding column; two motifs at overlapping places, on both strands. */
 static void a_sequence_is_letters_with_marks(void **state)
 {
     static const char json[] =
         "{\"answers\":[{\"shape\":[1,5,2],\"motifs\":["
         "{\"position\":[0,1],\"channel\":1,\"value\":1,\"maximal\":true,\"strand\":\"+\",\"extent\":[0,1,0,4]},"
         "{\"position\":[0,2],\"channel\":0,\"value\":1,\"maximal\":true,\"strand\":\"-\",\"extent\":[0,1,1,3]}],"
-        "\"truth\":[],\"prediction\":[],\"input\":{\"shape\":[1,5,4],\"values\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1,"
-        "0,0,0,0]}}]}";
+        "\"truth\":[],\"prediction\":[],\"letters\":\"ACGT\"}]}";
     struct motif_answer answer;
     struct error err = {0};
     cJSON *document = cJSON_Parse(json);
     assert_int_equal(motif_answer_read(document, &answer, &err), STATUS_OK);
-    assert_string_equal(answer.bases, "ACGT");
+    assert_string_equal(answer.letters, "ACGT");
     motif_answer_draw(&answer, 80, false, &buf);
     assert_non_null(strstr(text(), "      0 ACGT\n        =1=>\n         <0\n"));
     motif_answer_close(&answer);
     buf_clear(&buf);
-    cJSON_DeleteItemFromObject(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "answers"), 0), "input");
+    cJSON_DeleteItemFromObject(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "answers"), 0), "letters");
     assert_int_equal(motif_answer_read(document, &answer, &err), STATUS_OK);
-    assert_null(answer.bases);
-    motif_answer_take_bases(&answer, ">a b\nGG\r\ncat\nTTT\n>b\nA\n", 24);
-    assert_string_equal(answer.bases, "GGcat");
+    assert_null(answer.letters);
     motif_answer_close(&answer);
     cJSON_Delete(document);
 }

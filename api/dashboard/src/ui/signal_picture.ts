@@ -1,36 +1,30 @@
-// Draws an input of a model as its kind of signal is usually shown: an image, lines, letters of bases, or a spectrogram with axes.
+// Draws an input of a model as its kind of signal is usually shown: an image, lines, letters, or a spectrogram with axes.
 import { bounds, paintGrid } from "./canvas";
-import { colour, seriesColour } from "./theme";
+import { colour, hueColour, seriesColour } from "./theme";
 
-/** An input, row-major with channels last. `zero` and `unit`: a client sends zero + unit × value. */
-export interface Signal { shape: number[]; values: ArrayLike<number>; zero?: number; unit?: number }
+/** The symbols of a sequence, one for each channel, as the daemon describes them. colours: names of hueColour(). */
+export interface Alphabet { name: string; symbols: string[]; colours: string[]; unknown: string; unit: string }
+/** An input, row-major with channels last. `zero` and `unit`: a client sends zero + unit × value. axis: what its columns are. alphabet: its
+ * positions are one-hot. */
+export interface Signal {
+  shape: number[]; values: ArrayLike<number>; zero?: number; unit?: number; axis?: { unit: string; length: number }; alphabet?: Alphabet | null;
+}
 export type Look = "image" | "lines" | "letters" | "spectrogram";
 
 const LINES = 12; // a signal with more channels is drawn as a spectrogram
-export const BASES = "ACGT";
-const BASE_COLOURS = [2, 0, 5, 7]; // series colours of A, C, G, T
 export const LETTER = 9; // width of a letter in pixels
 
-/** Whether each position of a sequence has exactly one of four channels: a base. */
-function isBases(signal: Signal): boolean {
-  const [, cols, channels] = signal.shape;
-  if (channels !== BASES.length) return false;
-  for (let x = 0; x < cols; x++) {
-    let ones = 0, others = 0;
-    for (let c = 0; c < channels; c++) {
-      const value = signal.values[x * channels + c];
-      if (value === 1) ones++;
-      else if (value !== 0 && value !== 0.25) others++;
-    }
-    if (ones > 1 || others > 0) return false;
-  }
-  return true;
+/** A sequence of letters as a signal. */
+export function spelled(letters: string, cols: number, alphabet: Alphabet): Signal {
+  const channels = alphabet.symbols.length, values = new Float32Array(cols * channels);
+  [...letters].forEach((letter, x) => { const at = alphabet.symbols.indexOf(letter); if (at >= 0) values[x * channels + at] = 1; });
+  return { shape: [1, cols, channels], values, axis: { unit: alphabet.unit, length: cols }, alphabet };
 }
 
 export function lookOf(signal: Signal): Look {
   const [rows, , channels = 1] = signal.shape;
   if (rows > 1) return "image";
-  return isBases(signal) ? "letters" : channels <= LINES ? "lines" : "spectrogram";
+  return signal.alphabet ? "letters" : channels <= LINES ? "lines" : "spectrogram";
 }
 
 /** The part of a canvas, in pixels, in which the values are drawn. The rest contains the axes and, above a sequence, the marks of motifs. */
@@ -53,11 +47,11 @@ export function ticks(low: number, high: number, count: number): number[] {
 
 export interface Axes { x: string; xEnd: number; y: string; low: number; high: number }
 
-/** The axes of a sequence. seconds: its length, if the model knows it. */
-function axesOf(look: Look, signal: Signal, seconds: number | undefined): Axes {
+/** The axes of a sequence. */
+function axesOf(look: Look, signal: Signal): Axes {
   const [, cols, channels = 1] = signal.shape, [low, high] = look === "lines" ? bounds(signal.values) : [0, channels];
-  const zero = signal.zero ?? 0, unit = signal.unit ?? 1;
-  return { x: seconds ? "time in s" : look === "letters" ? "position in nt" : "position", xEnd: seconds ?? cols, y: look === "lines" ? "value" : "band",
+  const zero = signal.zero ?? 0, unit = signal.unit ?? 1, axis = signal.axis ?? { unit: "", length: cols };
+  return { x: axis.unit === "s" ? "time in s" : axis.unit ? `position in ${axis.unit}` : "position", xEnd: axis.length, y: look === "lines" ? "value" : "band",
     low: look === "lines" ? zero + unit * low : low, high: look === "lines" ? zero + unit * high : high };
 }
 
@@ -104,15 +98,15 @@ function paintLines(c: CanvasRenderingContext2D, signal: Signal, box: Box): void
 }
 
 function paintLetters(c: CanvasRenderingContext2D, signal: Signal, box: Box): void {
-  const [, cols] = signal.shape, wide = box.width / cols, size = Math.min(15, wide * 1.35);
+  const [, cols, channels] = signal.shape, wide = box.width / cols, size = Math.min(15, wide * 1.35), { symbols, colours, unknown } = signal.alphabet!;
   c.textAlign = "center";
   c.textBaseline = "middle";
   c.font = `600 ${size}px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace`;
   for (let x = 0; x < cols; x++) {
-    const base = [0, 1, 2, 3].findIndex((b) => signal.values[x * 4 + b] === 1);
-    c.fillStyle = base < 0 ? colour("faint") : seriesColour(BASE_COLOURS[base]);
+    const at = symbols.findIndex((_, k) => signal.values[x * channels + k] === 1);
+    c.fillStyle = at < 0 ? colour("faint") : hueColour(colours[at]);
     if (wide < 4) c.fillRect(box.left + x * wide, box.top, Math.max(1, wide), box.height);
-    else c.fillText(base < 0 ? "N" : BASES[base], box.left + (x + 0.5) * wide, box.top + box.height / 2);
+    else c.fillText(at < 0 ? unknown : symbols[at], box.left + (x + 0.5) * wide, box.top + box.height / 2);
   }
 }
 
@@ -140,32 +134,32 @@ export function paintValues(c: CanvasRenderingContext2D, signal: Signal, look: L
 }
 
 /** Paints an input with its axes over the whole canvas. */
-export function paintSignal(c: CanvasRenderingContext2D, signal: Signal, w: number, h: number, seconds?: number): void {
+export function paintSignal(c: CanvasRenderingContext2D, signal: Signal, w: number, h: number): void {
   const look = lookOf(signal), box = boxOf(look, w, h);
   paintValues(c, signal, look, box);
-  if (look !== "image") paintAxes(c, box, axesOf(look, signal, seconds), look);
+  if (look !== "image") paintAxes(c, box, axesOf(look, signal), look);
 }
 
-/** Paints a sequence logo: at each position the letters of the bases, as high as the information that the aligned sequences have there (up to 2
- * bits). counts: [position][base]. information: bits of each position, where the daemon has corrected them for few sequences. */
-export function paintLogo(c: CanvasRenderingContext2D, counts: number[][], w: number, h: number, information?: number[]): void {
-  const wide = w / counts.length;
+/** Paints a sequence logo: at each position the letters, as high as the information that the aligned sequences have there.
+ * counts: [position][symbol]. information: bits of each position, where the daemon has corrected them for few sequences. */
+export function paintLogo(c: CanvasRenderingContext2D, { symbols, colours }: Alphabet, counts: number[][], w: number, h: number, information?: number[]): void {
+  const wide = w / counts.length, most = Math.log2(symbols.length);
   c.textAlign = "center";
   c.textBaseline = "alphabetic";
   c.font = `700 ${wide}px "DejaVu Sans", Arial, sans-serif`;
   counts.forEach((column, x) => {
     const total = column.reduce((a, b) => a + b, 0) || 1, shares = column.map((n) => n / total);
-    const bits = information ? information[x] : 2 + shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log2(p) : 0), 0);
+    const bits = information ? information[x] : most + shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log2(p) : 0), 0);
     let y = h;
-    for (const [base, share] of shares.map((p, b): [number, number] => [b, p]).sort((a, b) => a[1] - b[1])) {
-      const high = share * bits / 2 * h;
+    for (const [at, share] of shares.map((p, k): [number, number] => [k, p]).sort((a, b) => a[1] - b[1])) {
+      const high = share * bits / most * h;
       if (high < 0.5) continue;
-      const box = c.measureText(BASES[base]), tall = box.actualBoundingBoxAscent || wide;
+      const box = c.measureText(symbols[at]), tall = box.actualBoundingBoxAscent || wide;
       c.save();
       c.translate(x * wide + wide / 2, y);
       c.scale(wide * 0.95 / (box.width || wide), high / tall);
-      c.fillStyle = seriesColour(BASE_COLOURS[base]);
-      c.fillText(BASES[base], 0, 0);
+      c.fillStyle = hueColour(colours[at]);
+      c.fillText(symbols[at], 0, 0);
       c.restore();
       y -= high;
     }

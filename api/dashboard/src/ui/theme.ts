@@ -27,6 +27,10 @@ export function colour(name: string): string {
 export const SERIES = 8;
 export const seriesColour = (index: number): string => colour(`s${index % SERIES}`);
 
+const HUES: Record<string, string> = { green: "s2", blue: "s0", orange: "s5", red: "s7", purple: "s4" };
+/** The tone of a named colour that the daemon states (core/draw/hue.h). */
+export const hueColour = (name: string): string => colour(HUES[name] ?? "muted");
+
 export type Ramp = "values" | "signed" | "picture";
 
 /** The colour of a share. Kind "values": from 0 (background) to 1 (full colour). Kind "signed": from -1 (blue) to 1 (red).

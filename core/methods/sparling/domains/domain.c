@@ -206,3 +206,8 @@ void domain_label(const struct open_domain *domain, const int32_t *label, int le
         at += wrote > 0 ? (size_t)wrote : 0;
     }
 }
+
+const struct alphabet *domain_alphabet(const struct open_domain *domain)
+{
+    return domain->domain->alphabet ? domain->domain->alphabet(domain->state) : NULL;
+}

@@ -40,6 +40,7 @@
 #include "core/base/hash.h"
 #include "core/data/box.h"
 #include "core/methods/method.h"
+#include "core/sequence/alphabet.h"
 
 struct sparling_config;
 
@@ -148,9 +149,11 @@ struct domain {
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 
-    /* The number of strands on which a motif can be if samples are sequences of bases, one-hot in four channels (A, C,
-     * G, T or U): 2 for DNA, 1 for RNA. NULL, or 0: samples are not sequences of bases. */
-    int (*strands)(const struct domain_state *state);
+    /* The alphabet of sequences whose positions are one-hot, with a channel for each symbol. NULL, or a result of NULL:
+     * samples are not sequences of symbols. */
+    const struct alphabet *(*alphabet)(const struct domain_state *state);
+    /* The seconds that the columns of a recording last together. NULL, or NaN: columns are not times. */
+    double (*duration)(const struct domain_state *state);
 
     /* Where a sample of a sequence comes from. Returns false if the set has fewer samples; sets repeat after their last
      * sample. NULL: samples have no records. */
@@ -214,6 +217,9 @@ void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
  * "/array". */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
+
+/* The alphabet of the samples; NULL: they are not sequences of symbols. */
+const struct alphabet *domain_alphabet(const struct open_domain *domain);
 
 /* Writes the names of the tokens one after another, cut to `room` bytes. */
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);

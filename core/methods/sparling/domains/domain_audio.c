@@ -254,6 +254,11 @@ static const char *word(const struct domain_state *s, int symbol)
     return symbol >= 0 && symbol < audio_corpus_classes(s->corpus) ? audio_corpus_class(s->corpus, symbol) : NULL;
 }
 
+static double duration(const struct domain_state *s)
+{
+    return s->config.seconds;
+}
+
 /* Accepts a clip at 8 kHz (zeros follow a shorter one), or a spectrogram in decibels. */
 static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                            struct error *err)
@@ -315,6 +320,7 @@ const struct domain audio_domain = {
     .mean_symbols = mean_symbols,
     .symbol = word,
     .token = word,
+    .duration = duration,
     .prepare = prepare,
     .grey = grey,
 };

@@ -30,6 +30,7 @@ struct domain_state {
     float zero, unit;                /* the network reads (value - zero) / unit */
     float low, high;                 /* values of white and black in pictures */
     float least, most;               /* range of the training data's values */
+    bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
     int64_t *part[PARTS_OF_SET],
         count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
@@ -404,6 +405,9 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = fits(&s->c, config, err);
     if (!status)
         status = agree(s, config, hash, err);
+    s->letters = !status && s->shape.channels == (int)strlen(alphabet_dna.symbols) && collection_one_hot(&s->c);
+    if (!status && config->strands == STRANDS_BOTH && !s->letters)
+        status = error_set(err, STATUS_INVALID, "/config/strands", "may be both only for sequences of DNA");
     if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
         status = error_set(err, STATUS_CORRUPT, "/config/dataset_name", "has recordings that are not stored as floats");
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {
@@ -448,11 +452,15 @@ static int64_t choose(const struct domain_state *s, const struct domain_request 
     return s->part[PART_TRAIN][bits % (uint64_t)among];
 }
 
-/* One-hot bases in the order A, C, G, T or U. */
+/* Four symbols are the bases A, C, G and T or U. */
+static const struct alphabet *alphabet(const struct domain_state *s)
+{
+    return !s->letters ? NULL : s->c.rna ? &alphabet_rna : &alphabet_dna;
+}
+
 static bool turns(const struct domain_state *s)
 {
-    return s->c.kind == COLLECTION_SEQUENCES && !s->c.rna && s->shape.rows == 1 && s->shape.channels == 4 &&
-           !s->shape.positions && s->least >= 0 && s->most <= 1;
+    return s->letters && !s->c.rna && !s->shape.positions;
 }
 
 /* Reads a sample from the other strand. */
@@ -607,9 +615,9 @@ static int64_t counts(const struct domain_state *s, int token)
     return s->c.target == TARGET_COUNT ? strtoll(name(s, token), NULL, 10) : -1;
 }
 
-static int strands(const struct domain_state *state)
+static double duration(const struct domain_state *s)
 {
-    return state->c.kind != COLLECTION_SEQUENCES ? 0 : state->c.rna ? 1 : 2;
+    return s->spectrum ? (double)s->shape.cols * audio_spectrum_hop(s->spectrum) / AUDIO_RATE : (double)NAN;
 }
 
 const struct domain dataset_domain = {
@@ -627,7 +635,8 @@ const struct domain dataset_domain = {
     .frequencies = frequencies,
     .symbol = name,
     .token = name,
-    .strands = strands,
+    .alphabet = alphabet,
+    .duration = duration,
     .record = record,
     .turns = turns,
     .counts = counts,

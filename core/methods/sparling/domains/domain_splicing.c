@@ -345,11 +345,10 @@ static void grey(const struct domain_state *state, const float *planes, float *o
             out[row * length + i] = 0.35F * planes[row * SPLICING_BASES / ROWS * length + i];
 }
 
-/* Splicing reads one strand: the RNA's. */
-static int strands(const struct domain_state *state)
+static const struct alphabet *alphabet(const struct domain_state *state)
 {
     (void)state;
-    return 1;
+    return &alphabet_rna;
 }
 
 const struct domain splicing_domain = {
@@ -367,7 +366,7 @@ const struct domain splicing_domain = {
     .mean_symbols = mean_symbols,
     .symbol = symbol,
     .token = class_name,
-    .strands = strands,
+    .alphabet = alphabet,
     .prepare = prepare,
     .grey = grey,
 };

@@ -124,6 +124,7 @@ enum status sparling_channels(const struct method_question *question, const stru
         sink_integer(out, "footprint", 2 * s.half + 1);
         sink_integer(out, "elements",
                      s.asked.samples * (int64_t)domain_positions(&s.model->domain.shape)); /* elements of one channel */
+        alphabet_write(s.alphabet, "alphabet", out); /* of the matrices' columns */
     }
     if (!status && question->item < 0)
         write_all(&s, &matrices, out);

@@ -5,6 +5,7 @@
  * kept, so memory grows with the number of motifs and not with the length of the samples. */
 #include "core/methods/sparling/queries/channel_matrices.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,7 +163,8 @@ static enum status make_motif(struct making *m, int channel, struct named_motif 
         w->token < 0 ? NAN : s->channels * position_fisher((int)s->asked.samples, w->labelled, w->with_site, w->both);
     if (w->filled < 2)
         return STATUS_OK;
-    enum status status = position_matrix_align(&windows, m->width, m->shift, s->strands == 2, &out->matrix, NULL, err);
+    enum status status =
+        position_matrix_align(&windows, m->width, m->shift, s->alphabet->strands == 2, &out->matrix, NULL, err);
     if (status == STATUS_NOT_FOUND) {
         error_clear(err);
         return STATUS_OK;
@@ -192,7 +194,7 @@ static enum status compare_all(const struct method_question *question, struct ch
 {
     const struct channels_parameters *asked = question->parameters;
     enum status status =
-        motif_library_open(question->model->data, asked->against, out->strands == 2, &out->library, err);
+        motif_library_open(question->model->data, asked->against, out->alphabet->strands == 2, &out->library, err);
     if (status)
         return status;
     int motifs = out->library.database.count;
@@ -215,8 +217,8 @@ enum status channel_matrices_make(const struct method_question *question, const 
 {
     struct making m;
     double total = 0;
-    *out = (struct channel_matrices){.strands = statistics->strands};
-    if (statistics->strands == 0)
+    *out = (struct channel_matrices){.alphabet = statistics->alphabet};
+    if (!statistics->alphabet)
         return STATUS_OK;
     enum status status = open_making(statistics, &m, err);
     out->motif = calloc((size_t)statistics->channels, sizeof *out->motif);
@@ -252,9 +254,8 @@ void channel_matrices_close(struct channel_matrices *matrices)
 
 /* The letter of a position: a capital where one base has half of the counts, a small letter where two have three
  * quarters together (the more frequent one), else '.'. */
-static char letter(const struct position_matrix *m, int position)
+static char letter(const struct alphabet *alphabet, const struct position_matrix *m, int position)
 {
-    static const char capital[] = "ACGT", small[] = "acgt";
     const double *count = m->count[position];
     double total = 0, second = 0;
     int best = 0;
@@ -265,8 +266,8 @@ static char letter(const struct position_matrix *m, int position)
     for (int b = 0; b < BASES; b++)
         second = b != best && count[b] > second ? count[b] : second;
     if (count[best] >= total / 2)
-        return capital[best];
-    return count[best] + second >= 0.75 * total ? small[best] : '.';
+        return alphabet->symbols[best];
+    return count[best] + second >= 0.75 * total ? (char)tolower((unsigned char)alphabet->symbols[best]) : '.';
 }
 
 /* Writes the other channels that show the same motif. */
@@ -275,7 +276,7 @@ static void write_same(const struct channel_matrices *matrices, int channel, con
     const struct position_matrix *own = &matrices->motif[channel].matrix;
     sink_begin_list(out, "same_as");
     for (int c = 0; c < matrices->count; c++)
-        if (c != channel && motif_similarity(own, &matrices->motif[c].matrix, matrices->strands == 2) >= SAME)
+        if (c != channel && motif_similarity(own, &matrices->motif[c].matrix, matrices->alphabet->strands == 2) >= SAME)
             sink_integer(out, NULL, c);
     sink_end_list(out);
 }
@@ -320,7 +321,7 @@ void channel_matrix_write(const struct channel_matrices *matrices, int channel, 
     }
     const struct position_matrix *m = &motif->matrix;
     for (int i = 0; i < m->width; i++) {
-        consensus[i] = letter(m, i);
+        consensus[i] = letter(matrices->alphabet, m, i);
         bits += position_matrix_information(m, i);
     }
     sink_begin_object(out, "matrix");
@@ -354,7 +355,7 @@ enum status channel_matrices_ask(const struct method_question *question, struct 
     struct top_activations s;
     *out = (struct channel_matrices){.count = 0};
     enum status status = top_activations_take(question, &s, err);
-    if (!status && s.strands == 0)
+    if (!status && !s.alphabet)
         status = error_set(err, STATUS_CONFLICT, NULL,
                            "this model reads no DNA or RNA, so its channels have no matrices of bases");
     if (!status)
@@ -368,7 +369,7 @@ enum status sparling_channels_meme(const struct method_question *question, struc
     struct channel_matrices matrices;
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
-        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.strands, out);
+        motif_file_meme(matrices.motif, matrices.count, matrices.background, matrices.alphabet->strands, out);
     channel_matrices_close(&matrices);
     return status;
 }

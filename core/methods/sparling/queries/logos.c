@@ -34,7 +34,7 @@ static enum status fill(const struct channel_matrices *matrices, struct sheet *s
             for (int b = 0; b < BASES; b++)
                 sheet->height[n][i][b] *= bits;
         }
-        sheet->logo[n] = (struct logo){sheet->title[n], motif->matrix.width, (const double(*)[BASES])sheet->height[n]};
+        sheet->logo[n] = (struct logo){sheet->title[n], motif->matrix.width, &sheet->height[n][0][0]};
     }
     return sheet->count > 0
                ? STATUS_OK
@@ -42,7 +42,8 @@ static enum status fill(const struct channel_matrices *matrices, struct sheet *s
                            "no matrix can be made, because the channel or the channels have fewer than two motifs");
 }
 
-typedef enum status draw_logos(const struct logo *logos, int count, bool rna, struct buf *out, struct error *err);
+typedef enum status draw_logos(const struct logo *logos, int count, const struct logo_letters *letters, struct buf *out,
+                               struct error *err);
 
 static enum status answer(const struct method_question *question, draw_logos *draw, struct buf *out, struct error *err)
 {
@@ -51,8 +52,10 @@ static enum status answer(const struct method_question *question, draw_logos *dr
     enum status status = channel_matrices_ask(question, &matrices, err);
     if (!status)
         status = fill(&matrices, &sheet, err);
-    if (!status)
-        status = draw(sheet.logo, sheet.count, matrices.strands == 1, out, err);
+    if (!status) {
+        const struct logo_letters letters = {matrices.alphabet->symbols, matrices.alphabet->hues, BASES};
+        status = draw(sheet.logo, sheet.count, &letters, out, err);
+    }
     free(sheet.logo);
     free(sheet.height);
     free(sheet.title);

@@ -394,6 +394,17 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     sink_number(out, "probability", product);
 }
 
+/* Writes what the columns of an input are: their unit, and their length in it. */
+static void write_axis(const struct open_domain *domain, const struct sink *out)
+{
+    const struct alphabet *alphabet = domain_alphabet(domain);
+    double seconds = domain->domain->duration ? domain->domain->duration(domain->state) : (double)NAN;
+    sink_begin_object(out, "axis");
+    sink_text(out, "unit", alphabet ? alphabet->unit : isnan(seconds) ? "" : "s");
+    sink_number(out, "length", isnan(seconds) ? domain->shape.cols : seconds);
+    sink_end_object(out);
+}
+
 /* Writes the input of a sample as the network reads it, row-major, with channels last if there are several. A client
  * that sends the same input again sends zero + unit * value. */
 static void write_input(const struct annotation *annotation, const struct sink *out)
@@ -416,7 +427,28 @@ static void write_input(const struct annotation *annotation, const struct sink *
         annotation->domain->domain->scale(annotation->domain->state, &zero, &unit);
     sink_number(out, "zero", (double)zero);
     sink_number(out, "unit", (double)unit);
+    write_axis(annotation->domain, out);
     sink_end_object(out);
+}
+
+/* Writes the alphabet of the samples and the input as letters, also of an input that the client has sent as a file, so
+ * that clients need not know the alphabet. */
+static enum status write_letters(const struct inquiry *inquiry, const struct sink *out, struct error *err)
+{
+    const struct open_domain *domain = &inquiry->model->domain;
+    const struct alphabet *alphabet = domain_alphabet(domain);
+    alphabet_write(alphabet, "alphabet", out);
+    if (!alphabet) {
+        sink_null(out, "letters");
+        return STATUS_OK;
+    }
+    char *text = malloc((size_t)domain->shape.cols + 1);
+    if (!text)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the letters of a sequence");
+    (void)alphabet_spell(alphabet, inquiry->planes, (size_t)domain->shape.cols, text);
+    sink_text(out, "letters", text);
+    free(text);
+    return STATUS_OK;
 }
 
 static void write_side(const struct annotation *annotation, const char *key, const struct sink *out)
@@ -445,6 +477,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
         write_prediction(&inquiry.annotation, out);
         if (is_sample(question))
             write_input(&inquiry.annotation, out);
+        status = write_letters(&inquiry, out, err);
     }
     inquiry_close(&inquiry);
     return status;

@@ -177,7 +177,7 @@ static const struct method_text logo_texts[] = {
      sparling_logos_svg},
     {"image/png", "The same as PNG.", sparling_logos_png},
 };
-static const char *const sequence_files[] = {"text/x-fasta", "text/x-bed", NULL};
+static const char *const sequence_files[] = {"text/x-fasta", "text/x-bed", "text/x-narrowpeak", NULL};
 
 const struct method_query sparling_queries[SPARLING_QUERIES] = {
     {.name = "motifs",
@@ -303,13 +303,18 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
     "symbols [ChannelSymbol]?, matrix ChannelMatrix?"
 #define CHANNEL_HEAD                                                                                                   \
     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, "             \
-    "elements integer, "
+    "elements integer, alphabet Alphabet?, "
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Motif",
      "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?",
      NULL, false},
-    {"MotifAnswer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
+    {"Alphabet", "name text, symbols [text], colours [text], unknown text, unit text", NULL, false},
+    {"Axis", "unit text, length number", NULL, false},
+    {"MotifInput", "shape [integer], values [number], zero number, unit number, axis Axis", NULL, false},
+    {"MotifAnswer",
+     "*shape [integer], *motifs [Motif], *truth [object]?, *input MotifInput, *alphabet Alphabet?, *letters text?",
+     NULL, false},
     {"LabelAnswer", "*truth [object]?", NULL, false},
     {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
     {"ComparedChannel",

@@ -118,7 +118,7 @@ static enum status count_maximal(struct top_activations *s, const struct read_mo
         int symbol = s->truth ? symbol_at(truth, at) : -1;
         s->channel[at->channel].motifs++;
         s->channel[at->channel].symbol[symbol >= 0 ? symbol : s->symbols]++;
-        if (s->strands > 0)
+        if (s->alphabet)
             status = add_site(s, at, sample, err);
     }
     return status;
@@ -208,7 +208,6 @@ enum status top_activations_take(const struct method_question *question, struct 
     const struct method_model *model = question->model;
     const struct channels_parameters *asked = question->parameters;
     const struct domain_shape *shape = &model->domain.shape;
-    const struct domain *domain = model->domain.domain;
     struct inquiry inquiry = {.planes = malloc(TOP_ACTIVATIONS_BATCH * domain_inputs(shape) * sizeof(float))};
     *out = (struct top_activations){.model = model,
                                     .asked = *asked,
@@ -217,7 +216,7 @@ enum status top_activations_take(const struct method_question *question, struct 
                                     .symbols = shape->symbols,
                                     .half = model->network->map.reach / 2,
                                     .truth = shape->boxes > 0,
-                                    .strands = domain->strands ? domain->strands(model->domain.state) : 0,
+                                    .alphabet = domain_alphabet(&model->domain),
                                     .sparse = true};
     enum status status = make_room(out, err);
     if (!status && question->item >= out->channels)

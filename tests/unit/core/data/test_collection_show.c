@@ -271,6 +271,25 @@ static void sequences_are_drawn_as_planes(void **state)
     picture_destroy(p);
 }
 
+/* A collection of one sequence of `channels` channels and two columns. */
+static bool is_one_hot(enum collection_kind kind, int channels, float *values)
+{
+    static int64_t start[] = {0, 2};
+    return collection_one_hot(&(struct collection){
+        .kind = kind, .count = 1, .channels = channels, .rows = 1, .cols = 2, .values = values, .start = start});
+}
+
+static void only_sequences_of_symbols_are_one_hot(void **state)
+{
+    assert_true(is_one_hot(COLLECTION_SEQUENCES, 3, (float[]){1, 0, 0, 0, 0, 1}));
+    assert_true(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 0.25F, 0, 0.25F})); /* the second one is unknown */
+    assert_false(is_one_hot(COLLECTION_RECORDINGS, 3, (float[]){1, 0, 0, 0, 0, 1}));
+    assert_false(is_one_hot(COLLECTION_SEQUENCES, 1, (float[]){1, 0}));
+    assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 0.5F, 0, 0}));
+    assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){1, 1, 1, 0}));
+    assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){0, 0, 0, 0})); /* no symbol at all */
+}
+
 static void recordings_are_drawn_as_curves(void **state)
 {
     static float values[3000 + 2];
@@ -338,6 +357,7 @@ int main(void)
                                        cmocka_unit_test(images_are_drawn_side_by_side),
                                        cmocka_unit_test(large_images_are_reduced),
                                        cmocka_unit_test(sequences_are_drawn_as_planes),
+                                       cmocka_unit_test(only_sequences_of_symbols_are_one_hot),
                                        cmocka_unit_test(recordings_are_drawn_as_curves),
                                        cmocka_unit_test(a_failed_allocation_of_the_preview_is_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);

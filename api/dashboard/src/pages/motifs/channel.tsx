@@ -9,7 +9,7 @@ import { later } from "../../ui/later";
 import { lookOf, paintLogo, paintValues, type Signal } from "../../ui/signal_picture";
 import { channelColour, ChannelMark } from "../../ui/channel";
 import { colour } from "../../ui/theme";
-import { pickOf, type Answer, type Answers, type ChannelUse, type MotifProps, type Top } from "./types";
+import { inputOf, pickOf, type Answer, type Answers, type ChannelUse, type MotifProps, type Top } from "./types";
 
 const Chart = later(() => import("../../ui/chart").then((m) => m.Chart));
 
@@ -20,7 +20,7 @@ export async function loadUse(job: string, channel: number, checkpoint: string, 
   const found = await get<ChannelUse>(`/v1/jobs/${job}/channels/${channel}?top=${top}&checkpoint=${encodeURIComponent(checkpoint)}`, signal);
   const list = found.top ?? [], inputs = list.map((t) => ({ sample: { seed: t.sample } }));
   const answers = inputs.length ? (await send<Answers<Answer>>("POST", `/v1/jobs/${job}/motifs`, { inputs, checkpoint: pickOf(checkpoint) })).answers : [];
-  return { ...found, top: list, inputsOfTop: answers.map((a) => a.input) };
+  return { ...found, top: list, inputsOfTop: answers.map(inputOf) };
 }
 
 /** The part of an input that determines a motif. All crops have the same scale; parts outside the input stay empty. */
@@ -38,23 +38,23 @@ function Crop({ top, input, high, wide }: { top: Top; input: Signal; high: numbe
   return <Canvas label={`Sample ${top.sample}`} ratio={line ? 0.6 : high / wide} draw={draw} />;
 }
 
-/** How often each base stands at each position of the windows, aligned at the motif. */
-function logoCounts(use: Used): number[][] {
-  const wide = Math.max(...use.top.map((t) => t.window[3] - t.window[2])), counts = Array.from({ length: wide }, () => [0, 0, 0, 0]);
+/** How often each symbol stands at each position of the windows, aligned at the motif. */
+function logoCounts(use: Used, symbols: number): number[][] {
+  const wide = Math.max(...use.top.map((t) => t.window[3] - t.window[2])), counts = Array.from({ length: wide }, () => new Array<number>(symbols).fill(0));
   use.top.forEach((t, i) => {
     const input = use.inputsOfTop[i], shift = t.window[2] === 0 ? wide - t.window[3] : -t.window[2];
-    if (input) for (let x = t.window[2]; x < t.window[3]; x++) for (let b = 0; b < 4; b++) if (input.values[x * 4 + b] === 1) counts[x + shift][b]++;
+    if (input) for (let x = t.window[2]; x < t.window[3]; x++) for (let k = 0; k < symbols; k++) if (input.values[x * symbols + k] === 1) counts[x + shift][k]++;
   });
   return counts;
 }
 
-/** The logo of a channel over bases, or else the crops of its strongest inputs. `link`: each crop leads to its sample. */
+/** The logo of a channel over letters, or else the crops of its strongest inputs. `link`: each crop leads to its sample. */
 export function Examples({ use, most, jobId, link, name }: { use: Used; most: number; jobId: string; link?: boolean; name: string }) {
   const first = use.inputsOfTop[0], size = (at: number) => Math.max(1, ...use.top.map((t) => t.window[at + 1] - t.window[at]));
-  const counts = useMemo(() => (first && lookOf(first) === "letters" ? logoCounts(use) : null), [use]);
+  const alphabet = first?.alphabet, counts = useMemo(() => (alphabet ? logoCounts(use, alphabet.symbols.length) : null), [use]);
   return (
     <>
-      {counts && <Canvas label={`Logo of ${name}, from ${use.top.length} sequences`} class="logo" ratio={0.22} draw={(c, w, h) => paintLogo(c, counts, w, h)} />}
+      {counts && alphabet && <Canvas label={`Logo of ${name}, from ${use.top.length} sequences`} class="logo" ratio={0.22} draw={(c, w, h) => paintLogo(c, alphabet, counts, w, h)} />}
       {(!counts || link) && <ul class={link ? "crops" : "crops small-crops"} aria-label={`Inputs with the largest activations of ${name}`}>{use.top.slice(0, most).map((t, i) => {
         const input = use.inputsOfTop[i], crop = input && <Crop top={t} input={input} high={size(0)} wide={size(2)} />;
         return <li key={i}>{link ? <a class="crop" href={href(`jobs/${jobId}/motifs`, { seed: String(t.sample), channel: String(use.channel) })}>{crop}<span>{number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}<span class="hidden"> in sample {t.sample}</span></span></a> : crop}</li>;

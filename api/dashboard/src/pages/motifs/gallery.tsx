@@ -30,31 +30,31 @@ function useExamples(jobId: string, checkpoint: string, channels: number[]): Map
   return found;
 }
 
-function Card({ use, examples, samples, jobId, name, nameOf }: { use: ChannelUse; examples: Used | undefined; samples: number; jobId: string; name: string; nameOf: (channel: number) => string }) {
+function Card({ use, examples, samples, alphabet, jobId, name, nameOf }: { use: ChannelUse; alphabet: ChannelList["alphabet"]; examples: Used | undefined; samples: number; jobId: string; name: string; nameOf: (channel: number) => string }) {
   const symbol = marks(use), own = name !== `channel ${use.channel}`;
   return (
     <li class="card channel-card">
       <h2><a href={href(`jobs/${jobId}/motifs`, { channel: String(use.channel) })}><ChannelMark channel={use.channel} name={own ? name : symbol ? `marks ${symbol}` : `channel ${use.channel}`} /></a> {(own || symbol) && <span class="muted">channel {use.channel}</span>}</h2>
-      {use.matrix ? <><Logo matrix={use.matrix} name={name} /><MatrixNames matrix={use.matrix} nameOf={nameOf} /></> : examples ? <Examples use={examples} most={4} jobId={jobId} name={name} /> : <div class="waiting" role="status"><span class="muted">Searching inputs…</span></div>}
+      {use.matrix && alphabet ? <><Logo matrix={use.matrix} alphabet={alphabet} name={name} /><MatrixNames matrix={use.matrix} nameOf={nameOf} /></> : examples ? <Examples use={examples} most={4} jobId={jobId} name={name} /> : <div class="waiting" role="status"><span class="muted">Searching inputs…</span></div>}
       <p class="muted">in {number(use.inputs)} of {number(samples)} inputs{use.motifs !== null && `, ${number(use.motifs)} motifs`}</p>
       <Bar value={use.inputs / samples} label={`Share of the inputs that have ${name}`} />
     </li>
   );
 }
 
-export function Gallery({ jobId, checkpoint, nameOf }: MotifProps) {
+export function Gallery({ jobId, kind, checkpoint, nameOf }: MotifProps) {
   const [all, setAll] = useState(false), [against, setAgainst] = useState("");
   const list = useLoad(`${jobId} ${checkpoint} ${against}`, (signal) => get<ChannelList>(`/v1/jobs/${jobId}/channels?checkpoint=${encodeURIComponent(checkpoint)}${against && `&against=${encodeURIComponent(against)}`}`, signal));
   const used = (list.data?.channels ?? []).filter((u) => u.active > 0).sort((a, b) => b.inputs - a.inputs), unused = (list.data?.channels ?? []).filter((u) => u.active === 0);
   const shown = all ? used : used.slice(0, FIRST);
-  const bases = used.some((u) => u.matrix), examples = useExamples(jobId, checkpoint, shown.filter((u) => !u.matrix).map((u) => u.channel));
+  const examples = useExamples(jobId, checkpoint, shown.filter((u) => !u.matrix).map((u) => u.channel));
   return (
     <>
-      {bases && <MatrixTools jobId={jobId} checkpoint={checkpoint} against={against} choose={setAgainst} />}
+      {used.some((u) => u.matrix) && <MatrixTools jobId={jobId} kind={kind} checkpoint={checkpoint} against={against} choose={setAgainst} />}
       <Fault fault={list.fault} />
       {!list.data && list.busy && <p class="empty">Searching inputs…</p>}
       {list.data && used.length === 0 && <p class="empty">No channel is active in any of {number(list.data.samples)} inputs at this checkpoint.</p>}
-      <ul class="gallery" aria-label="Channels">{shown.map((u) => <Card key={u.channel} use={u} examples={examples.get(u.channel)} samples={list.data!.samples} jobId={jobId} name={nameOf(u.channel)} nameOf={nameOf} />)}</ul>
+      <ul class="gallery" aria-label="Channels">{shown.map((u) => <Card key={u.channel} use={u} alphabet={list.data!.alphabet} examples={examples.get(u.channel)} samples={list.data!.samples} jobId={jobId} name={nameOf(u.channel)} nameOf={nameOf} />)}</ul>
       {used.length > shown.length && <p><button type="button" onClick={() => setAll(true)}>{used.length - shown.length} more channels</button></p>}
       {unused.length > 0 && <p class="hint">Never active in these inputs: {unused.map((u) => nameOf(u.channel)).join(", ")}.</p>}
     </>

@@ -35,11 +35,11 @@ function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, n
 }
 
 interface Props {
-  shape: [number, number, number]; side: Side; truth: Truth[] | null; input?: Signal; upload: Upload | null; all: boolean; seconds?: number;
+  shape: [number, number, number]; side: Side; truth: Truth[] | null; input?: Signal; upload: Upload | null; all: boolean;
   channel: number | null; nameOf: (channel: number) => string; label: string; onPick?: (motif: Motif) => void; onDraw?: (x: number, y: number, begin: boolean) => void;
 }
 
-export function InputPicture({ shape, side, truth, input, upload, all, seconds, channel, nameOf, label, onPick, onDraw }: Props) {
+export function InputPicture({ shape, side, truth, input, upload, all, channel, nameOf, label, onPick, onDraw }: Props) {
   const [rows, cols] = shape, shown = side.motifs.filter((m) => all || m.maximal), line = rows === 1, look = input ? lookOf(input) : line ? "lines" : "image";
   const ratio = line ? 0.36 : rows / cols, wide = look === "letters" ? Math.min(MOST_WIDE, Math.max(480, cols * LETTER)) : null;
   const place = (m: Motif, box: Box): [number, number] => [box.left + ((m.position[1] + 0.5) / cols) * box.width, line ? MARKS / 2 : ((m.position[0] + 0.5) / rows) * box.height];
@@ -51,7 +51,7 @@ export function InputPicture({ shape, side, truth, input, upload, all, seconds, 
     if (upload?.bitmap) {
       c.imageSmoothingEnabled = false;
       c.drawImage(upload.bitmap, 0, 0, w, h);
-    } else if (input) paintSignal(c, input, w, h, seconds);
+    } else if (input) paintSignal(c, input, w, h);
     c.lineWidth = 1.25;
     for (const t of truth ?? []) {
       const [r0, r1, c0, c1] = t.box, x = box.left + (c0 / cols) * box.width, y = line ? box.top + 1 : (r0 / rows) * h;

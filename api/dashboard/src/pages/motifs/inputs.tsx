@@ -1,6 +1,6 @@
 // One input: a sample, a file of the user, or a drawing, with the motifs that the model finds in it and its prediction.
 import { useRef, useState } from "preact/hooks";
-import { Problem, send } from "../../api";
+import { Problem, send, type FileFormat, type Kind } from "../../api";
 import { number } from "../../format";
 import { note, route } from "../../router";
 import { Fault, Section, Table, useLoad } from "../../ui/base";
@@ -10,19 +10,22 @@ import { lookOf, type Look, type Signal } from "../../ui/signal_picture";
 import { ChannelPanel } from "./channel";
 import { InputPicture, Reading } from "./input_picture";
 import { Interventions } from "./interventions";
-import { pickOf, type Answer, type Answers, type Edit, type MotifProps, type Source, type Upload } from "./types";
+import { inputOf, pickOf, type Answer, type Answers, type Edit, type MotifProps, type Source, type Upload } from "./types";
 
-const TYPES: Record<string, string> = { png: "image/png", wav: "audio/wav", npy: "application/x-npy" };
 const LOOKS: Record<Look, string> = { image: "an image", lines: "lines", letters: "letters", spectrogram: "a spectrogram" };
 const READ_EVERY = 150; // ms between two readings of a drawing
 
-async function take(file: File): Promise<Upload> {
-  const type = TYPES[file.name.split(".").pop()?.toLowerCase() ?? ""];
-  if (!type) throw new Problem(0, "Unknown file type", "Choose a .png, .wav or .npy file.");
+/** The file formats that the query takes as an input. */
+const formatsOf = (kind: Kind | undefined): FileFormat[] => kind?.queries.find((q) => q.name === "motifs")?.files ?? [];
+const dotted = (formats: FileFormat[]): string[] => formats.flatMap((f) => f.endings.map((e) => `.${e}`));
+
+async function take(file: File, formats: FileFormat[]): Promise<Upload> {
+  const type = formats.find((f) => dotted([f]).some((ending) => file.name.toLowerCase().endsWith(ending.toLowerCase())))?.media_type;
+  if (!type) throw new Problem(0, "Unknown file type", `Choose a file of the type ${dotted(formats).join(", ")}.`);
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
   for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  return { name: file.name, type, data: btoa(text), bitmap: type === "image/png" ? await createImageBitmap(file) : null };
+  return { name: file.name, type, data: btoa(text), bitmap: type.startsWith("image/") ? await createImageBitmap(file).catch(() => null) : null };
 }
 
 /** A drawing on the pixels of an image. `back` is its most frequent value, `ink` the value that is farthest from it. */
@@ -70,7 +73,7 @@ function useSketch() {
   return { sketch, setSketch, tool, setTool, draw, clear };
 }
 
-export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { seconds?: number }) {
+export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
   const q = route.value.query, seed = Number(q.get("seed") ?? 3), channel = q.get("channel") === null ? null : Number(q.get("channel"));
   const [upload, setUpload] = useState<Upload | null>(null), [wrong, setWrong] = useState<unknown>(null);
   const [all, setAll] = useState(true), [boxes, setBoxes] = useState(true), [edits, setEdits] = useState<Edit[]>([]);
@@ -79,7 +82,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
   const source: Source = sketch ? { array: arrayOf(sketch) } : upload ? { data: upload.data, type: upload.type } : { sample: { seed } };
   const answer = useLoad(`${checkpoint} ${sketch ? `drawing ${sketch.version}` : upload ? upload.data : seed}`,
     () => send<Answers<Answer>>("POST", `/v1/jobs/${jobId}/motifs`, { inputs: [source], checkpoint: pickOf(checkpoint) }));
-  const a = answer.data?.answers[0], input = sketch?.signal ?? a?.input, look = input ? lookOf(input) : null, image = look === "image", line = a?.shape[0] === 1;
+  const a = answer.data?.answers[0], input = sketch?.signal ?? (a && inputOf(a)), look = input ? lookOf(input) : null, image = look === "image", line = a?.shape[0] === 1;
   const leave = () => { setSketch(null); setTool("select"); setEdits([]); };
   const show = (next: number) => { setUpload(null); leave(); note({ seed: String(Math.max(0, next)) }); };
   const use = (next: Tool) => {
@@ -90,7 +93,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
     if (!list?.length) return;
     setWrong(null);
     leave();
-    try { setUpload(await take(list[0])); } catch (e) { setWrong(e); }
+    try { setUpload(await take(list[0], formatsOf(kind))); } catch (e) { setWrong(e); }
   };
   const maximal = a?.motifs.filter((m) => m.maximal) ?? [];
   const counts = a ? Array.from({ length: a.shape[2] }, (_, c) => a.motifs.filter((m) => m.channel === c && m.maximal).length) : [];
@@ -101,7 +104,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
         <label class="choice"><span>Sample</span><input type="number" min={0} value={upload || sketch ? "" : seed} onChange={(e) => show(Number((e.currentTarget as HTMLInputElement).value))} /></label>
         <button type="button" onClick={() => show(seed - 1)} aria-label="Previous sample">←</button><button type="button" onClick={() => show(seed + 1)} aria-label="Next sample">→</button>
         <button type="button" onClick={() => show(Math.floor(Math.random() * 1e6))}>Random sample</button>
-        <input ref={file} type="file" hidden accept=".png,.wav,.npy" aria-label="Input file" onChange={(e) => void pick((e.currentTarget as HTMLInputElement).files)} />
+        <input ref={file} type="file" hidden accept={dotted(formatsOf(kind)).join() || undefined} aria-label="Input file" onChange={(e) => void pick((e.currentTarget as HTMLInputElement).files)} />
         <button type="button" onClick={() => file.current?.click()}>Upload…</button>
         {image && <span class="segments" role="group" aria-label="Pointer">{(["select", "draw", "erase"] as Tool[]).map((t) => <button key={t} type="button" aria-pressed={tool === t} onClick={() => use(t)}>{t[0].toUpperCase() + t.slice(1)}</button>)}</span>}
         {sketch && <><button type="button" onClick={clear}>Blank</button><button type="button" onClick={leave}>Discard drawing</button></>}
@@ -114,7 +117,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
         <>
           <div class="two">
             <Section title={sketch ? "Drawing" : upload ? upload.name : `Sample ${seed}`} aside={<span class="muted" role={sketch ? "status" : undefined}>{maximal.length} motifs, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
-              <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf} seconds={seconds}
+              <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
                 label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />
               <Reading side={a} label={sketch ? undefined : a.label} title="Prediction" />
               <div class="chips" role="group" aria-label="Channels">{counts.map((n, c) => (
@@ -122,7 +125,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
               ))}</div>
             </Section>
             <div>
-              {channel !== null && <ChannelPanel jobId={jobId} checkpoint={checkpoint} nameOf={nameOf} channel={channel} close={() => note({ channel: null })} />}
+              {channel !== null && <ChannelPanel jobId={jobId} kind={kind} checkpoint={checkpoint} nameOf={nameOf} channel={channel} close={() => note({ channel: null })} />}
               <Section title="Motifs">
                 <Table caption="Motifs of this input" words={1} head={["Name", ...(line ? ["Position"] : ["Row", "Column"]), "Value", ""]}
                   rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(line ? [m.position[1]] : m.position), number(m.value),
@@ -130,7 +133,7 @@ export function Inputs({ jobId, checkpoint, nameOf, seconds }: MotifProps & { se
               </Section>
             </div>
           </div>
-          <Interventions jobId={jobId} checkpoint={checkpoint} nameOf={nameOf} source={source} edits={edits} setEdits={setEdits} input={input} upload={sketch ? null : upload} channels={a.shape[2]} />
+          <Interventions jobId={jobId} kind={kind} checkpoint={checkpoint} nameOf={nameOf} source={source} edits={edits} setEdits={setEdits} input={input} upload={sketch ? null : upload} channels={a.shape[2]} />
         </>
       )}
     </>

@@ -1,14 +1,15 @@
-// What a model of DNA or RNA shows besides its channels: logos of their matrices, names from a database of motifs, and files for other programs.
-import { get, request } from "../../api";
+// What a model of sequences of letters shows besides its channels: logos of their matrices, names from a database of motifs, and files for other programs.
+import { useState } from "preact/hooks";
+import { get, request, type Kind } from "../../api";
 import { number } from "../../format";
 import { Choice, useLoad } from "../../ui/base";
 import { Canvas } from "../../ui/canvas";
 import { Save } from "../../ui/save";
-import { paintLogo } from "../../ui/signal_picture";
+import { paintLogo, type Alphabet } from "../../ui/signal_picture";
 import type { Matrix } from "./types";
 
-export function Logo({ matrix, name }: { matrix: Matrix; name: string }) {
-  return <Canvas label={`Logo of ${name}: ${matrix.consensus}, from ${number(matrix.sites)} sites`} class="logo" ratio={0.22} draw={(c, w, h) => paintLogo(c, matrix.counts, w, h, matrix.information)} />;
+export function Logo({ matrix, alphabet, name }: { matrix: Matrix; alphabet: Alphabet; name: string }) {
+  return <Canvas label={`Logo of ${name}: ${matrix.consensus}, from ${number(matrix.sites)} sites`} class="logo" ratio={0.22} draw={(c, w, h) => paintLogo(c, alphabet, matrix.counts, w, h, matrix.information)} />;
 }
 
 /** The most similar motif of the database, and the channels that show the same motif. */
@@ -22,20 +23,20 @@ export function MatrixNames({ matrix, nameOf }: { matrix: Matrix; nameOf: (chann
   );
 }
 
-const FILES: [string, string, string, string][] = [
-  ["Logos", "logos?set=test&samples=500", "image/svg+xml", "logos.svg"], ["Matrices", "channels?set=test&samples=500", "text/x-meme", "channels.meme"],
-  ["Sites", "sites", "text/x-bed", "sites.bed"], ["Signal", "signal", "text/x-bedgraph", "signal.bedGraph"],
-];
+/** The files that the kind's queries write without further questions: the name of each with its path and media type. */
+const filesOf = (kind: Kind | undefined) => (kind?.queries ?? []).filter((q) => q.method === "GET" && q.item === null)
+  .flatMap((q) => q.formats.map((f) => ({ name: `${q.name}.${f.endings[0] ?? f.name}`, path: q.name, type: f.media_type })));
 
 /** Chooses a data set of motifs to compare with, and saves the files. */
-export function MatrixTools({ jobId, checkpoint, against, choose }: { jobId: string; checkpoint: string; against: string; choose: (name: string) => void }) {
+export function MatrixTools({ jobId, kind, checkpoint, against, choose }: { jobId: string; kind: Kind | undefined; checkpoint: string; against: string; choose: (name: string) => void }) {
   const sets = useLoad("datasets", (signal) => get<{ datasets: { name: string; kind: string }[] }>("/v1/datasets", signal));
   const names = (sets.data?.datasets ?? []).filter((d) => d.kind === "motifs").map((d) => [d.name, d.name] as [string, string]);
-  const load = (path: string, accept: string) => () => request(`/v1/jobs/${jobId}/${path}${path.includes("?") ? "&" : "?"}checkpoint=${encodeURIComponent(checkpoint)}`, { headers: { Accept: accept } }).then((answer) => answer.blob());
+  const files = filesOf(kind), [picked, pick] = useState(""), file = files.find((f) => f.name === picked) ?? files[0];
+  const load = () => request(`/v1/jobs/${jobId}/${file.path}?checkpoint=${encodeURIComponent(checkpoint)}`, { headers: { Accept: file.type } }).then((answer) => answer.blob());
   return (
     <div class="tools">
       {names.length > 0 && <Choice label="Compare with" value={against} options={[["", "nothing"], ...names]} onChange={choose} />}
-      {FILES.map(([text, path, accept, file]) => <Save key={file} path="" name={file} text={text} load={load(path, accept)} />)}
+      {file && <><Choice label="File" value={file.name} options={files.map((f) => [f.name, f.name] as [string, string])} onChange={pick} /><Save path="" name={file.name} load={load} /></>}
     </div>
   );
 }

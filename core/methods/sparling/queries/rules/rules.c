@@ -301,12 +301,13 @@ static enum status measure(struct rules *r, struct error *err)
 enum status sparling_rules(const struct method_question *question, const struct sink *out, struct error *err)
 {
     const struct open_domain *domain = &question->model->domain;
+    const struct alphabet *alphabet = domain_alphabet(domain);
     struct rules r = {.question = question,
                       .asked = question->parameters,
                       .channels = (int)question->model->network->config.channels_motif,
                       .cols = domain->shape.cols,
                       .names = domain->shape.tokens,
-                      .strands = domain->domain->strands && domain->domain->strands(domain->state) == 2};
+                      .strands = alphabet != NULL && alphabet->strands == 2};
     enum status status = check(&r, err);
     if (status)
         return status;

@@ -20,7 +20,7 @@ enum status site_finder_make(const struct method_question *question, struct site
     reference.item = -1;
     *out = (struct site_finder){.model = question->model};
     enum status status = top_activations_take(&reference, &s, err);
-    if (!status && s.strands == 0)
+    if (!status && !s.alphabet)
         status = error_set(err, STATUS_CONFLICT, NULL, "this model reads no DNA or RNA, so it finds no sites");
     if (!status)
         status = channel_matrices_make(&reference, &s, &out->matrices, err);
@@ -89,7 +89,7 @@ static struct motif_site make_site(const struct site_finder *f, const struct sca
                               .value = (double)w->map[(size_t)channel * (size_t)w->width + (size_t)col]};
     struct site_placement at;
     int end = known(w), half = f->half;
-    if (ratios->width > 0 && site_place(ratios, w->base, end, col, f->shift, f->matrices.strands == 2, &at)) {
+    if (ratios->width > 0 && site_place(ratios, w->base, end, col, f->shift, f->matrices.alphabet->strands == 2, &at)) {
         site.start = w->origin + at.first;
         site.end = site.start + ratios->width;
         site.strand = at.reverse ? '-' : '+';

@@ -89,8 +89,11 @@ static enum status add_samples(const struct method_question *question, struct sc
 
 static bool has_regions(const struct method_question *question)
 {
-    static const char type[] = "text/x-bed";
-    return question->text && question->text_type && strncmp(question->text_type, type, sizeof type - 1) == 0;
+    static const char *const types[] = {"text/x-bed", "text/x-narrowpeak"};
+    for (size_t i = 0; question->text && question->text_type && i < sizeof types / sizeof types[0]; i++)
+        if (strncmp(question->text_type, types[i], strlen(types[i])) == 0)
+            return true;
+    return false;
 }
 
 enum coordinates sites_coordinates(const struct method_question *question)

@@ -47,9 +47,8 @@ enum status scan_create(const struct method_question *question, int threads, con
                         struct scan **scan, struct error *err)
 {
     const struct method_model *model = question->model;
-    const struct domain *domain = model->domain.domain;
     *scan = NULL;
-    if (!domain->strands || domain->strands(model->domain.state) == 0)
+    if (!domain_alphabet(&model->domain))
         return error_set(err, STATUS_CONFLICT, NULL, "this model reads no DNA or RNA, so it finds no sites");
     struct scan *s = calloc(1, sizeof *s);
     if (!s)

@@ -1,0 +1,28 @@
+/* The file formats of a query, as the server describes them (GET /v1/kinds/{kind}). motifctl knows no format of its
+ * own: it compares names and endings with these lists and sends the media types that they contain. */
+#ifndef MOTIF_API_CLIENT_QUERY_FORMATS_H
+#define MOTIF_API_CLIENT_QUERY_FORMATS_H
+
+#include "api/client/ctl.h"
+
+struct query_formats {
+    cJSON *kind;          /* the document of the job's kind */
+    const cJSON *formats; /* the formats of answers besides JSON */
+    const cJSON *files;   /* the formats of files that the query takes as its body */
+};
+
+/* Reads the formats of a query of a job. verb: "GET" or "POST". Returns an exit code; CTL_USAGE if the job's kind has
+ * no such query. The caller closes `out` in any case. */
+int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out);
+void query_formats_close(struct query_formats *formats);
+
+/* Return the media type of a list's format: the one whose ending the file's name has, before .gz and in capitals or
+ * not, or the one with this name. NULL: the list has none. The text belongs to the list. */
+const char *query_format_of_file(const cJSON *list, const char *file);
+const char *query_format_named(const cJSON *list, const char *name);
+
+/* Prints which formats are possible after `fault`, such as "the ending of x.doc is unknown". `endings`: lists file
+ * endings, else names. Returns CTL_USAGE. */
+int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const char *fault);
+
+#endif

@@ -1,0 +1,24 @@
+/* The file formats that queries read and write: the name, the media type and the file endings of each.
+ *
+ * The api shows these rows with the queries that use them, so clients and the page know formats only as data. A new
+ * format is one more row in file_type.c. */
+#ifndef MOTIF_CORE_FORMATS_FILE_TYPE_H
+#define MOTIF_CORE_FORMATS_FILE_TYPE_H
+
+#include <stddef.h>
+
+enum { FILE_TYPE_ENDINGS = 3 };
+
+struct file_type {
+    const char *name;       /* "bed", the value of an option --format */
+    const char *media_type; /* "text/x-bed" */
+    /* Endings of file names without the dot; new files have the first one. Unused ones are NULL. */
+    const char *endings[FILE_TYPE_ENDINGS];
+};
+
+/* Returns the row of a media type; NULL: there is none. */
+const struct file_type *file_type_of(const char *media_type);
+/* Returns all rows. */
+const struct file_type *file_types(size_t *count);
+
+#endif
