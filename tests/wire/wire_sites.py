@@ -5,6 +5,7 @@
 """
 import gzip
 import io
+import math
 import os
 import random
 import struct
@@ -17,6 +18,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import Daemon, run_checks  # noqa: E402
+import safetensors_file  # noqa: E402
 
 COLS = 60
 FASTA = "text/x-fasta"
@@ -318,6 +320,41 @@ class Site:
         status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "splicing", "config": {"strands": "both"}})
         assert status == 422 and "strands" in str(problem), problem
 
+    def filters_begin_with_known_motifs(self):
+        """A frozen filter keeps the log-odds of its matrix, also of the reverse complement; a free one learns."""
+        rows = [[.7, .1, .1, .1], [.05, .05, .85, .05], [.1, .1, .1, .7], [.25, .25, .25, .25], [.9, .02, .04, .04], [.02, .94, .02, .02], [.1, .6, .2, .1]]
+        meme = "MEME version 4\n\nALPHABET= ACGT\n\nMOTIF M1 one\nletter-probability matrix: alength= 4 w= 7 nsites= 100\n" \
+            + "\n".join(" ".join(map(str, row)) for row in rows) + "\n\n"
+        assert self.daemon.ask("PUT", "/v1/datasets/known?format=meme", meme.encode(), "application/octet-stream")[0] == 201
+        def odds(row):
+            return [math.log(4 * (20 / 21 * p + 1 / 84)) for p in row]
+        forward = [[odds(row)[b] for row in rows] for b in range(4)]
+        wanted = [forward, [row[::-1] for row in forward[::-1]]]
+        filters = {}
+        for frozen in (True, False):
+            config = {"dataset_name": "regions", **TINY, "first_window": 9, "motif_start": "known", "motif_start_frozen": frozen}
+            status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
+            assert status == 201, job
+            while (now := self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2])["state"] in ("queued", "running"):
+                pass
+            assert now["state"] == "succeeded", now
+            weights, _ = safetensors_file.read(self.daemon.ask("GET", f"/v1/jobs/{job['id']}/checkpoints/latest")[2])
+            filters[frozen] = [weights["g.first.weight"][f].ravel().tolist() for f in range(2)], weights["g.first.bias"][:2].tolist()
+        for f, motif in enumerate(wanted):
+            padded = [0 if not 0 < i < 8 else row[i - 1] for row in motif for i in range(9)]
+            own = filters[True][0][f]
+            scale = math.sqrt(sum(v * v for v in own) / sum(v * v for v in padded))
+            assert scale > 0.01 and all(abs(v - scale * p) < 1e-5 for v, p in zip(own, padded)), (f, own, padded)
+            free = filters[False][0][f]
+            assert max(abs(v - p) for v, p in zip(free, own)) > 1e-4
+        assert filters[True][1] == [0, 0] != filters[False][1]
+        for change, pointer, says in (({"motif_start": "none"}, "motif_start", "there is no data set"), ({"motif_start": "regions"}, "motif_start", "contains sequences"),
+                                      ({"first_window": 3}, "first_window", "at least 5"), ({"width": 1}, "motif_start", "2 filters"),
+                                      ({"motif_start": ""}, "motif_start_frozen", "needs motif_start")):
+            config = {"dataset_name": "regions", **TINY, "first_window": 9, "motif_start": "known", "motif_start_frozen": True, **change}
+            status, _, problem = self.daemon.ask("POST", "/v1/jobs?dry_run=1", {"kind": "sparling", "preset": "dataset", "config": config})
+            assert status == 422 and any(e["pointer"] == f"/config/{pointer}" and says in e["detail"] for e in problem["errors"]), (change, problem)
+
     def rna_has_one_strand(self):
         records = [bases(COLS, 300 + i) for i in range(40)]
         for name, letters in (("transcripts", "U"), ("genes", "T")):
@@ -359,7 +396,7 @@ def main():
             run_checks(*((f"sites: {name}", getattr(test, name)) for name in (
                 "trains", "signals_have_no_letters", "sites_have_the_names_of_records", "coordinates_are_those_of_the_genome", "posted_sequences_have_the_same_sites",
                 "windows_do_not_change_long_sequences", "pairs_follow_from_the_sites", "rules_compare_arrangements", "signals_are_sorted_and_open_as_bigwig", "logos_are_pictures", "faults_name_what_is_wrong",
-                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "rna_has_one_strand", "motifctl_writes_files")))
+                "compressed_sequences_are_read", "regions_of_a_genome_keep_their_places", "both_strands_are_one_motif", "filters_begin_with_known_motifs", "rna_has_one_strand", "motifctl_writes_files")))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ enum status run_restart(struct method_run *r, struct error *err)
     enum status status = network_create(&start, true, r->env.pool, &r->network, err);
     if (!status) {
         r->network->config.seed = c->seed;
+        status = filters_begin(r, err);
+    }
+    if (!status) {
         gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
         presence_begin(r);
     }

@@ -210,6 +210,7 @@ struct method_run {
     bool direct;                    /* whether the objective is single-motifs */
     struct network *network;
     struct adam *adam;
+    int frozen_filters; /* number of filters of the first convolution that keep their values (filters.c) */
     struct batch_source *source;
     struct arena arena;
     struct exec exec;
@@ -335,6 +336,11 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
 bool presence_true(const struct method_run *run, const struct domain_truth *truth, int name);
 /* The name of the smallest count above 0, or -1 if labels are no counts. */
 int presence_counted(const struct method_run *run);
+
+/* Defined in filters.c. filters_begin() gives the first filters of new weights the values of motif_start; errors are
+ * those of motif_start_filters(). filters_hold() removes the gradients of filters that are frozen. */
+enum status filters_begin(struct method_run *run, struct error *err);
+void filters_hold(struct method_run *run);
 
 /* Defined in starts.c. */
 void starts_begin(struct method_run *run);

@@ -11,6 +11,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
+#include "core/methods/sparling/domains/motif_start.h"
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
@@ -211,6 +212,8 @@ static enum status resolve(struct sparling_config *config, const struct method_g
         dataset_fit(config, repeated ? NULL : given, mean_label(&c), sound);
         fit_samples(config, &c);
     }
+    if (!status)
+        status = motif_start_check(config, &c, data, err);
     collection_close(&c);
     return status;
 }

@@ -19,11 +19,11 @@ enum dataset_effort { EFFORT_QUICK, EFFORT_NORMAL, EFFORT_THOROUGH };
 enum dataset_split { SPLIT_SAMPLES, SPLIT_GROUPS };
 
 struct dataset_config {
-    char name[CONFIG_TEXT], hash[CONFIG_TEXT], test_group[CONFIG_TEXT];
+    char name[CONFIG_TEXT], hash[CONFIG_TEXT], test_group[CONFIG_TEXT], motif_start[CONFIG_TEXT];
     int split, effort;
     double test, validation;
     int64_t split_seed, mels;
-    bool fit, positions;
+    bool fit, positions, motif_frozen;
     int64_t channels, rows, cols, tokens, longest, boxes;
 };
 
@@ -55,6 +55,11 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
     DOMAIN_CHOICE(dataset, effort, "effort", "normal", dataset_effort_names, BASIC,                                    \
                   "How long the preset dataset tries: quick takes about a third of the time of normal and misses "     \
                   "more, thorough compares three starts, continues the best one and waits longer for improvements."),  \
+    DOMAIN_TEXT(dataset, motif_start, "motif_start", "", ADVANCED,                                                     \
+                "Data set of known motifs, such as JASPAR, with whose matrices the first filters of a model of DNA "   \
+                "or RNA begin; empty begins with random filters."),                                                    \
+    DOMAIN_FLAG(dataset, motif_frozen, "motif_start_frozen", "false", ADVANCED,                                        \
+                "Whether the filters of motif_start keep their first values; otherwise training changes them."),       \
     DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \
     DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence"),                                              \
     DATASET_SIZE(cols, 1048576, "px", "Columns of an input"),                                                          \

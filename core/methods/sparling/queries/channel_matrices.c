@@ -194,7 +194,8 @@ static enum status compare_all(const struct method_question *question, struct ch
 {
     const struct channels_parameters *asked = question->parameters;
     enum status status =
-        motif_library_open(question->model->data, asked->against, out->alphabet->strands == 2, &out->library, err);
+        motif_library_open(question->model->data, asked->against, "/against", out->alphabet->strands == 2, &out->library,
+                           err);
     if (status)
         return status;
     int motifs = out->library.database.count;

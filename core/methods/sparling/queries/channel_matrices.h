@@ -2,7 +2,7 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 #define MOTIF_CORE_METHODS_SPARLING_QUERIES_CHANNEL_MATRICES_H
 
-#include "core/methods/sparling/queries/motif_library.h"
+#include "core/methods/sparling/domains/motif_library.h"
 #include "core/methods/sparling/queries/top_activations.h"
 #include "core/sequence/alphabet.h"
 #include "core/sequence/motif_file.h"

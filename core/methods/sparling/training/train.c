@@ -211,6 +211,7 @@ enum status run_update(struct method_run *run, struct error *err)
     status = gradients_finish(&run->gradients, err);
     if (status)
         return status;
+    filters_hold(run);
     struct error cause = {0};
     status = adam_step(run->adam, e, rate, &norm, &cause);
     if (status == STATUS_NUMERIC)

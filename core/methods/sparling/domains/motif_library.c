@@ -1,27 +1,26 @@
-/* Opens uploaded motifs for comparison: the stored counts of sites become probabilities. */
-#include "core/methods/sparling/queries/motif_library.h"
+/* Opens uploaded motifs: the stored counts of sites become probabilities. */
+#include "core/methods/sparling/domains/motif_library.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/data/dataset.h"
 
-#define POINTER "/against" /* the parameter that names the data set */
-
-static enum status open_set(const char *data, const char *name, struct collection *c, struct error *err)
+static enum status open_set(const char *data, const char *name, const char *pointer, struct collection *c,
+                            struct error *err)
 {
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
     struct error cause = {0};
     enum status status = dataset_folder(data, name, folder, &cause);
     if (status == STATUS_NOT_FOUND || status == STATUS_INVALID)
-        return error_set(err, STATUS_INVALID, POINTER, "%s", cause.message);
+        return error_set(err, STATUS_INVALID, pointer, "%s", cause.message);
     if (status)
         return error_set(err, status, NULL, "%s", cause.message);
     snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
     status = collection_open(path, c, err);
     if (status || c->kind == COLLECTION_MOTIFS)
         return status;
-    return error_set(err, STATUS_INVALID, POINTER,
+    return error_set(err, STATUS_INVALID, pointer,
                      "the data set %s contains %s; upload motifs in MEME's or JASPAR's format", name,
                      collection_kinds[c->kind]);
 }
@@ -38,11 +37,11 @@ static void read_motif(const struct collection *c, int motif, double (*column)[B
     }
 }
 
-enum status motif_library_open(const char *data, const char *name, bool both_strands, struct motif_library *out,
-                               struct error *err)
+enum status motif_library_open(const char *data, const char *name, const char *pointer, bool both_strands,
+                               struct motif_library *out, struct error *err)
 {
     *out = (struct motif_library){.first = NULL};
-    enum status status = open_set(data, name, &out->collection, err);
+    enum status status = open_set(data, name, pointer, &out->collection, err);
     if (status)
         return status;
     const struct collection *c = &out->collection;

@@ -1,6 +1,6 @@
-/* A data set of motifs, opened for comparison with the channels of a model. */
-#ifndef MOTIF_CORE_METHODS_SPARLING_QUERIES_MOTIF_LIBRARY_H
-#define MOTIF_CORE_METHODS_SPARLING_QUERIES_MOTIF_LIBRARY_H
+/* A data set of motifs, opened for comparison with the channels of a model, or as the start of a training. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_LIBRARY_H
+#define MOTIF_CORE_METHODS_SPARLING_DOMAINS_MOTIF_LIBRARY_H
 
 #include "core/data/uploads/collection.h"
 #include "core/sequence/motif_match.h"
@@ -13,10 +13,10 @@ struct motif_library {
 };
 
 /* Opens the data set `name` in the folder of data sets (core/data/dataset.h). The caller calls motif_library_close()
- * also after a failure. STATUS_INVALID with the pointer "/against": there is no such data set, or it contains no
- * motifs. STATUS_NO_MEMORY, STATUS_IO, STATUS_CORRUPT. */
-enum status motif_library_open(const char *data, const char *name, bool both_strands, struct motif_library *out,
-                               struct error *err);
+ * also after a failure. STATUS_INVALID with `pointer`: there is no such data set, or it contains no motifs.
+ * STATUS_NO_MEMORY, STATUS_IO, STATUS_CORRUPT. */
+enum status motif_library_open(const char *data, const char *name, const char *pointer, bool both_strands,
+                               struct motif_library *out, struct error *err);
 void motif_library_close(struct motif_library *library); /* a zeroed struct is allowed */
 
 /* The identifier and the name of a motif; the name is NULL if it has none. Valid until the library is closed. */

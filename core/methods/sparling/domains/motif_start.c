@@ -1,0 +1,117 @@
+/* Makes filters from the matrices of known motifs (motif_start.h). */
+#include "core/methods/sparling/domains/motif_start.h"
+
+#include <math.h>
+
+#include "core/methods/sparling/domains/motif_library.h"
+
+#define POINTER "/config/motif_start"
+enum { LEAST_WINDOW = 5 };
+
+/* The weight of uniform bases in a probability, as if 1 of 21 sites were random; log-odds stay finite. */
+static const double RANDOM = 1.0 / 21;
+
+static int filters_for_each(const struct sparling_config *config, int strands)
+{
+    return strands == 2 && config->strands == STRANDS_ONE ? 2 : 1;
+}
+
+static enum status fits(const struct sparling_config *config, int strands, const struct motif_library *library,
+                        struct error *err)
+{
+    int64_t filters = (int64_t)filters_for_each(config, strands) * library->database.count;
+    if (config->first_window < LEAST_WINDOW)
+        return error_set(err, STATUS_INVALID, "/config/first_window", "must be at least %d with motif_start; got %lld",
+                         LEAST_WINDOW, (long long)config->first_window);
+    if (filters > config->width)
+        return error_set(err, STATUS_INVALID, POINTER,
+                         "has %d motifs, which need %lld filters, but the first convolution has width %lld; choose "
+                         "fewer motifs or a larger width",
+                         library->database.count, (long long)filters, (long long)config->width);
+    return STATUS_OK;
+}
+
+enum status motif_start_check(const struct sparling_config *config, const struct collection *samples, const char *data,
+                              struct error *err)
+{
+    const char *name = config->dataset.motif_start;
+    struct motif_library library;
+    if (name[0] == '\0')
+        return config->dataset.motif_frozen
+                   ? error_set(err, STATUS_INVALID, "/config/motif_start_frozen", "needs motif_start")
+                   : STATUS_OK;
+    if (samples->kind != COLLECTION_SEQUENCES || samples->channels != BASES || samples->rows != 1)
+        return error_set(err, STATUS_INVALID, POINTER, "must be empty, because the samples are not DNA or RNA");
+    enum status status = motif_library_open(data, name, POINTER, false, &library, err);
+    if (!status)
+        status = fits(config, samples->rna ? 1 : 2, &library, err);
+    motif_library_close(&library);
+    return status;
+}
+
+static double log_odds(const double column[BASES], int base)
+{
+    return log(BASES * ((1 - RANDOM) * column[base] + RANDOM / BASES));
+}
+
+/* Twice the usual information of a column, up to a constant: sum of p log p. */
+static double information(const double column[BASES])
+{
+    double sum = log(BASES);
+    for (int b = 0; b < BASES; b++)
+        sum += column[b] > 0 ? column[b] * log(column[b]) : 0;
+    return sum;
+}
+
+/* The first column of the `window` columns with the most information. */
+static int best_window(const double (*column)[BASES], int width, int window)
+{
+    int best = 0;
+    double most = -1;
+    for (int first = 0; first + window <= width; first++) {
+        double sum = 0;
+        for (int i = 0; i < window; i++)
+            sum += information(column[first + i]);
+        if (sum > most + 1e-12) {
+            most = sum;
+            best = first;
+        }
+    }
+    return best;
+}
+
+/* filter: [BASES][window], zeroed. */
+static void make_filter(const double (*column)[BASES], int width, int window, bool reverse, float *filter)
+{
+    int used = width < window ? width : window, from = best_window(column, width, used), left = (window - used) / 2;
+    for (int i = 0; i < used; i++)
+        for (int b = 0; b < BASES; b++) {
+            float value = (float)log_odds(column[from + i], b);
+            if (reverse)
+                filter[(BASES - 1 - b) * window + window - 1 - left - i] = value;
+            else
+                filter[b * window + left + i] = value;
+        }
+}
+
+enum status motif_start_filters(const struct sparling_config *config, int strands, const char *data, float *filter,
+                                int *count, struct error *err)
+{
+    struct motif_library library;
+    int window = (int)config->first_window, each = filters_for_each(config, strands);
+    enum status status = motif_library_open(data, config->dataset.motif_start, POINTER, false, &library, err);
+    if (!status)
+        status = fits(config, strands, &library, err);
+    *count = 0;
+    for (int m = 0; !status && m < library.database.count; m++)
+        for (int k = 0; k < each; k++) {
+            float *at = filter + (ptrdiff_t)*count * BASES * window;
+            for (int i = 0; i < BASES * window; i++)
+                at[i] = 0;
+            make_filter(library.database.column + library.first[m], library.first[m + 1] - library.first[m], window,
+                        k == 1, at);
+            ++*count;
+        }
+    motif_library_close(&library);
+    return status;
+}

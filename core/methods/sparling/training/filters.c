@@ -1,0 +1,64 @@
+/* The first filters of a model as known motifs (motif_start, motif_start_frozen).
+ *
+ * The filters get the length of the random filters that they replace, so that no motif has more weight than another,
+ * and training begins as it does from random weights. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/domains/motif_start.h"
+#include "core/methods/sparling/run_int.h"
+
+static double length_of(const real *filter, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)filter[i] * (double)filter[i];
+    return sqrt(sum);
+}
+
+/* Copies the filters over the first ones of the first convolution, with their lengths, and without biases. */
+static void replace(const float *filter, int count, struct conv *first)
+{
+    size_t size = first->w->count / (size_t)first->w->dim[0];
+    for (int f = 0; f < count; f++) {
+        real *to = first->w->value + (size_t)f * size;
+        const float *from = filter + (size_t)f * size;
+        double own = length_of(to, size), other = 0;
+        for (size_t i = 0; i < size; i++)
+            other += (double)from[i] * (double)from[i];
+        double scale = other > 0 ? own / sqrt(other) : 0;
+        for (size_t i = 0; i < size; i++)
+            to[i] = (real)((double)from[i] * scale);
+        first->b->value[f] = R(0.0);
+    }
+}
+
+enum status filters_begin(struct method_run *run, struct error *err)
+{
+    const struct sparling_config *c = &run->config;
+    const struct alphabet *alphabet = domain_alphabet(&run->domain);
+    run->frozen_filters = 0;
+    if (c->dataset.motif_start[0] == '\0' || !alphabet)
+        return STATUS_OK;
+    float *filter = malloc(run->network->first.w->count * sizeof *filter);
+    int count = 0;
+    if (!filter)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the filters of known motifs");
+    enum status status = motif_start_filters(c, alphabet->strands, run->env.data, filter, &count, err);
+    if (!status)
+        replace(filter, count, &run->network->first);
+    run->frozen_filters = c->dataset.motif_frozen ? count : 0;
+    free(filter);
+    return status;
+}
+
+void filters_hold(struct method_run *run)
+{
+    struct conv *first = &run->network->first;
+    size_t size = first->w->count / (size_t)first->w->dim[0];
+    if (run->frozen_filters == 0 || !first->w->grad)
+        return;
+    memset(first->w->grad, 0, (size_t)run->frozen_filters * size * sizeof(real));
+    memset(first->b->grad, 0, (size_t)run->frozen_filters * sizeof(real));
+}
