@@ -193,9 +193,8 @@ static enum status compare_channel(struct channel_matrices *out, int channel, st
 static enum status compare_all(const struct method_question *question, struct channel_matrices *out, struct error *err)
 {
     const struct channels_parameters *asked = question->parameters;
-    enum status status =
-        motif_library_open(question->model->data, asked->against, "/against", out->alphabet->strands == 2, &out->library,
-                           err);
+    enum status status = motif_library_open(question->model->data, asked->against, "/against",
+                                            out->alphabet->strands == 2, &out->library, err);
     if (status)
         return status;
     int motifs = out->library.database.count;
