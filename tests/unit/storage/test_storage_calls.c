@@ -234,6 +234,26 @@ static void failed_call_leaves_data_sets_whole(void **state)
     assert_int_equal(complaints, 0);
 }
 
+/* Two clients remove the same set: the second one finds it, but the first one has moved it when the second one moves.
+ */
+static void a_set_that_another_client_removes_first_is_not_found(void **state)
+{
+    struct sets *s = *state;
+    bool moved = false;
+    for (int place = 0; !moved; place++) {
+        assert_true(place < 100);
+        if (!is_there(s, "kept"))
+            assert_int_equal(put(s, "kept"), STATUS_OK);
+        error_clear(&s->err);
+        fault_call_after(place, ENOENT, false);
+        enum status status = dataset_remove(s->root, "kept", &s->err);
+        const char *call = fault_call_happened();
+        moved = call != NULL && strcmp(call, "renameat2") == 0;
+        if (moved)
+            assert_int_equal(status, STATUS_NOT_FOUND);
+    }
+}
+
 static int64_t part_bytes(struct sets *s, const char *hash)
 {
     int64_t bytes;
@@ -454,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(failed_call_leaves_data_sets_whole, setup, teardown_sets),
+        cmocka_unit_test_setup_teardown(a_set_that_another_client_removes_first_is_not_found, setup, teardown_sets),
         cmocka_unit_test_setup_teardown(sweep_removes_only_old_parts, setup, teardown_sets),
         TEST_CLOSED(failed_call_while_opening_is_reported),
         TEST_CLOSED(network_file_system_is_refused),
