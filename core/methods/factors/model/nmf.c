@@ -130,8 +130,9 @@ double nmf_objective(const struct nmf *nmf)
                 y += (double)nmf->codes[(ptrdiff_t)i * k + c] * (double)nmf->parts[(ptrdiff_t)j * k + c];
             sum += 0.5 * pow((double)nmf->x[(ptrdiff_t)i * g + j] - y, 2);
         }
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)nmf->rows * k; i++)
-        sum += 0.5 * nmf->setup.penalty * (double)nmf->codes[i] * (double)nmf->codes[i];
+    for (int i = 0; i < nmf->rows && !thread_pool_stopped(nmf->pool); i++)
+        for (ptrdiff_t c = (ptrdiff_t)i * k; c < (ptrdiff_t)(i + 1) * k; c++)
+            sum += 0.5 * nmf->setup.penalty * (double)nmf->codes[c] * (double)nmf->codes[c];
     for (ptrdiff_t i = 0; i < (ptrdiff_t)g * k; i++)
         sum += 0.5 * nmf->setup.penalty * (double)nmf->parts[i] * (double)nmf->parts[i];
     return sum;
@@ -205,7 +206,7 @@ static void start_column(struct nmf *n, const double *v, int m, int c, double *u
         s += u[i] * u[i];
     }
     s = sqrt(s);
-    for (int i = 0; i < n->rows && s > 0; i++) {
+    for (int i = 0; i < n->rows && s > 0 && !thread_pool_stopped(n->pool); i++) {
         u[i] /= s;
         length[u[i] < 0][0] += u[i] * u[i];
     }
@@ -213,7 +214,8 @@ static void start_column(struct nmf *n, const double *v, int m, int c, double *u
         length[v[(ptrdiff_t)j * m + c] < 0][1] += pow(v[(ptrdiff_t)j * m + c], 2);
     int sign = length[1][0] * length[1][1] > length[0][0] * length[0][1];
     double lu = sqrt(length[sign][0]), lv = sqrt(length[sign][1]), both = c == 0 ? sqrt(s) : sqrt(s * lu * lv);
-    for (int i = 0; i < n->rows; i++) {
+    /* The first column touches every page of the codes, which the kernel then has to clear. */
+    for (int i = 0; i < n->rows && !thread_pool_stopped(n->pool); i++) {
         double part = c == 0 ? fabs(u[i]) : lu > 0 ? fmax(sign ? -u[i] : u[i], 0) / lu : 0;
         n->codes[(ptrdiff_t)i * k + c] = both * part < 1e-6 ? 0 : (float)(both * part);
     }
