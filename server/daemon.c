@@ -24,14 +24,14 @@
 #include "server/process/signals.h"
 #include "server/tokens.h"
 #include "storage/files/dataset.h"
+#include "trainer/job_memory.h"
 
 #define LAST_REQUESTS_MS 1000
 #define END_MS 800      /* milliseconds that the end of the process may take after the --drain-ms milliseconds */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
-#define TRIM_SECONDS 10        /* seconds between two returns of the heaps' free pages to the system */
-#define SWEEP_SECONDS 600      /* seconds between two searches for old parts of uploads */
-#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
+#define TRIM_SECONDS 10   /* seconds between two returns of the heaps' free pages to the system */
+#define SWEEP_SECONDS 600 /* seconds between two searches for old parts of uploads */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
 {
@@ -337,8 +337,7 @@ static void start_console(struct daemon *daemon)
 static void bound_heaps(void)
 {
     (void)mallopt(M_ARENA_MAX, HEAPS);
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
-    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
+    job_memory_return_freed();
 }
 
 static enum status start(struct daemon *daemon, struct error *err)

@@ -1,6 +1,10 @@
 /* The account of the calling thread (job_memory.h). */
 #include "trainer/job_memory.h"
 
+#include <malloc.h>
+
+#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
+
 static _Thread_local struct job_memory *own;
 
 int64_t job_memory_limit(int64_t allowed)
@@ -13,6 +17,12 @@ void job_memory_begin(struct job_memory *account, int64_t limit)
 {
     *account = (struct job_memory){.limit = limit};
     own = account;
+}
+
+void job_memory_return_freed(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
 }
 
 void job_memory_end(void)

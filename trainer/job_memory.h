@@ -29,6 +29,12 @@ void job_memory_begin(struct job_memory *account, int64_t limit);
 /* Stops counting; `account` keeps its values. Without job_memory_begin() nothing happens. */
 void job_memory_end(void);
 
+/* Makes the C library return freed memory to the system, in all threads. Otherwise it raises the size from which an
+ * array gets pages of its own to 32 MiB when the first large array is freed. The parts of an evaluation, which allocate
+ * blocks of different sizes one after another, then leave holes in the heap: a run needed up to twice its estimate. A
+ * process calls this once, before it starts threads. */
+void job_memory_return_freed(void);
+
 /* For job_memory_calls.c. job_memory_ask(): whether the calling thread may allocate so many bytes more.
  * job_memory_change(): it has allocated (or freed, if negative) so many bytes. */
 bool job_memory_ask(size_t bytes);

@@ -16,6 +16,7 @@
 #include "trainer/build.h"
 #include "trainer/distributed_run.h"
 #include "trainer/facts.h"
+#include "trainer/job_memory.h"
 #include "trainer/ranks.h"
 #include "trainer/remote/remote.h"
 #include "trainer/run.h"
@@ -284,6 +285,7 @@ int main(int argc, char **argv)
         return EXIT_LOST;
     }
     facts_choose_blas(argv);
+    job_memory_return_freed();
     catch_signals();
     if (!limit_memory(arguments.memory)) {
         (void)fprintf(stderr, "%s: cannot limit the memory\n", ranks_program);

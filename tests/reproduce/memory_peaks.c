@@ -460,6 +460,7 @@ int main(int argc, char **argv)
             return usage();
     }
     blas_init();
+    job_memory_return_freed(); /* as motifd and motif-train do */
     if (options.runs > RUNS_MOST || !mkdtemp(options.data) || make_sets(options.data, &err)) {
         fprintf(stderr, "memory_peaks: %s\n", err.message[0] ? err.message : strerror(errno));
         return 2;

@@ -115,26 +115,57 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
-/* Floats that one input keeps between forward and backward, and the gradients of the backward pass. A residual unit
- * keeps four maps. Gradients reuse buffers, so three gradient maps are enough. */
+/* Copies of the weights of g's residual units that the kernels read in a forward or a backward pass: in the kernels'
+ * order, and transformed for Winograd's algorithm, which takes 36 numbers instead of 9. */
+static double unit_copies(const struct sparling_config *c)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    double taps = (double)g.kernel_h * g.kernel_w, w = padded((double)c->width);
+    double each = g.kernel_h == 3 && g.kernel_w == 3 ? taps + 36 : taps, passes = c->strands == STRANDS_BOTH ? 2 : 1;
+    return passes * 2 * w * w * ((double)c->units * each + (double)c->narrow_units);
+}
+
+/* Partial gradients of these weights: one for each chunk of the batch (map_split() in core/autodiff/split.c). */
+static double unit_partials(const struct sparling_config *c)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    double taps = (double)g.kernel_h * g.kernel_w, w = padded((double)c->width), batch = (double)c->batch;
+    double strips = fmin(ceil(8 / batch), ceil(g.rows / 8.0)), passes = c->strands == STRANDS_BOTH ? 2 : 1;
+    return passes * batch * strips * 2 * w * w * ((double)c->units * taps + (double)c->narrow_units);
+}
+
+/* Positions of the map of one input, with its padding. */
+static double map_positions(const struct sparling_config *c)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    return ((double)g.rows + 2 * (g.kernel_h / 2)) * ((double)g.cols + 2);
+}
+
+/* Floats that g keeps for one input between forward and backward, and its gradients. A residual unit keeps four maps.
+ * Gradients reuse buffers, so three gradient maps are enough. */
+static double motif_model_floats(const struct sparling_config *c)
+{
+    double map = map_positions(c), w = padded((double)c->width), m = padded((double)c->channels_motif);
+    double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
+    return c->strands == STRANDS_BOTH ? 2 * maps + map * 3 * m : maps;
+}
+
+/* Floats that one input keeps between forward and backward, and the gradients of the backward pass. */
 static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
-    int edge = g.kernel_h / 2;
-    double map = ((double)g.rows + 2 * edge) * ((double)g.cols + 2);
-    double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
+    double map = map_positions(c);
+    double m = padded((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
-    double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
-    if (c->strands == STRANDS_BOTH)
-        maps = 2 * maps + map * 3 * m;
+    double maps = motif_model_floats(c);
     if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, classes as map and as rows */
         double units = dilated_units((int)c->context);
         return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens) +
                dilated_packed(c);
     }
     double lstm = c->lstm ? n * 8 * d : 0;
-    double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
+    double encoder = layers * (n * (12 * d + 2 * f) + 3 * heads * n * n);
     double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d + 2 * heads * t * (t + n));
     return maps + lstm + encoder + decoder;
 }
@@ -153,24 +184,39 @@ static double collected_bytes(const struct sparling_config *c)
     return keep > 0 && sparling_collects(c) ? 4 * (groups * keep + threads * (values + 2 * keep)) : 0;
 }
 
-/* The motifs of the samples whose positions are shuffled, and a shuffled copy. A bottleneck without thresholds can let
- * every position through. */
+/* The motifs of the samples whose positions are shuffled, and a shuffled copy; chance_add() keeps only those outside
+ * the margins. A bottleneck without thresholds can let every position through. */
 static double chance_bytes(const struct sparling_config *c)
 {
     enum { COPIES = 3 };
     struct sparling_geometry map = sparling_geometry(c);
     bool thresholds = c->sparsity == SPARSITY_PER_CHANNEL || c->sparsity == SPARSITY_SINGLE;
-    double density = thresholds ? c->density_start : 1, sites = (double)map.rows * map.cols * (double)c->channels_motif;
+    double cols = fmax(0, map.cols - 2.0 * domain_shape(c).margin);
+    double density = thresholds ? c->density_start : 1, sites = (double)map.rows * cols * (double)c->channels_motif;
     double samples = (double)c->chance_samples;
     return c->chance_shuffles > 0 ? samples * (COPIES * density * sites * (double)sizeof(struct motif) + 64) : 0;
+}
+
+/* Floats that an evaluation needs for one input. It keeps no gradients, but several versions of the motif map: before
+ * and after its norm and its thresholds, in bins, and as planes. */
+static double evaluation_floats(const struct sparling_config *c)
+{
+    enum { VERSIONS = 6 };
+    double all = activation_floats(c), model = motif_model_floats(c), passes = c->strands == STRANDS_BOTH ? 2 : 1;
+    double w = padded((double)c->width), m = padded((double)c->channels_motif);
+    if (domain_shape(c).positions)
+        return FORWARD * all;
+    return passes * map_positions(c) * (w * (1 + 4 * (double)(c->units + c->narrow_units)) + VERSIONS * m) +
+           FORWARD * (all - model);
 }
 
 /* Largest memory of training, and of the evaluation, which may load the model of an earlier stage besides. */
 static double run_bytes(const struct sparling_config *c, double parameters)
 {
     double batch = (double)c->batch, piece = fmin(batch, 16), maps = 4 * activation_floats(c);
-    double train = maps * batch + 8 * dilated_packed(c) + collected_bytes(c),
-           evaluate = FORWARD * maps * piece + 4 * parameters + chance_bytes(c);
+    double train =
+        maps * batch + 8 * dilated_packed(c) + 4 * (2 * unit_copies(c) + unit_partials(c)) + collected_bytes(c);
+    double evaluate = 4 * evaluation_floats(c) * piece + 4 * unit_copies(c) + 4 * parameters + chance_bytes(c);
     return 16 * parameters + fmax(train, evaluate);
 }
 
