@@ -112,6 +112,49 @@ def the_next_daemon_adopts_the_trainer(daemon, fake, wanted, samples):
         none_lives(fake, job)
 
 
+def processor_ticks(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def await_idle(pid):
+    """Waits until the trainer has computed nothing for a while, because its training is over."""
+    seen = []
+
+    def idle():
+        seen.append(processor_ticks(pid))
+        return len(seen) > 150 and seen[-1] - seen[-150] <= 3
+
+    await_("the end of the training", idle)
+
+
+def a_training_that_ends_without_a_daemon_is_reported_to_the_next(daemon, fake, wanted, samples):
+    """The trainer must keep the result until a daemon has stored it, and the next daemon must not submit the job again."""
+    job = submit(daemon, total_samples=samples)
+    pid = running(daemon, fake, job)["pid"]
+    daemon.end(signal.SIGKILL)
+    await_idle(pid)
+    assert fake.lives(pid), "the trainer has not waited for a daemon"
+    daemon.start()
+    compare(outcome(daemon, job), wanted)
+    row, = of(fake, job)
+    assert row["begun"] == 1, row
+    none_lives(fake, job)
+
+
+def a_trainer_that_dies_without_a_daemon_is_replaced_once(daemon, fake, wanted, samples):
+    """What it had not reported is lost. The next daemon must submit the job once, and the training continues from the last stored checkpoint."""
+    job = submit(daemon, total_samples=samples)
+    pid = running(daemon, fake, job)["pid"]
+    daemon.end(signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+    none_lives(fake, job)
+    daemon.start()
+    compare(outcome(daemon, job), wanted)
+    assert len(of(fake, job)) == 2, of(fake, job)
+
+
 def a_pause_survives_a_killed_daemon(daemon, fake, wanted, samples):
     """A client requests a pause, and the daemon is killed before the trainer learns it. The next daemon must pause the job."""
     job = submit(daemon, total_samples=samples)
@@ -145,7 +188,7 @@ def every_check(daemon, fake, home):
     run_each((daemon, fake, home), a_waiting_job_is_paused_and_cancelled)
     run_each((daemon, fake), jobs_are_paused_and_cancelled)
     run_each((daemon, fake, wanted, samples), a_preempted_job_continues, a_killed_trainer_is_submitted_again, the_next_daemon_adopts_the_trainer,
-             a_pause_survives_a_killed_daemon)
+             a_training_that_ends_without_a_daemon_is_reported_to_the_next, a_trainer_that_dies_without_a_daemon_is_replaced_once, a_pause_survives_a_killed_daemon)
     if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
         run_each((daemon, fake), ranks_start_through_srun)
     else:
