@@ -5,6 +5,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/fault_sqlite.h"
+#include "tests/support/sanitized.h"
 
 static void arm_answer(int place, bool forever)
 {
@@ -35,7 +36,8 @@ static void every(int (*sweep)(const struct sweep_call *, const struct sweep_kin
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < KINDS; k++)
             for (int forever = 0; forever < 2; forever++)
-                walked[k] += sweep(&calls[i], &kinds[k], forever, fault_stride(forever ? 15 : 1));
+                walked[k] += sweep(&calls[i], &kinds[k], forever,
+                                   fault_stride((forever ? 15 : 1) * (SANITIZED && count > 1 ? 3 : 1)));
     print_message("%d answers, %d allocations\n", walked[ANSWER], walked[ALLOCATION]);
     assert_int_equal(complaints, 0);
     assert_true(walked[ANSWER] > least && (count == 1 || walked[ALLOCATION] > 10));

@@ -4,6 +4,7 @@
 
 #include "tests/unit/storage/fault_vfs.h"
 #include "tests/support/fault.h"
+#include "tests/support/sanitized.h"
 
 static int failures_before;
 
@@ -77,8 +78,8 @@ static void writes_happen_fully_or_not_at_all(void **state)
     for (size_t i = 0; i < sweep_write_count; i++)
         for (int k = 0; k < KINDS; k++)
             for (int forever = 0; forever < 2; forever++)
-                walked[k] +=
-                    sweep_write(&sweep_writes[i], &kinds[k], forever, fault_stride(strides[k] * (forever ? 5 : 1)));
+                walked[k] += sweep_write(&sweep_writes[i], &kinds[k], forever,
+                                         fault_stride(strides[k] * (forever ? 5 : 1) * (SANITIZED ? 3 : 1)));
     show(walked);
     assert_int_equal(complaints, 0);
     assert_true(walked[READ] > 10 && walked[FULL] > 50 && walked[WRITE] > 50 && walked[SYNC] > 20);
