@@ -71,7 +71,7 @@ struct sparling_config {
     int64_t reinitialise_samples;
 
     /* Presence objective, and densities of channels that follow their names. */
-    double presence_weight;
+    double presence_weight, presence_sharpness;
     int64_t presence_samples, presence_validations;
     bool density_by_name, calibrate, other_strand;
 

@@ -8,23 +8,48 @@ static bool has(const struct method_given *given, const char *field)
     return given && given->has(given->context, field);
 }
 
+/* Whether a sample is a sequence of letters: several channels in one row, which are not those of a recording. */
+static bool letters(const struct dataset_config *c, bool sound)
+{
+    return c->rows == 1 && c->channels > 1 && !sound;
+}
+
 /* Window and width of g. Few residual units follow a first convolution that is wide enough for whole motifs, because so
  * few weights generalise better than many small kernels do, and motifs stay in the middle of their windows. A motif of
  * a sequence or signal may be much longer than one of a picture, so in one row the window has about a tenth of the
- * positions, from 29 to 61, and in pictures 21. Four channels are bases, whose motifs may lie on either strand: g needs
- * twice the features and more units to join the strands. Recordings keep kernels of 3 positions and windows of 21, the
- * length of a word, because in a longer window a motif may be beside its word and still see all of it. */
+ * positions, from 29 to 61, and in pictures 21. For letters one unit is enough. Four channels are bases, whose motifs
+ * may lie on either strand: g needs twice the features and more units to join the strands. Recordings keep kernels of 3
+ * positions and windows of 21, the length of a word, because in a longer window a motif may be beside its word and
+ * still see all of it. */
 static void fit_window(struct sparling_config *config, const struct method_given *given, bool sound)
 {
     const struct dataset_config *c = &config->dataset;
-    bool line = c->rows == 1, bases = line && !sound && c->channels == 4;
+    bool line = c->rows == 1, text = letters(c, sound), bases = text && c->channels == 4;
     int cols = (int)c->cols, tenth = cols / 40 < 7 ? 7 : cols / 40 > 15 ? 15 : cols / 40;
+    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : 3;
     if (!has(given, "width") && bases)
         config->width = 32;
-    if (!has(given, "units"))
-        config->units = sound ? 5 : bases ? 4 : line ? 2 : 3;
     if (!has(given, "first_window"))
-        config->first_window = sound ? 1 : bases ? 4 * tenth - 13 : line ? 4 * tenth - 7 : 9;
+        config->first_window = sound ? 1 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : 9;
+    if (!has(given, "units"))
+        config->units = units;
+}
+
+/* Learning rate and samples. In letters, many words look like a motif by chance, so that training is noisy: a lower
+ * learning rate and more samples lower the error more than they do in pictures. The motifs of bases are the shortest
+ * compared with their alphabet, and the presence objective learns them sooner from the few best positions. */
+static void fit_rate(struct sparling_config *config, const struct method_given *given, bool sound)
+{
+    if (!letters(&config->dataset, sound))
+        return;
+    if (!has(given, "learning_rate"))
+        config->learning_rate = 5e-4;
+    if (!has(given, "total_samples"))
+        config->total_samples = 240000;
+    if (!has(given, "presence_samples"))
+        config->presence_samples = 100000;
+    if (!has(given, "presence_sharpness") && config->dataset.channels == 4)
+        config->presence_sharpness = 2;
 }
 
 /* Without a first phase, training follows the densities and the schedule of the learning rate alone. */
@@ -45,9 +70,9 @@ static void fit_effort(struct sparling_config *config, const struct method_given
     if (config->dataset.effort == EFFORT_NORMAL)
         return;
     if (!has(given, "total_samples"))
-        config->total_samples = quick ? 60000 : 300000;
-    if (!has(given, "presence_samples"))
-        config->presence_samples = quick ? 24000 : 60000;
+        config->total_samples = quick ? 60000 : 2 * config->total_samples;
+    if (!has(given, "presence_samples") && quick)
+        config->presence_samples = 24000;
     if (!has(given, "presence_validations"))
         config->presence_validations = quick ? 3 : 8;
     if (!has(given, "patience"))
@@ -84,6 +109,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (presence && !c->positions) {
         fit_window(config, given, sound);
+        fit_rate(config, given, sound);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

@@ -11,7 +11,6 @@
 
 static const double POSITION_DEVIATION = 0.25; /* initial deviation of the learned positions */
 static const double PRESENCE_BIAS = -2;        /* initial logit of a name whose channel has score 0 */
-enum { PRESENCE_SHARPNESS = 1 };               /* the sharpness of op_log_mean_exp(), per unit of the normalised map */
 
 static void build_g(struct network *n)
 {
@@ -361,7 +360,7 @@ struct tensor *network_motifs_extras(struct exec *e, struct network *n, const re
         return bottleneck(e, n, x, density, NULL);
     *extras = (struct network_extras){.reverse = reverse};
     if (n->presence_gain)
-        extras->scores = op_log_mean_exp(e, x, PRESENCE_SHARPNESS);
+        extras->scores = op_log_mean_exp(e, x, n->config.presence_sharpness);
     x = bottleneck(e, n, x, density, &extras->penalty);
     if (extras->penalty)
         extras->penalty = op_scale(e, extras->penalty, n->config.sparsity_penalty);

@@ -34,6 +34,7 @@ struct search {
     int name, width, positions, candidates;
     struct philox random;
     uint64_t drawn;
+    double sharpness;      /* of the mean over positions (presence_sharpness) */
     double vectors;        /* number of feature vectors in the moments */
     double *mean, *square; /* [width], [width][width] sums over feature vectors, then their mean and covariance */
     double *candidate;     /* [CANDIDATES][width] prototypes, then weights */
@@ -53,6 +54,7 @@ static enum status open_search(struct method_run *run, int name, struct search *
     s->square = calloc(width * width, sizeof *s->square);
     s->candidate = calloc(CANDIDATES * width, sizeof *s->candidate);
     s->candidates = 1;
+    s->sharpness = run->config.presence_sharpness;
     s->features = calloc(width * (size_t)s->positions, sizeof *s->features);
     s->response = calloc((size_t)s->positions, sizeof *s->response);
     return s->mean && s->square && s->candidate && s->features && s->response
@@ -178,7 +180,7 @@ static void keep_current(const struct method_run *run, struct search *s)
 static double pooled(struct search *s, int candidate)
 {
     const double *w = s->candidate + (ptrdiff_t)candidate * s->width;
-    float peak = -INFINITY;
+    float peak = -INFINITY, sharpness = (float)s->sharpness;
     double sum = 0;
     for (int p = 0; p < s->positions; p++)
         s->response[p] = (float)-s->offset[candidate];
@@ -191,10 +193,10 @@ static double pooled(struct search *s, int candidate)
     for (int p = 0; p < s->positions; p++)
         peak = s->response[p] > peak ? s->response[p] : peak;
     for (int p = 0; p < s->positions; p++)
-        s->response[p] = expf(s->response[p] - peak);
+        s->response[p] = expf(sharpness * (s->response[p] - peak));
     for (int p = 0; p < s->positions; p++)
         sum += (double)s->response[p];
-    return (double)peak + log(sum / s->positions);
+    return (double)peak + log(sum / s->positions) / s->sharpness;
 }
 
 static void add_scores(struct search *s, bool with)

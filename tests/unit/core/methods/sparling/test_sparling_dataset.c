@@ -322,12 +322,16 @@ static void presence_objective_shortens_the_schedule(void **state)
     /* motifs of sequences may be long: a window has 29 positions or more */
     assert_true(c.units == 4 && c.first_window == 15 && c.width == 32);
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
-    static const char *const units[] = {"units", NULL};
+    /* letters need a lower learning rate and more samples */
+    assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2);
+    assert_true(c.total_samples == 240000 && c.presence_samples == 100000 && without.total_samples < 1000);
+    static const char *const units[] = {"units", "learning_rate", "total_samples", NULL};
     struct method_given given = {in_list, units};
     struct error err = {0};
     c = configured(presence);
     assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
-    assert_int_equal(c.units, 1);
+    assert_true(c.units == 1 && c.learning_rate == without.learning_rate);
+    assert_true(c.total_samples == without.total_samples && c.presence_samples == 100000);
     sparling_check(&c, &(struct method_faults){&faults, count_fault});
     assert_int_equal(faults, 0);
 }
@@ -416,10 +420,12 @@ static void the_other_strand_is_decided_by_validations(void **state)
                                                      {"learning_rate", "1e-3"},
                                                      {NULL, NULL}};
     struct sparling_config c = configured(presence);
+    static const char *const few[] = {"total_samples", "presence_samples", "learning_rate", NULL};
+    struct method_given given = {in_list, few};
     struct run_env_witness one, two;
     struct error err = {0};
     int steps, fewer;
-    resolve(&c);
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
     struct run_env_plan plan = {
         .method = &sparling_method, .config = &c, .data = root, .threads = 1, .look = look_at_nothing};
     if (run_env_run(&plan, &one, &steps, &err))
@@ -500,7 +506,9 @@ static void labels_of_one_name_are_accepted(void **state)
     struct run_env_witness one, two;
     struct error err = {0};
     int looked = 0, steps, faults = 0;
-    resolve(&c);
+    static const char *const few[] = {"total_samples", "presence_samples", NULL};
+    struct method_given given = {in_list, few};
+    assert_int_equal(sparling_method.resolve(&c, &given, root, &err), STATUS_OK);
     sparling_check(&c, &(struct method_faults){&faults, count_fault});
     assert_int_equal(faults, 0);
     struct run_env_plan plan = {.method = &sparling_method,
