@@ -4,8 +4,8 @@
  * few batches. Motifs are rare, so these values are noisy, and a threshold that is a little off marks too many
  * motifs or too few. First, the running statistics become the means over many training batches. Then the threshold
  * of channel k is set by the validation samples: the channel is active in as many samples as possible, while those
- * without name k in their label are at most 85 % as many as those with the name that it misses. Trained weights do
- * not change. A piece is one batch. The scores of the second part are not saved, so it begins again after a
+ * without name k in their label are no more than those with the name that it misses. Trained weights do not change. A
+ * piece is one batch. The scores of the second part are not saved, so it begins again after a
  * checkpoint is loaded. */
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +16,6 @@ enum {
     NORM_BATCHES = 128, /* batches whose statistics are averaged */
     SAMPLES = 2000 /* number of validation samples for the thresholds; if there are fewer, some count several times */
 };
-
-/* A channel may be active in this many samples without its name for each sample with the name that it misses. */
-static const double FALSE_SHARE = 0.85;
 
 void calibration_drop(struct method_run *run)
 {
@@ -112,15 +109,15 @@ static int falling(const void *a, const void *b)
     return x->has - y->has;
 }
 
-/* Returns in how many samples the channel will be active: those with the largest scores, as many as FALSE_SHARE
- * allows. with: number of samples that have the name. */
+/* Returns in how many samples the channel will be active: those with the largest scores, as long as those without
+ * the name are no more than those with the name that are left. with: number of samples that have the name. */
 static int active_samples(const struct calibration_score *score, int with)
 {
     int count = 0, wrong = 0, right = 0;
     for (int i = 0; i < SAMPLES; i++) {
         right += score[i].has;
         wrong += !score[i].has;
-        if (wrong > FALSE_SHARE * (with - right))
+        if (wrong > with - right)
             break;
         count = i + 1;
     }
