@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/descriptor.h"
+#include "core/formats/bgzf.h"
 #include "core/formats/text_lines.h"
 
 enum { INDEX_BYTES = 64 << 20, PATH = 4096, BLOCK = 4096 };
@@ -73,13 +74,32 @@ static enum status read_index(struct faidx *f, const char *path, const char *sho
     return status;
 }
 
-enum status faidx_open(const char *path, const char *shown, struct faidx *out, struct error *err)
+/* Opens the file, plain or compressed, and puts its path into `file`. */
+static enum status open_file(struct faidx *f, const char *path, const char *shown, char file[PATH], struct error *err)
 {
-    *out = (struct faidx){.file = open(path, O_RDONLY | O_CLOEXEC)};
-    if (out->file < 0)
+    char places[PATH];
+    if (snprintf(file, PATH, "%s.gz", path) >= PATH || snprintf(places, sizeof places, "%s.gz.gzi", path) >= PATH)
+        return error_set(err, STATUS_LIMIT, NULL, "the path of %s is too long", shown);
+    f->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->file >= 0) {
+        snprintf(file, PATH, "%s", path);
+        return STATUS_OK;
+    }
+    if (errno == ENOENT)
+        f->file = open(file, O_RDONLY | O_CLOEXEC);
+    if (f->file < 0)
         return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL, "%s has no file that can be read",
                          shown);
-    enum status status = read_index(out, path, shown, err);
+    return bgzf_open(f->file, places, shown, &f->packed, err);
+}
+
+enum status faidx_open(const char *path, const char *shown, struct faidx *out, struct error *err)
+{
+    char file[PATH];
+    *out = (struct faidx){.file = -1};
+    enum status status = open_file(out, path, shown, file, err);
+    if (!status)
+        status = read_index(out, file, shown, err);
     if (status)
         faidx_close(out);
     return status;
@@ -87,6 +107,7 @@ enum status faidx_open(const char *path, const char *shown, struct faidx *out, s
 
 void faidx_close(struct faidx *index)
 {
+    bgzf_close(index->packed);
     descriptor_close(&index->file);
     free(index->sequence);
     *index = (struct faidx){.file = -1};
@@ -107,26 +128,37 @@ static int64_t place(const struct faidx_sequence *s, int64_t base)
     return s->offset + base / s->line_bases * s->line_bytes + base % s->line_bases;
 }
 
+/* Reads up to `count` bytes of the text; *got is 0 at its end. */
+static enum status read_text(const struct faidx *index, int64_t at, char *to, size_t count, size_t *got,
+                             struct error *err)
+{
+    if (index->packed)
+        return bgzf_read(index->packed, at, to, count, got, err);
+    ssize_t read = pread(index->file, to, count, at);
+    *got = read > 0 ? (size_t)read : 0;
+    return read < 0 ? error_set(err, STATUS_IO, NULL, "the genome cannot be read") : STATUS_OK;
+}
+
 enum status faidx_read(const struct faidx *index, const struct faidx_sequence *sequence, int64_t start, int64_t end,
                        char *letters, struct error *err)
 {
     char block[BLOCK];
     int64_t at = place(sequence, start), until = end > start ? place(sequence, end - 1) + 1 : at, made = 0;
     while (at < until) {
-        size_t wanted = until - at < BLOCK ? (size_t)(until - at) : BLOCK;
-        ssize_t got = pread(index->file, block, wanted, at);
-        if (got < 0)
-            return error_set(err, STATUS_IO, NULL, "the genome cannot be read");
+        size_t wanted = until - at < BLOCK ? (size_t)(until - at) : BLOCK, got;
+        enum status status = read_text(index, at, block, wanted, &got, err);
+        if (status)
+            return status;
         if (got == 0)
             break;
-        for (ssize_t i = 0; i < got; i++) {
+        for (size_t i = 0; i < got; i++) {
             if (block[i] == '\n' || block[i] == '\r')
                 continue;
             if (block[i] == '>' || made == end - start)
                 return error_set(err, STATUS_CORRUPT, NULL, "the index does not fit the genome; make it again");
             letters[made++] = block[i];
         }
-        at += got;
+        at += (int64_t)got;
     }
     return made == end - start
                ? STATUS_OK

@@ -1,6 +1,6 @@
 /* Random access to a FASTA file by its index (FILE.fai, as `samtools faidx` writes it): one line for each sequence with
  * its name, its length, the offset of its first base, the bases on a line, and the bytes of a line with its end. The
- * file must not be compressed. One thread at a time. */
+ * file may be compressed by bgzip, with its index FILE.gzi; a compressed file is FILE.gz. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_FAIDX_H
 #define MOTIF_CORE_FORMATS_FAIDX_H
 
@@ -15,13 +15,15 @@ struct faidx_sequence {
 };
 struct faidx {
     int file;
+    struct bgzf *packed; /* NULL: the file is not compressed */
     int count;
     struct faidx_sequence *sequence; /* [count] in ascending order of the names */
     int64_t length;                  /* bases of all sequences together */
 };
 
-/* Opens a FASTA file and its index. Messages call it `shown`. STATUS_NOT_FOUND: the file or its index does not exist.
- * STATUS_CORRUPT: the index has a fault. After an error *out is closed. */
+/* Opens the FASTA file `path`, or else `path`.gz, and its indexes. Messages call it `shown`, a text that must outlive
+ * *out. STATUS_NOT_FOUND: the file or an index does not exist. STATUS_CORRUPT: an index has a fault. After an error
+ * *out is closed. */
 enum status faidx_open(const char *path, const char *shown, struct faidx *out, struct error *err);
 void faidx_close(struct faidx *index);
 

@@ -8,11 +8,13 @@ import io
 import math
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
+import zlib
 
 import numpy as np
 
@@ -277,6 +279,7 @@ class Site:
         for query, says in (("", "need a genome"), ("?genome=none", "there is no data set none"), ("?genome=tiny&window=-1", "window")):
             status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites{query}", bed, "text/x-bed")
             assert status in (400, 422) and says in str(problem), (query, problem)
+        self.compressed_genomes_are_the_same(folder, bed, regions[2]["sites"])
         path = os.path.join(self.folder, "peaks.bed")
         with open(path, "wb") as file:
             file.write(bed)
@@ -292,6 +295,40 @@ class Site:
             word = (reverse(seq) if span.endswith("(-)") else seq)[site["start"]:site["end"]]
             place = genome[there["record"]][there["start"]:there["end"]]
             assert word in (place, reverse(place)), (site, there)
+
+    def compressed_genomes_are_the_same(self, folder, bed, wanted):
+        """bgzip's blocks, here of 777 bases, and the last one empty; a damaged block or index is named."""
+        packed = os.path.join(self.folder, "data", "squeezed")
+        os.makedirs(packed)
+        with open(os.path.join(folder, "genome.fa"), "rb") as file:
+            text = file.read()
+        blocks, places, at = [], [], 0
+        for start in [*range(0, len(text), 777), len(text)]:
+            piece = text[start:start + 777]
+            squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
+            data = squeeze.compress(piece) + squeeze.flush()
+            blocks.append(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(data) + 25) + data + struct.pack("<II", zlib.crc32(piece), len(piece)))
+            places.append((at, start))
+            at += len(blocks[-1])
+        index = struct.pack("<Q", len(places) - 1) + b"".join(struct.pack("<QQ", *place) for place in places[1:])
+        shutil.copy(os.path.join(folder, "genome.fa.fai"), os.path.join(packed, "genome.fa.gz.fai"))
+        def ask(genome, places):
+            for name, content in (("genome.fa.gz", genome), ("genome.fa.gz.gzi", places)):
+                with open(os.path.join(packed, name), "wb") as file:
+                    file.write(content)
+            return self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites?genome=squeezed&window={COLS}", bed, "text/x-bed")
+        genome = b"".join(blocks)
+        status, _, answer = ask(genome, index)
+        assert status == 200 and answer["sites"] == wanted, answer
+        broken = bytearray(genome)
+        broken[places[1][0] + 40] ^= 0x55
+        for bad, places_of, says in ((bytes(broken), index, "damaged"), (genome[:len(genome) // 2], index, "make"), (text, index, "damaged"),
+                                     (genome, index[:-3], "cut off"), (genome, index[:8] + index[24:40] + index[8:24] + index[40:], "do not rise")):
+            status, _, problem = ask(bad, places_of)
+            assert status == 422 and says in str(problem), (says, str(problem)[:200])
+        os.remove(os.path.join(packed, "genome.fa.gz.gzi"))
+        status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites?genome=squeezed&window={COLS}", bed, "text/x-bed")
+        assert status == 422 and "bgzip --reindex" in str(problem), problem
 
     def both_strands_are_one_motif(self):
         """The reverse complement has the same motifs at the mirrored places on the other strand. Threads do not change the weights."""

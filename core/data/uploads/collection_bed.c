@@ -1,7 +1,8 @@
 /* Reads regions of a genome (BED or narrowPeak) as sequences: a window of bases around the summit or the middle of each
- * region. The genome is a folder of the operator with the files genome.fa and genome.fa.fai. A sample's record is named
- * like "chr1:100-300", counted from 0, so that sites have places in the genome; a region on the strand '-' is reversed
- * and its name ends with "(-)". Regions whose window crosses the end of a chromosome are left out. */
+ * region. The genome is a folder of the operator with the files genome.fa and genome.fa.fai, or genome.fa.gz and its
+ * indexes. A sample's record is named like "chr1:100-300", counted from 0, so that sites have places in the genome; a
+ * region on the strand '-' is reversed and its name ends with "(-)". Regions whose window crosses the end of a
+ * chromosome are left out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static enum status fault(const struct bed *bed, const char *detail, struct error
     return error_set(err, STATUS_INVALID, NULL, "BED, line %lld: %s", (long long)bed->lines.number, detail);
 }
 
+/* A fault of the genome that the client named. The client can tell the operator or name another one. */
+static enum status of_genome(const struct bed *bed, enum status status, const struct error *cause, struct error *err)
+{
+    bool faulty = status == STATUS_NOT_FOUND || status == STATUS_CORRUPT || status == STATUS_LIMIT;
+    return error_set(err, faulty ? STATUS_INVALID : status, NULL, "genome=%s: %s", bed->options->genome,
+                     cause->message);
+}
+
 static enum status open_genome(struct bed *bed, struct error *err)
 {
     const struct collection_options *o = bed->options;
@@ -53,9 +62,7 @@ static enum status open_genome(struct bed *bed, struct error *err)
         snprintf(path, sizeof path, "%s/genome.fa", folder);
         status = faidx_open(path, "the genome", &bed->genome, &cause);
     }
-    if (status == STATUS_NOT_FOUND) /* the client named a genome that the operator does not have */
-        status = STATUS_INVALID;
-    return status ? error_set(err, status, NULL, "genome=%s: %s", o->genome, cause.message) : STATUS_OK;
+    return status ? of_genome(bed, status, &cause, err) : STATUS_OK;
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
@@ -123,15 +130,18 @@ static enum status read_region(struct bed *bed, const struct plain_line *field, 
 static enum status read_bases(struct bed *bed, const struct bed_region *r, uint8_t *bases, struct error *err)
 {
     int64_t length = r->end - r->start;
-    enum status status = faidx_read(&bed->genome, r->chromosome, r->start, r->end, bed->letters, err);
-    for (int64_t i = 0; !status && i < length; i++) {
+    struct error cause = {0};
+    enum status status = faidx_read(&bed->genome, r->chromosome, r->start, r->end, bed->letters, &cause);
+    if (status)
+        return of_genome(bed, status, &cause, err);
+    for (int64_t i = 0; i < length; i++) {
         const char *at = strchr("AaCcGgTtUu", bed->letters[i]);
         int base = at && *at ? (int)(at - "AaCcGgTtUu") / 2 : SPLICING_BASES;
         base = base > SPLICING_BASES - 1 && at && *at ? SPLICING_BASES - 1 : base; /* U is T */
         bases[r->reverse ? length - 1 - i : i] =
             (uint8_t)(r->reverse && base < SPLICING_BASES ? SPLICING_BASES - 1 - base : base);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_sample(struct bed *bed, const uint8_t *bases, const struct bed_region *r, const char *ending,
