@@ -3,6 +3,7 @@
 
     tests/reproduce/rules.py make silence 16000 1 > rule.fa     # silence, order, distance or none; number of samples; seed
     tests/reproduce/rules.py check URL JOB silence              # exits with 1 if the rule is not found, or a rule is found that was not planted
+    tests/reproduce/rules.py splicing URL JOB                   # the same for a job with the preset splicing
 
 A sample has 200 random bases. With a probability of 0.8 each, it has the words CCACCAGGGGGCGC ("ctcf") and AGATAAGA ("gata") with 4 % substitutions, in
 either order; 60 % of the gaps are below 60. The label lists the names, but `ctcf` is silenced:
@@ -11,6 +12,8 @@ either order; 60 % of the gaps are below 60. The label lists the names, but `ctc
     order     if gata lies before ctcf
     distance  if the gap is below 30
     none      never
+
+In the preset `splicing`, six proteins enhance or silence each kind of splice site from within 60 bases, and which they do depends on the side (docs/lab/splicing.md).
 """
 import json
 import random
@@ -19,9 +22,9 @@ import urllib.request
 
 CTCF, GATA, LENGTH = "CCACCAGGGGGCGC", "AGATAAGA", 200
 RULES = {
-    "silence": (lambda ctcf_first, gap: ctcf_first and gap < 60, "ctcf before gata at least 60 bases apart; gata before ctcf at any distance"),
-    "order": (lambda ctcf_first, gap: not ctcf_first, "ctcf before gata at any distance"),
-    "distance": (lambda ctcf_first, gap: gap < 30, "ctcf and gata at least 30 bases apart"),
+    "silence": (lambda ctcf_first, gap: ctcf_first and gap < 60, "not ctcf before gata within 60 bases"),
+    "order": (lambda ctcf_first, gap: not ctcf_first, "not gata before ctcf at any distance"),
+    "distance": (lambda ctcf_first, gap: gap < 30, "not ctcf and gata within 30 bases"),
     "none": (lambda ctcf_first, gap: False, None),
 }
 
@@ -72,9 +75,45 @@ def check(url, job, rule):
     return wrong
 
 
+# For donors and acceptors: the effect from upstream and from downstream.
+PROTEINS = {"GAAGR": ("+-", "-+"), "TAGGG": ("-+", "+-"), "TGCATG": ("++", "--"), "CACACC": ("--", "++"), "TGTAAA": ("++", "++"), "CCGGAT": ("--", "--")}
+
+
+def splicing(url, job):
+    def get(path):
+        with urllib.request.urlopen(f"{url}/v1/jobs/{job}/{path}") as answer:
+            return json.load(answer)
+    channel = {}
+    for use in get("channels?set=test&samples=100")["channels"]:
+        channel.setdefault(use["symbol"], use["channel"])
+    right = effects = 0
+    print("| site | protein | from upstream | from downstream | the core alone | rule |\n| --- | --- | --- | --- | --- | --- |")
+    for kind, (site, core) in enumerate((("donor", "5P"), ("acceptor", "3P"))):
+        for protein, signs in PROTEINS.items():
+            pair = get(f"rules?samples=150&channel={channel[core]}&other={channel[protein]}")["pairs"][0]
+            name = next(name for name in pair["names"] if name["name"] == site)
+            core_first = pair["first"]["channel"] == channel[core]
+            orders = name["second_before_first"], name["first_before_second"]
+            upstream, downstream = orders if core_first else orders[::-1]
+            alone = name["first_alone" if core_first else "second_alone"]["share"]
+            cells = []
+            for shares, sign in zip((upstream, downstream), signs[kind]):
+                near = [share["share"] for share in shares[:3]]  # gaps below 60
+                effects += 1
+                good = all((share > alone) == (sign == "+") for share in near)
+                right += good
+                cells.append(f"{sign} {' '.join(f'{share:.2f}' for share in near)}{'' if good else ' WRONG'}")
+            rule = (name["rule"] or "none").replace(f"channel {channel[core]}", core).replace(f"channel {channel[protein]}", protein)
+            print(f"| {site} | {protein} | {cells[0]} | {cells[1]} | {alone:.2f} | {rule} |")
+    print(f"{right} of {effects} effects have the right sign at all three gaps below 60")
+    return effects - right
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 5 and sys.argv[1] == "make" and sys.argv[2] in RULES:
         make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    elif len(sys.argv) == 4 and sys.argv[1] == "splicing":
+        sys.exit(splicing(*sys.argv[2:4]) > 0)
     elif len(sys.argv) == 5 and sys.argv[1] == "check" and sys.argv[4] in RULES:
         sys.exit(check(*sys.argv[2:5]) > 0)
     else:

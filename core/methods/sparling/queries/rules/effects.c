@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/metrics/interval.h"
+
 const int rule_edges[RULE_BINS + 1] = {0, 10, 30, 60, 120, 240, INT_MAX};
 
 static const double Z = 1.959963985; /* normal quantile of a two-sided interval of 95 % */
@@ -111,39 +113,43 @@ static void append_runs(char out[RULE_TEXT], const bool *high, int bins, const c
     }
 }
 
+/* Appends the arrangements whose mark is `mark`: -1 or 1. */
+static void append_arrangements(char out[RULE_TEXT], int mark, const int marks[RULE_ORDERS][RULE_BINS], int bins,
+                                const char *first, const char *second, const char *unit)
+{
+    bool marked[RULE_ORDERS][RULE_BINS], any[RULE_ORDERS] = {false};
+    for (int o = 0; o < RULE_ORDERS; o++)
+        for (int b = 0; b < bins; b++) {
+            marked[o][b] = marks[o][b] == mark;
+            any[o] = any[o] || marked[o][b];
+        }
+    bool same = memcmp(marked[0], marked[1], (size_t)bins * sizeof(bool)) == 0;
+    for (int o = 0; o < (same ? 1 : RULE_ORDERS); o++) {
+        if (!any[o])
+            continue;
+        append(out, out[0] != '\0' ? "; " : "", mark < 0 ? "not " : "", o == 0 ? first : second);
+        append(out, same ? " and " : " before ", o == 0 ? second : first, "");
+        append_runs(out, marked[o], bins, unit);
+    }
+}
+
 bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT])
 {
-    double share[RULE_ORDERS][RULE_BINS], least = 1, most = 0;
-    bool high[RULE_ORDERS][RULE_BINS], any[RULE_ORDERS] = {false};
-    int bins = 0;
+    int marks[RULE_ORDERS][RULE_BINS] = {{0}}, bins = 0;
+    double alone =
+        counts->samples > 0 ? fmax(counts->neither, fmax(counts->first, counts->second)) / counts->samples : 0;
     out[0] = '\0';
     while (bins < RULE_BINS && tried[bins] > 0)
         bins++;
     for (int o = 0; o < RULE_ORDERS; o++)
         for (int b = 0; b < bins; b++) {
-            share[o][b] = (double)counts->with[o][b] / tried[b];
-            least = fmin(least, share[o][b]);
-            most = fmax(most, share[o][b]);
+            double share = (double)counts->with[o][b] / tried[b];
+            struct interval interval = interval_share(share, tried[b], Z);
+            if (fabs(share - alone) >= RULE_CLEAR && (alone < interval.low || alone > interval.high))
+                marks[o][b] = share > alone ? 1 : -1;
         }
-    if (!(most - least >= RULE_CLEAR))
-        return false;
-    for (int o = 0; o < RULE_ORDERS; o++)
-        for (int b = 0; b < bins; b++) {
-            high[o][b] = share[o][b] > (least + most) / 2;
-            any[o] = any[o] || high[o][b];
-        }
-    if (memcmp(high[0], high[1], (size_t)bins * sizeof(bool)) == 0) {
-        append(out, first, " and ", second);
-        append_runs(out, high[0], bins, unit);
-        return true;
-    }
-    for (int o = 0; o < RULE_ORDERS; o++) {
-        if (!any[o])
-            continue;
-        append(out, out[0] != '\0' ? "; " : "", o == FIRST_BEFORE_SECOND ? first : second, " before ");
-        append(out, o == FIRST_BEFORE_SECOND ? second : first, "", "");
-        append_runs(out, high[o], bins, unit);
-    }
-    return true;
+    append_arrangements(out, 1, marks, bins, first, second, unit);
+    append_arrangements(out, -1, marks, bins, first, second, unit);
+    return out[0] != '\0';
 }

@@ -46,10 +46,12 @@ void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial,
 /* Adds a sample in which the pair was on one strand, and on both strands. */
 void rule_counts_strand(struct rule_counts *counts, bool same, bool opposite);
 
-/* Writes the rule as text, such as "CTCF before GATA within 30 bases"; "" if the shares differ by less than
- * RULE_CLEAR. tried: [RULE_BINS] number of trials of each bin. unit: "bases" or "positions". Returns whether there is a
- * rule. */
-#define RULE_CLEAR 0.3
+/* Writes the rule as text: the arrangements in which the model answers the name more often than without the motifs and
+ * with one of them, such as "CTCF before GATA within 30 bases", and after "not " those in which it does so more seldom.
+ * A share counts if it differs from the largest of these three by RULE_CLEAR, and that one is outside of its interval
+ * of 95 %. tried: [RULE_BINS] number of trials of each bin. unit: "bases" or "positions". Returns whether there is a
+ * rule; without one the text is "". */
+#define RULE_CLEAR 0.15
 bool rule_text(const struct rule_counts *counts, const int *tried, const char *first, const char *second,
                const char *unit, char out[RULE_TEXT]);
 
