@@ -240,8 +240,12 @@ static bool admit_body(struct exchange *x)
             size_t used = strlen(taken);
             (void)snprintf(taken + used, sizeof taken - used, "%s%s", used > 0 ? ", " : "", *each);
         }
-        respond_problem(x, PROBLEM_MEDIA_TYPE, "The Content-Type must be %s%s.",
-                        strchr(taken, ',') != NULL ? "one of " : "", taken);
+        bool stated = false; /* whether a parameter may state the format instead */
+        for (const struct api_parameter *p = route->query; p != NULL && p->type != PARAMETER_END; p++)
+            stated = stated || p->type == PARAMETER_FORMAT;
+        respond_problem(x, PROBLEM_MEDIA_TYPE, "The Content-Type must be %s%s%s; got %.60s.",
+                        strchr(taken, ',') != NULL ? "one of " : "", taken,
+                        stated ? ", or ?format= must state the format" : "", type != NULL ? type : "none");
         response_header(x->response, strcmp(route->method, "PATCH") == 0 ? "Accept-Patch" : "Accept-Post", "%s", taken);
         return false;
     }

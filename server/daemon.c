@@ -240,7 +240,10 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .events_context = daemon,
         .notices = daemon->settings->notify_url[0] != '\0',
     };
-    enum status status = storage_open(&options, &daemon->storage, err);
+    struct error cause = {0};
+    enum status status = storage_open(&options, &daemon->storage, &cause);
+    if (status != STATUS_OK)
+        (void)error_set(err, status, NULL, "%s: %s", options.path, cause.message);
     if (status == STATUS_OK)
         status = streams_start(daemon->streams, daemon->storage, err);
     return status != STATUS_OK

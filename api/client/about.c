@@ -15,14 +15,16 @@ static const struct option_spec kinds_options[] = {
 
 struct view {
     bool markdown, colour, all;
+    int columns; /* of the terminal, at which meanings break; 0: never */
 };
 
-static void put_table(const struct table *table, bool markdown, bool colour, struct buf *out)
+static void put_table(struct table *table, const struct view *view, struct buf *out)
 {
-    if (markdown)
+    table->wrap = view->columns;
+    if (view->markdown)
         table_write_markdown(table, out);
     else
-        table_write(table, colour, out);
+        table_write(table, view->colour, out);
 }
 
 /* Describes the allowed values. */
@@ -111,7 +113,7 @@ static int group_table(const cJSON *fields, const char *group, const struct view
     if (shown > 0) {
         if (group)
             buf_format(out, view->markdown ? "**%s**\n\n" : "%s\n", group);
-        put_table(&table, view->markdown, view->colour, out);
+        put_table(&table, view, out);
         if (group)
             buf_text(out, "\n");
     }
@@ -137,7 +139,7 @@ static void fields_table(const cJSON *kind, const struct view *view, struct buf 
 }
 
 /* Names and meanings of presets, metrics or queries. */
-static void names_table(const cJSON *list, const char *head, bool markdown, bool colour, struct buf *out)
+static void names_table(const cJSON *list, const char *head, const struct view *view, struct buf *out)
 {
     struct table table;
     const cJSON *item = NULL;
@@ -150,7 +152,7 @@ static void names_table(const cJSON *list, const char *head, bool markdown, bool
         table_add(&table, meaning ? meaning : "");
     }
     buf_text(out, "\n");
-    put_table(&table, markdown, colour, out);
+    put_table(&table, view, out);
     table_close(&table);
 }
 
@@ -167,9 +169,9 @@ static void view_kind(struct ctl *ctl, const cJSON *kind, const struct view *vie
         buf_format(&out, "\n%s\n\n", summary ? summary : "");
     }
     fields_table(kind, view, &out);
-    names_table(json_member(kind, "presets"), "PRESET|MEANING", markdown, ctl->out.colour, &out);
-    names_table(json_member(kind, "metrics"), "METRIC|MEANING", markdown, ctl->out.colour, &out);
-    names_table(json_member(kind, "queries"), "QUERY|MEANING", markdown, ctl->out.colour, &out);
+    names_table(json_member(kind, "presets"), "PRESET|MEANING", view, &out);
+    names_table(json_member(kind, "metrics"), "METRIC|MEANING", view, &out);
+    names_table(json_member(kind, "queries"), "QUERY|MEANING", view, &out);
     term_flush(&ctl->out, &out);
     buf_close(&out);
 }
@@ -223,6 +225,7 @@ static int kinds_run(struct ctl *ctl, const struct options *args)
         view_kind(ctl, document,
                   &(struct view){.markdown = options_has(args, "markdown"),
                                  .colour = ctl->out.colour,
+                                 .columns = ctl->out.live ? ctl->out.columns : 0,
                                  .all = options_has(args, "all")});
     else
         view_kinds(ctl, document);

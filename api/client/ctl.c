@@ -91,10 +91,20 @@ static void complain(struct ctl *ctl, const char *text)
 
 int ctl_fault(struct ctl *ctl, int code, const struct error *err)
 {
+    /* words in the messages of libcurl, and what the user can do */
+    static const char *const hints[][2] = {
+        {"connect", "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER selects another"},
+        {"certificate", "for an authority of your own, name its PEM file with --cacert or MOTIFD_CACERT"},
+        {"Empty reply", "the server may expect https:// instead of http://"},
+        {"wrong version number", "the server may expect http:// instead of https://"},
+    };
     complain(ctl, err->message);
-    if (code == CTL_UNREACHABLE && strstr(err->message, "connect"))
-        fprintf(ctl->err.stream,
-                "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER selects another\n");
+    for (size_t i = 0; code == CTL_UNREACHABLE && i < sizeof(hints) / sizeof(hints[0]); i++) {
+        if (strstr(err->message, hints[i][0])) {
+            fprintf(ctl->err.stream, "%s\n", hints[i][1]);
+            break;
+        }
+    }
     return code;
 }
 

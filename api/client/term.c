@@ -233,6 +233,34 @@ static void pad(struct buf *out, int count)
         buf_append(out, " ", 1);
 }
 
+/* Appends a text that begins at column `indent`, and breaks it between words before column `columns`. The further lines
+ * begin at the same column; if this leaves less than half of the terminal, all lines are below, behind four spaces. */
+static void write_wrapped(struct buf *out, const char *text, int indent, int columns)
+{
+    bool below = indent > columns / 2 && indent + term_width(text) > columns;
+    int at = below ? 4 : indent, from = at;
+    if (below) {
+        buf_text(out, "\n");
+        pad(out, from);
+    }
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char word[256];
+        snprintf(word, sizeof(word), "%.*s", (int)length, text);
+        if (at > from && at + 1 + term_width(word) > columns) {
+            buf_text(out, "\n");
+            pad(out, from);
+            at = from;
+        } else if (at > from) {
+            buf_text(out, " ");
+            at++;
+        }
+        buf_append(out, text, length);
+        at += term_width(word);
+        text += length + strspn(text + length, " ");
+    }
+}
+
 void table_write(const struct table *table, bool colour, struct buf *out)
 {
     int widths[TABLE_COLUMNS] = {0};
@@ -245,6 +273,9 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         if (width > widths[i % columns])
             widths[i % columns] = width;
     }
+    int indent = 0; /* where the last column begins */
+    for (size_t column = 0; column + 1 < columns; column++)
+        indent += widths[column] + 2;
     for (size_t i = 0; i < table->count; i++) {
         size_t column = i % columns;
         int space = widths[column] - term_width(table->cells[i]);
@@ -253,7 +284,10 @@ void table_write(const struct table *table, bool colour, struct buf *out)
             pad(out, space);
         if (styled)
             term_style(out, colour, table->styles[i]);
-        buf_text(out, table->cells[i]);
+        if (last && i > column && table->wrap > 0 && !table->right[column])
+            write_wrapped(out, table->cells[i], indent, table->wrap);
+        else
+            buf_text(out, table->cells[i]);
         if (styled)
             term_style(out, colour, STYLE_PLAIN);
         if (!table->right[column] && !last)
@@ -268,6 +302,7 @@ void term_table(struct term *term, struct table *table)
 {
     struct buf out;
     buf_init(&out, 4u << 20);
+    table->wrap = term->live ? term->columns : 0;
     table_write(table, term->colour, &out);
     term_flush(term, &out);
     buf_close(&out);

@@ -108,7 +108,7 @@ static int copy(const char *name, struct storage_copy_options options)
     if (showing.what != NULL)
         (void)fputc('\n', stderr);
     if (status != STATUS_OK) {
-        (void)fprintf(stderr, "motifd %s: %s\n", name, err.message);
+        (void)fprintf(stderr, "motifd %s: from %s to %s: %s\n", name, options.from, options.to, err.message);
         return EXIT_FAULT;
     }
     (void)printf("%s  %s\n", report.sha256, options.to);
