@@ -89,7 +89,7 @@ async function signals() {
     await page.reload();
     await page.getByLabel("Compare with").selectOption("known");
     await page.getByText(/M1, q /).first().waitFor();
-    await page.getByLabel("File", { exact: true }).selectOption("sites.bed");
+    await page.getByLabel(/^File/).selectOption("sites.bed");
     await page.getByRole("button", { name: "Save sites.bed" }).waitFor();
   }
   await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
@@ -447,6 +447,7 @@ async function others() {
     rug: { kind: "superposition", preset: "rug", config: { n_s: 32, n_d: 8, test_samples: 200 } },
     factors: { kind: "factors", preset: "synthetic", config: { epochs: 4, restarts: 1, screen_epochs: 2 } },
     tree: { kind: "environments", preset: "tree-linear", config: { seeds: 1, updates: 60, baselines: "pooled,none" } },
+    latents: { kind: "dictionary", preset: "planted-quick", config: { features: 64, width: 32, l0: 4, total_samples: 8192, test_samples: 500, pursuit_samples: 20 } },
     pathways: { kind: "pathways", preset: "two-layer", config: { dictionaries: 1, trials: 8, draws: 2, points: 3, sizes: 1 } },
   };
   for (const [name, body] of Object.entries(small)) jobs[name] = (await daemon.call("POST", "/v1/jobs", body)).id;
@@ -465,7 +466,8 @@ await report.test("the comparison says why it cannot match two jobs", async () =
 
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
-  training: [`#/jobs/${jobs[2]}`, "Motif errors"], motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
+  training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
+  motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
   fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
   config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
   factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], layers: [`#/jobs/${jobs.pathways}/layers`, "stripe sparsity"],
@@ -481,12 +483,12 @@ for (const theme of ["light", "dark"]) {
       await sleep(150); // for the parts of the page that appear after this text
       found.push(...(await browser.violations(view)).map((line) => `${name}: ${line}`));
       if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
-      if (theme === "dark") continue;
+      if (theme === "dark" && !shots) continue;
       await view.setViewportSize({ width: 360, height: 740 });
       await sleep(120);
       const excess = await view.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (excess > 0) found.push(`${name}: ${excess} px wider than a window of 360`);
-      if (shots) await view.screenshot({ path: join(shots, `${name}-narrow.png`), fullPage: true });
+      if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}-narrow.png`), fullPage: true });
     }
     await view.context().close();
     none(found, "found");

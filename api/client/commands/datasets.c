@@ -99,12 +99,23 @@ static const char *text_of(const cJSON *set, const char *name)
     return text ? text : "-";
 }
 
+/* Appends the shape of a sample: "80 letters", "12 columns" or "1 x 24 x 24" (channels, rows, columns). */
+static void write_shape(const cJSON *set, char *out, size_t bytes)
+{
+    const cJSON *shape = json_member(set, "shape"), *first = cJSON_GetArrayItem(json_member(set, "first"), 0);
+    double cols = json_number(shape, "cols");
+    if (json_member(first, "text") || json_member(first, "values"))
+        snprintf(out, bytes, json_member(first, "text") ? "at most %.0f letters" : "%.0f columns", cols);
+    else
+        snprintf(out, bytes, "%.0f x %.0f x %.0f", json_number(shape, "channels"), json_number(shape, "rows"), cols);
+}
+
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
-    const cJSON *shape = json_member(set, "shape");
-    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n", text_of(set, "name"),
-            text_of(set, "kind"), json_number(set, "samples"), json_number(shape, "channels"),
-            json_number(shape, "rows"), json_number(shape, "cols"), text_of(set, "target"),
+    char shape[96];
+    write_shape(set, shape, sizeof(shape));
+    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %s, target %s, %d names\n", text_of(set, "name"),
+            text_of(set, "kind"), json_number(set, "samples"), shape, text_of(set, "target"),
             cJSON_GetArraySize(json_member(set, "vocabulary")));
     fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
     const cJSON *warning;
@@ -160,6 +171,46 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
     }
 }
 
+/* Appends the first samples: letters as they are, values as a table. Returns false if the server sent none. */
+static bool write_first(struct buf *out, const cJSON *set, const struct term *term)
+{
+    enum { SHOWN = 6 }; /* columns of values */
+    const cJSON *sample = NULL, *word = NULL, *columns = json_member(set, "columns");
+    struct table table;
+    char head[512] = "LABEL", text[160];
+    int values = cJSON_GetArraySize(json_member(cJSON_GetArrayItem(json_member(set, "first"), 0), "values"));
+    values = values < SHOWN ? values : SHOWN;
+    if (cJSON_GetArraySize(json_member(set, "first")) == 0)
+        return false;
+    for (int j = 0; j < values; j++) {
+        const char *name = json_string(cJSON_GetArrayItem(columns, j), "name");
+        size_t used = strlen(head);
+        snprintf(head + used, sizeof(head) - used, "|>%.40s", name && !strchr(name, '|') ? name : "?");
+    }
+    table_init(&table, values > 0 ? head : "LABEL|FIRST SAMPLES");
+    cJSON_ArrayForEach (sample, json_member(set, "first")) {
+        text[0] = '\0';
+        cJSON_ArrayForEach (word, json_member(sample, "label")) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? " " : "", cJSON_GetStringValue(word));
+        }
+        table_add(&table, text[0] ? text : "-");
+        if (values == 0) {
+            snprintf(text, sizeof(text), "%.*s", term->columns > 40 ? term->columns - 24 : 16,
+                     json_string(sample, "text") ? json_string(sample, "text") : "-");
+            table_add(&table, text);
+        }
+        for (int j = 0; j < values; j++) {
+            view_scalar(cJSON_GetArrayItem(json_member(sample, "values"), j), text, sizeof(text));
+            table_add(&table, text);
+        }
+    }
+    buf_text(out, "\n");
+    table_write(&table, term->colour, out);
+    table_close(&table);
+    return true;
+}
+
 enum { THUMBNAIL = 64 }; /* columns of the thumbnail */
 
 /* Draws the picture of the first samples. Without a picture, nothing is drawn: the document was printed already. */
@@ -204,11 +255,12 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
     write_names(&out, "names in the labels, with their counts", json_member(set, "vocabulary"), ctl->out.columns);
     write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
     write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
+    bool listed = write_first(&out, set, &ctl->out);
     write_kinds(&out, text_of(set, "name"), json_member(set, "kinds"));
     term_flush(&ctl->out, &out);
     buf_close(&out);
     fflush(ctl->out.stream);
-    if (json_string(set, "name"))
+    if (json_string(set, "name") && !listed)
         draw_preview(ctl, json_string(set, "name"));
 }
 

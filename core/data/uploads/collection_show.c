@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/data/uploads/collection_first.h"
 #include "core/formats/audio_wave.h"
 
 enum { LISTED = 4096 }; /* largest number of names that a list shows */
@@ -135,6 +137,7 @@ void collection_describe(const struct collection *c, const struct sink *out)
         sink_end_object(out);
     }
     sink_end_list(out);
+    collection_write_first(c, out);
 }
 
 /* ---- the picture ------------------------------------------------------------------------------------------- */
@@ -254,6 +257,37 @@ static void to_shares(float *values, int channels, int64_t length)
     }
 }
 
+/* Draws the beginnings of sequences as coloured letters. */
+static enum status preview_letters(const struct collection *c, const struct alphabet *alphabet, struct picture **out,
+                                   struct error *err)
+{
+    enum {
+        LINES = 10,
+        SCALE = 2,
+        HEIGHT = SCALE * PICTURE_GLYPH_ROWS,
+        STEP = SCALE * PICTURE_ADVANCE,
+        LETTERS = WIDTH / STEP
+    };
+    int lines = c->count < LINES ? (int)c->count : LINES;
+    char text[LETTERS + 1], label[160];
+    enum status status = picture_create(lines * (HEIGHT + 4 + LINE + EDGE) + EDGE, WIDTH + 2 * EDGE, PAPER, out, err);
+    for (int i = 0; !status && i < lines; i++) {
+        int64_t sample = i * c->count / lines;
+        int row = EDGE + i * (HEIGHT + 4 + LINE + EDGE);
+        size_t count = collection_spell(c, alphabet, sample, LETTERS, text);
+        for (size_t k = 0; k < count; k++) {
+            const char *symbol = strchr(alphabet->symbols, text[k]);
+            const double *rgb = hue_rgb[symbol ? alphabet->hues[symbol - alphabet->symbols] : HUE_GREY];
+            (void)picture_text(*out, row, EDGE + (int)k * STEP, (const char[]){text[k], '\0'}, SCALE,
+                               (struct colour){(uint8_t)lrint(255 * rgb[0]), (uint8_t)lrint(255 * rgb[1]),
+                                               (uint8_t)lrint(255 * rgb[2])});
+        }
+        label_text(c, sample, label, sizeof label);
+        write_text(*out, row + HEIGHT + 4, EDGE, label, WIDTH);
+    }
+    return status;
+}
+
 static enum status preview_lines(const struct collection *c, struct picture **out, struct error *err)
 {
     enum { LINES = 8, HEIGHT = 48 };
@@ -316,8 +350,8 @@ static enum status preview_table(const struct collection *c, struct picture **ou
         }
     }
     if (!status) {
-        snprintf(text, sizeof text, "%d of %lld rows, %d of %d columns, in standard deviations from the column's mean",
-                 rows, (long long)c->count, columns, c->cols);
+        snprintf(text, sizeof text, "%d of %lld rows, %d of %d columns; colours: deviation from the mean", rows,
+                 (long long)c->count, columns, c->cols);
         write_text(*out, EDGE + rows * height + 4, EDGE, text, WIDTH);
     }
     return status;
@@ -325,6 +359,9 @@ static enum status preview_table(const struct collection *c, struct picture **ou
 
 static enum status preview(const struct collection *c, struct picture **picture, struct error *err)
 {
+    const struct alphabet *alphabet = collection_alphabet(c);
+    if (alphabet != NULL)
+        return preview_letters(c, alphabet, picture, err);
     switch (c->kind) {
     case COLLECTION_TABLE:
         return preview_table(c, picture, err);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/data/uploads/collection_first.h"
 #include "core/data/uploads/collection_show.h"
 #include "tests/support/fault.h"
 
@@ -124,12 +125,15 @@ static void tables_are_described_and_drawn(void **state)
                            .columns = {2, columns},
                            .groups = {2, groups},
                            .group = group};
-    describes(&c, "kind=table target=class samples=3 shape{channels=1 rows=1 cols=2 } values{min=1 max=6 mean=4 "
-                  "deviation=1.82574 } "
-                  "columns[{name=size min=1 max=6 mean=3 deviation=2.16025 } {name=same min=5 max=5 mean=5 "
-                  "deviation=0 } ] longest=1 "
-                  "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
-                  "count=1 } ] boxes=0 warnings[] ");
+    describes(&c,
+              "kind=table target=class samples=3 shape{channels=1 rows=1 cols=2 } values{min=1 max=6 mean=4 "
+              "deviation=1.82574 } "
+              "columns[{name=size min=1 max=6 mean=3 deviation=2.16025 } {name=same min=5 max=5 mean=5 "
+              "deviation=0 } ] longest=1 "
+              "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
+              "count=1 } ] boxes=0 warnings[] "
+              "first[{values[(null)=1 (null)=5 ] label[(null)=right ] group=north } {values[(null)=2 (null)=5 ] "
+              "label[(null)=left ] group=north } {values[(null)=6 (null)=5 ] label[(null)=right ] group=south } ] ");
     /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
      * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);
@@ -238,6 +242,41 @@ static void large_images_are_reduced(void **state)
     test_free(c.start);
     test_free(c.label_start);
     test_free(c.label);
+}
+
+static void sequences_of_symbols_are_described_and_drawn_as_letters(void **state)
+{
+    /* CAG and TN: at an unknown symbol, all four channels are equal */
+    static float values[] = {0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.25F, 0, 0.25F, 0, 0.25F, 1, 0.25F};
+    static int64_t start[] = {0, 3, 5}, label_start[] = {0, 1, 2};
+    static int32_t label[] = {0, 1};
+    struct collection c = {.kind = COLLECTION_SEQUENCES,
+                           .target = TARGET_CLASS,
+                           .count = 2,
+                           .channels = 4,
+                           .rows = 1,
+                           .cols = 3,
+                           .longest = 1,
+                           .values = values,
+                           .start = start,
+                           .label = label,
+                           .label_start = label_start,
+                           .vocabulary = {2, two}};
+    char text[3];
+    assert_non_null(collection_alphabet(&c));
+    assert_int_equal(collection_spell(&c, collection_alphabet(&c), 0, 2, text), 2);
+    assert_string_equal(text, "CA");
+    assert_int_equal(collection_spell(&c, collection_alphabet(&c), 1, 2, text), 1);
+    assert_string_equal(text, "T");
+    struct picture *p = preview(&c);
+    struct colour corner = picture_get(p, 8, 8 + 4), second = picture_get(p, 8 + 13, 8 + 12);
+    assert_true(corner.blue > corner.red + 100);    /* C is blue */
+    assert_true(second.green > second.red + 100);   /* A is green */
+    assert_colour(p, 8 + 4, 8 + 60, 255, 255, 255); /* nothing after three letters */
+    picture_destroy(p);
+    values[0] = 0.5F; /* no symbols any more, but a signal of four channels */
+    assert_null(collection_alphabet(&c));
+    values[0] = 0;
 }
 
 /* If each position has a class, the preview writes no classes below the sequence, and the description does not count
@@ -356,6 +395,7 @@ int main(void)
                                        cmocka_unit_test(large_tables_are_sampled),
                                        cmocka_unit_test(images_are_drawn_side_by_side),
                                        cmocka_unit_test(large_images_are_reduced),
+                                       cmocka_unit_test(sequences_of_symbols_are_described_and_drawn_as_letters),
                                        cmocka_unit_test(sequences_are_drawn_as_planes),
                                        cmocka_unit_test(only_sequences_of_symbols_are_one_hot),
                                        cmocka_unit_test(recordings_are_drawn_as_curves),

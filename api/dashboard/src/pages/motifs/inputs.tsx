@@ -115,7 +115,7 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
       {(a?.warnings ?? []).length > 0 && <ul class="warnings" aria-label="Warnings about the input">{a!.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}
       {a && (
         <>
-          <div class="two">
+          <div class={line ? "" : "two"}>
             <Section title={sketch ? "Drawing" : upload ? upload.name : `Sample ${seed}`} aside={<span class="muted" role={sketch ? "status" : undefined}>{maximal.length} motifs, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
               <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
                 label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />
