@@ -34,7 +34,7 @@ static enum status spread(struct comm *comm, struct answer *answer, struct error
 static enum status all_have(struct comm *comm, bool mine, struct error *err)
 {
     double missing = mine ? 0 : 1;
-    enum status status = comm_most(comm, &missing, 1, err);
+    enum status status = comm_max(comm, &missing, 1, err);
     if (status != STATUS_OK)
         return status;
     if (missing > 0)
@@ -246,7 +246,7 @@ static bool must_yield(void *context)
     double requested = atomic_load(distributed->stop_requested) ? 1 : 0;
     if (outside(distributed) && distributed->outside.must_yield(distributed->outside.context))
         requested = 1;
-    return comm_most(distributed->comm, &requested, 1, &err) != STATUS_OK || requested > 0;
+    return comm_max(distributed->comm, &requested, 1, &err) != STATUS_OK || requested > 0;
 }
 
 /* Several ranks must end a step together. So only a run with one rank may give up a step. */

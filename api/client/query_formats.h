@@ -16,8 +16,9 @@ struct query_formats {
 int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out);
 void query_formats_close(struct query_formats *formats);
 
-/* Return the media type of a list's format: the one whose ending the file's name has, before .gz and in capitals or
- * not, or the one with this name. NULL: the list has none. The text belongs to the list. */
+/* Return the media type of one of the formats in a list, which owns the text; NULL: the list has no such format.
+ * query_format_of_file() goes by the ending of the file's name, without .gz and without regard to case,
+ * query_format_named() by the name of the format. */
 const char *query_format_of_file(const cJSON *list, const char *file);
 const char *query_format_named(const cJSON *list, const char *name);
 

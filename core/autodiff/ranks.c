@@ -24,7 +24,7 @@ bool op_ranks_sum(struct exec *e, double *values, size_t count)
 bool op_ranks_most(struct exec *e, double *values, size_t count)
 {
     struct error err = {0};
-    return !op_ranked(e) || succeeded(e, comm_most(e->comm, values, count, &err), &err);
+    return !op_ranked(e) || succeeded(e, comm_max(e->comm, values, count, &err), &err);
 }
 
 uint64_t op_before(const struct exec *e, uint64_t here)

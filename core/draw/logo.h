@@ -8,7 +8,7 @@
 
 enum { LOGO_LETTERS = 32, LOGO_WIDTH = 400, LOGO_SHEET = 256, LOGO_BYTES = 16 << 20 };
 
-/* The letters of all logos of a sheet; a position with one letter only has log2(count) bits. */
+/* The letters of all logos of a sheet. A position at which all sites have the same letter has log2(count) bits. */
 struct logo_letters {
     const char *letter;  /* [count] */
     const enum hue *hue; /* [count] */

@@ -44,7 +44,7 @@ static enum status share_flags(struct gradients *g, struct error *err)
         size_t n = count - at < FLAGS ? count - at : FLAGS;
         for (size_t i = 0; i < n; i++)
             flags[i] = params_array(g->params, at + i)->grad_ready ? 1 : 0;
-        status = comm_most(g->comm, flags, n, err);
+        status = comm_max(g->comm, flags, n, err);
         for (size_t i = 0; !status && i < n; i++)
             params_array(g->params, at + i)->grad_ready = flags[i] > 0;
     }

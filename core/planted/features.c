@@ -9,7 +9,8 @@
 
 static const double BIAS_NORM = 0.5;
 static const double MEAN_FIRST = 5, MEAN_LAST = 4, DEVIATION = 0.5;
-static const double LOADING = 0.1, LEAST_OWN = 0.01; /* deviation of A; smallest variance D of a feature's own part */
+static const double LOADING_DEVIATION = 0.1,
+                    LEAST_OWN_VARIANCE = 0.01; /* deviation of A; smallest variance D of a feature's own part */
 static const double RATE_OF_ADAM = 3e-4;
 
 int planted_tree_features(const struct planted_shape *shape)
@@ -93,11 +94,11 @@ static void set_firing(struct planted *p)
         float *row = p->loading + (ptrdiff_t)i * PLANTED_RANK;
         double square = 0, shrink = 1;
         for (int k = 0; k < PLANTED_RANK; k++) {
-            row[k] = (float)(LOADING * philox_normal(&from, (uint64_t)i * PLANTED_RANK + (uint64_t)k));
+            row[k] = (float)(LOADING_DEVIATION * philox_normal(&from, (uint64_t)i * PLANTED_RANK + (uint64_t)k));
             square += (double)row[k] * (double)row[k];
         }
-        if (1 - square < LEAST_OWN)
-            shrink = sqrt((1 - LEAST_OWN) / square);
+        if (1 - square < LEAST_OWN_VARIANCE)
+            shrink = sqrt((1 - LEAST_OWN_VARIANCE) / square);
         double own = sqrt(1 - shrink * shrink * square);
         for (int k = 0; k < PLANTED_RANK; k++)
             row[k] = (float)((double)row[k] * shrink / own);

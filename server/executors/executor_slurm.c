@@ -34,7 +34,7 @@ static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
 
 enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
 
-struct errand { /* one job of the daemon, while a worker handles it */
+struct slurm_run { /* one job of the daemon, while a worker handles it */
     struct executor *executor;
     const struct storage_job *job;
     char name[NAME];          /* name of the job in Slurm */
@@ -53,10 +53,10 @@ static void keep_line(void *context, const char *line)
 }
 
 /* Runs one of Slurm's programs to its end. Appends what it prints to `output`. */
-static enum status command(const struct errand *errand, const char *name, const char *const *words,
+static enum status command(const struct slurm_run *run, const char *name, const char *const *words,
                            const char *variable, const char *input, struct buf *output, struct error *err)
 {
-    const struct executor_options *options = &errand->executor->options;
+    const struct executor_options *options = &run->executor->options;
     const char *all[EXECUTOR_WORDS] = {NULL};
     char path[512];
     struct child child = {.fd = -1, .words = -1};
@@ -81,28 +81,27 @@ static enum status command(const struct errand *errand, const char *name, const 
     return status;
 }
 
-static void take_down(const struct errand *errand)
+static void take_down(const struct slurm_run *run)
 {
     struct buf output;
     buf_init(&output, 4096);
-    (void)command(errand, "scancel", (const char *const[]){"--me", "--name", errand->name, NULL}, NULL, NULL, &output,
-                  NULL);
+    (void)command(run, "scancel", (const char *const[]){"--me", "--name", run->name, NULL}, NULL, NULL, &output, NULL);
     buf_close(&output);
 }
 
-static enum slurm_state look(const struct errand *errand)
+static enum slurm_state look(const struct slurm_run *run)
 {
     struct buf output;
     struct error err = {0};
     enum slurm_state state = SLURM_UNKNOWN;
     buf_init(&output, 65536);
-    const char *const words[] = {"--noheader", "--me", "--name", errand->name, "--format", "%A %T", NULL};
-    if (command(errand, "squeue", words, NULL, NULL, &output, &err) == STATUS_OK) {
+    const char *const words[] = {"--noheader", "--me", "--name", run->name, "--format", "%A %T", NULL};
+    if (command(run, "squeue", words, NULL, NULL, &output, &err) == STATUS_OK) {
         char *rest = output.data, *line;
-        size_t length = strlen(errand->id);
+        size_t length = strlen(run->id);
         state = SLURM_GONE;
         while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
-            if (strncmp(line, errand->id, length) == 0 && line[length] == ' ') {
+            if (strncmp(line, run->id, length) == 0 && line[length] == ' ') {
                 const char *word = line + length + 1;
                 bool runs = strcmp(word, "RUNNING") == 0 || strcmp(word, "COMPLETING") == 0;
                 state = runs ? SLURM_RUNS : SLURM_WAITS;
@@ -139,10 +138,10 @@ static void add_words(const char **to, size_t *at, const char *const *words)
 }
 
 /* Submits the job held: it waits until the lease is granted. */
-static enum status submit(struct errand *errand, const char *token, struct error *err)
+static enum status submit(struct slurm_run *run, const char *token, struct error *err)
 {
-    const struct executor_options *options = &errand->executor->options;
-    const struct storage_job *job = errand->job;
+    const struct executor_options *options = &run->executor->options;
+    const struct storage_job *job = run->job;
     char ranks[TEXT], threads[TEXT], otherwise[TEXT], memory[TEXT], variable[LEASE_TOKEN + TEXT];
     const char *words[EXECUTOR_WORDS];
     size_t at = 0;
@@ -155,8 +154,8 @@ static enum status submit(struct errand *errand, const char *token, struct error
     (void)snprintf(variable, sizeof variable, "MOTIF_TRAIN_TOKEN=%s", token);
     add_words(words, &at,
               (const char *const[]){"--parsable", "--hold", "--requeue", "--open-mode", "append", "--output",
-                                    "/dev/null", "--chdir", "/", "--export", "ALL", "--job-name", errand->name,
-                                    "--ntasks", ranks, "--cpus-per-task", threads, NULL});
+                                    "/dev/null", "--chdir", "/", "--export", "ALL", "--job-name", run->name, "--ntasks",
+                                    ranks, "--cpus-per-task", threads, NULL});
     add_words(words, &at, options->slurm_options);
     add_words(words, &at, (const char *const[]){"/dev/stdin", NULL});
     if (!alone) {
@@ -165,67 +164,65 @@ static enum status submit(struct errand *errand, const char *token, struct error
                   (const char *const[]){"--ntasks", ranks, "--cpus-per-task", threads, "--kill-on-bad-exit=1", NULL});
     }
     add_words(words, &at,
-              (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", errand->executor->url,
+              (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", run->executor->url,
                                     "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
                                     "--job-memory", memory, "--requeued", options->data != NULL ? "--data" : NULL,
                                     options->data, NULL});
     buf_init(&output, 65536);
-    enum status status = command(errand, "sbatch", words, variable, script, &output, err);
+    enum status status = command(run, "sbatch", words, variable, script, &output, err);
     sodium_memzero(variable, sizeof variable);
-    if (status == STATUS_OK && (output.data == NULL || !read_id(output.data, errand->id)))
+    if (status == STATUS_OK && (output.data == NULL || !read_id(output.data, run->id)))
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
     buf_close(&output);
     return status;
 }
 
 /* Grants a lease and submits a job of Slurm that has it. Returns true when both succeeded. */
-static bool begin(struct errand *errand, int *tries, struct error *err)
+static bool begin(struct slurm_run *run, int *tries, struct error *err)
 {
-    struct storage *storage = errand->executor->options.storage;
+    struct storage *storage = run->executor->options.storage;
     char token[LEASE_TOKEN];
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf output;
     lease_token_make(token, hash);
-    take_down(errand); /* an earlier daemon may have ended between submitting its job and storing the lease */
-    (void)storage_lease_close(storage, errand->job->id, NULL);
-    enum status status = submit(errand, token, err);
+    take_down(run); /* an earlier daemon may have ended between submitting its job and storing the lease */
+    (void)storage_lease_close(storage, run->job->id, NULL);
+    enum status status = submit(run, token, err);
     sodium_memzero(token, sizeof token);
     if (status == STATUS_OK)
-        status = storage_lease_grant_to(storage, errand->job->id, hash, "slurm", errand->id, tries, err);
+        status = storage_lease_grant_to(storage, run->job->id, hash, "slurm", run->id, tries, err);
     if (status == STATUS_OK && *tries <= TRIES_MOST) {
         buf_init(&output, 4096);
-        status =
-            command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &output, err);
+        status = command(run, "scontrol", (const char *const[]){"release", run->id, NULL}, NULL, NULL, &output, err);
         buf_close(&output);
     }
     if (status != STATUS_OK || *tries > TRIES_MOST) {
-        take_down(errand);
+        take_down(run);
         return false;
     }
     char text[128];
-    (void)snprintf(text, sizeof text, "job %s of Slurm", errand->id);
-    executor_say(errand->executor, LOG_LEVEL_INFO, errand->job->id, text);
+    (void)snprintf(text, sizeof text, "job %s of Slurm", run->id);
+    executor_say(run->executor, LOG_LEVEL_INFO, run->job->id, text);
     return true;
 }
 
 /* Adopts the job that an earlier daemon submitted. Returns true when there is one. */
-static bool adopt(struct errand *errand)
+static bool adopt(struct slurm_run *run)
 {
     struct storage_lease lease;
     struct arena arena;
     bool has = false;
     arena_init(&arena, 4096, 0);
-    if (storage_lease_get(errand->executor->options.storage, errand->job->id, &arena, &lease, NULL) == STATUS_OK &&
+    if (storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) == STATUS_OK &&
         (lease.state == LEASE_OFFERED || lease.state == LEASE_HELD) && strcmp(lease.executor, "slurm") == 0) {
-        (void)snprintf(errand->id, sizeof errand->id, "%s", lease.foreign_id);
-        has = errand->id[0] != '\0';
+        (void)snprintf(run->id, sizeof run->id, "%s", lease.foreign_id);
+        has = run->id[0] != '\0';
     }
     arena_close(&arena);
     if (has) { /* release the job, in case the earlier daemon ended before it did so */
         struct buf output;
         buf_init(&output, 4096);
-        (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &output,
-                      NULL);
+        (void)command(run, "scontrol", (const char *const[]){"release", run->id, NULL}, NULL, NULL, &output, NULL);
         buf_close(&output);
     }
     return has;
@@ -234,14 +231,13 @@ static bool adopt(struct errand *errand)
 /* ---- a job
  * ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_held(const struct errand *errand)
+static bool is_held(const struct slurm_run *run)
 {
     struct storage_lease lease;
     struct arena arena;
     arena_init(&arena, 4096, 0);
-    bool held =
-        storage_lease_get(errand->executor->options.storage, errand->job->id, &arena, &lease, NULL) == STATUS_OK &&
-        lease.state == LEASE_HELD;
+    bool held = storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) == STATUS_OK &&
+                lease.state == LEASE_HELD;
     arena_close(&arena);
     return held;
 }
@@ -249,15 +245,15 @@ static bool is_held(const struct errand *errand)
 enum end { END_LEFT, END_WANTED, END_DRAINED, END_GONE };
 
 /* Waits until the trainer has reported how the run ended, the job of Slurm is gone, or the daemon ends. */
-static enum end watch(struct errand *errand, struct job_control *control)
+static enum end watch(struct slurm_run *run, struct job_control *control)
 {
-    struct executor *executor = errand->executor;
-    const char *job = errand->job->id;
+    struct executor *executor = run->executor;
+    const char *job = run->job->id;
     double asked = 0.0, wanted = 0.0;
     bool down = false;
     for (;; child_sleep(LOOK_MS)) {
         enum requested_state requested = REQUESTED_NONE;
-        if (executor_ended(executor, job, errand->since))
+        if (executor_ended(executor, job, run->since))
             return END_LEFT;
         if (atomic_load(&control->drain))
             return END_DRAINED;
@@ -268,13 +264,13 @@ static enum end watch(struct errand *errand, struct job_control *control)
         if (!first && now - asked < ASK_S)
             continue;
         asked = now;
-        enum slurm_state state = look(errand);
+        enum slurm_state state = look(run);
         if (state == SLURM_GONE)
-            return executor_ended(executor, job, errand->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
-        bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(errand)) ||
+            return executor_ended(executor, job, run->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
+        bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(run)) ||
                     (requested == REQUESTED_CANCELLED && now - wanted > GRACE_S);
         if (wanted > 0.0 && deaf && !down) {
-            take_down(errand);
+            take_down(run);
             down = true;
             asked = 0.0;
         }
@@ -283,33 +279,33 @@ static enum end watch(struct errand *errand, struct job_control *control)
 
 /* Submits or adopts a job of Slurm and waits for its end. Returns true when the job has left the running state or the
  * next daemon will adopt it. */
-static bool one_try(struct errand *errand, bool adopted, struct job_control *control)
+static bool one_try(struct slurm_run *run, bool adopted, struct job_control *control)
 {
-    struct executor *executor = errand->executor;
-    const char *job = errand->job->id;
+    struct executor *executor = run->executor;
+    const char *job = run->job->id;
     struct error err = {0};
     int tries = 0;
     char detail[320];
-    if (!adopted && !begin(errand, &tries, &err)) {
+    if (!adopted && !begin(run, &tries, &err)) {
         if (err.code != STATUS_OK) {
-            executor_fail(executor, job, "trainer-not-started", err.message, "", 0, errand->since);
+            executor_fail(executor, job, "trainer-not-started", err.message, "", 0, run->since);
         } else {
-            (void)snprintf(detail, sizeof detail, "%s; it was submitted %d times without a new checkpoint",
-                           errand->before, tries - 1);
-            executor_fail(executor, job, "trainer-died", detail, "", tries - 1, errand->since);
+            (void)snprintf(detail, sizeof detail, "%s; it was submitted %d times without a new checkpoint", run->before,
+                           tries - 1);
+            executor_fail(executor, job, "trainer-died", detail, "", tries - 1, run->since);
         }
         return true;
     }
-    enum end end = watch(errand, control);
+    enum end end = watch(run, control);
     if (end == END_LEFT || end == END_DRAINED)
         return true;
     executor_trainer_gone(executor, job);
     if (end == END_WANTED) {
-        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - errand->since);
+        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - run->since);
         return true;
     }
-    (void)snprintf(errand->before, sizeof errand->before, "job %s of Slurm is gone and did not report why", errand->id);
-    executor_say(executor, LOG_LEVEL_WARN, job, errand->before);
+    (void)snprintf(run->before, sizeof run->before, "job %s of Slurm is gone and did not report why", run->id);
+    executor_say(executor, LOG_LEVEL_WARN, job, run->before);
     for (int waited = 0;
          waited < (PAUSE_FIRST_S << (tries > 0 ? tries - 1 : 0)) * 1000 && !atomic_load(&control->drain);
          waited += LOOK_MS)
@@ -319,14 +315,14 @@ static bool one_try(struct errand *errand, bool adopted, struct job_control *con
 
 void executor_run_slurm(struct executor *executor, const struct storage_job *job, struct job_control *control)
 {
-    struct errand errand = {.executor = executor, .job = job, .since = run_now()};
-    (void)snprintf(errand.name, sizeof errand.name, "motif-%s", job->id);
-    (void)snprintf(errand.before, sizeof errand.before, "the trainer made no progress");
-    if (executor_ended(executor, job->id, errand.since))
+    struct slurm_run run = {.executor = executor, .job = job, .since = run_now()};
+    (void)snprintf(run.name, sizeof run.name, "motif-%s", job->id);
+    (void)snprintf(run.before, sizeof run.before, "the trainer made no progress");
+    if (executor_ended(executor, job->id, run.since))
         return;
     while (!atomic_load(&executor->serving) && !atomic_load(&control->drain))
         child_sleep(LOOK_MS);
-    bool adopted = adopt(&errand);
+    bool adopted = adopt(&run);
     for (bool left = false; !left; adopted = false) {
         if (atomic_load(&control->drain)) { /* an adopted job keeps running for the next daemon */
             if (!adopted)
@@ -337,6 +333,6 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
             executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;
         }
-        left = one_try(&errand, adopted, control);
+        left = one_try(&run, adopted, control);
     }
 }

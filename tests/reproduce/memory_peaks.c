@@ -375,12 +375,12 @@ static int by_value(const void *a, const void *b)
 static void note(struct table *t, const struct outcome *out, const struct method_estimate *estimate, int number,
                  const char *text, bool list)
 {
-    double peak = (double)out->resident, said = (double)estimate->memory_bytes;
+    double peak = (double)out->resident, estimated = (double)estimate->memory_bytes;
     bool ended = out->error[0] == '\0';
-    bool within = ended && fabs(peak - said) <= fmax(SHARE * fmax(peak, said), SLACK);
+    bool within = ended && fabs(peak - estimated) <= fmax(SHARE * fmax(peak, estimated), SLACK);
     t->failed += !ended;
     if (ended) {
-        t->ratio[t->runs++] = peak / said;
+        t->ratio[t->runs++] = peak / estimated;
         t->within += within;
     }
     if (list || !within) {
@@ -388,7 +388,8 @@ static void note(struct table *t, const struct outcome *out, const struct method
                within  ? "in "
                : ended ? "OUT"
                        : "???",
-               number, said / 1e6, peak / 1e6, (double)out->allocated / 1e6, out->stage, peak / said, out->error, text);
+               number, estimated / 1e6, peak / 1e6, (double)out->allocated / 1e6, out->stage, peak / estimated,
+               out->error, text);
         fflush(stdout);
     }
 }

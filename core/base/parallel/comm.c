@@ -104,7 +104,7 @@ enum status comm_sum(struct comm *comm, double *values, size_t count, struct err
     return status ? status : comm_wait(comm, err);
 }
 
-enum status comm_most(struct comm *comm, double *values, size_t count, struct error *err)
+enum status comm_max(struct comm *comm, double *values, size_t count, struct error *err)
 {
     return combine(comm, values, count, fmax, err);
 }

@@ -77,7 +77,7 @@ static inline struct comm_share comm_share(const struct comm *comm, int64_t tota
 
 /* Replace each of `count` values by its sum, maximum or minimum over all ranks. */
 enum status comm_sum(struct comm *comm, double *values, size_t count, struct error *err);
-enum status comm_most(struct comm *comm, double *values, size_t count, struct error *err);
+enum status comm_max(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_least(struct comm *comm, double *values, size_t count, struct error *err);
 /* Concatenates `bytes` bytes from each rank in rank order. all: [size * bytes]. */
 enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void *all, struct error *err);

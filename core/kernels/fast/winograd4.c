@@ -403,7 +403,8 @@ void fast_winograd4_forward(const struct conv_call *c)
         row_moments(c, y);
 }
 
-/* A of one tile of dY: column x of four pixels was multiplied by A into z[x]. to: [36], `stride` apart. */
+/* Multiplies one tile of dY by A along its rows; z[x] is column x of four pixels, already multiplied by A. to: [36],
+ * `stride` apart. */
 INLINE void dout_tile(vf z[4][SIDE], float *to, ptrdiff_t stride)
 {
     UNROLL for (int r = 0; r < SIDE; r++)

@@ -10,6 +10,7 @@
 #include "core/methods/dictionary/data/rows.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
+#include "core/methods/shared/value_list.h"
 
 const char *const dictionary_sources[] = {"planted", "iid", "rug", "trained", "dataset", NULL};
 const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumprelu", "matryoshka", "matching-pursuit",
@@ -133,39 +134,6 @@ const struct config_table dictionary_config_table = CONFIG_TABLE(dictionary_fiel
 
 /* ---- cases --------------------------------------------------------------------------------------------------- */
 
-/* Parses numbers in [least, most], separated by commas; -1 when the text is no such list. */
-static int read_numbers(const char *text, double least, double most, double out[DICTIONARY_LIST])
-{
-    int count = 0;
-    char *end;
-    for (const char *at = text; *at; at = *end ? end + 1 : end) {
-        double value = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !(value >= least && value <= most) ||
-            count == DICTIONARY_LIST)
-            return -1;
-        out[count++] = value;
-    }
-    return count;
-}
-
-/* Parses names out of a list that ends with NULL, separated by commas; -1 when the text is no such list. */
-static int read_names(const char *text, const char *const *names, int out[DICTIONARY_LIST])
-{
-    int count = 0;
-    for (const char *at = text; *at;) {
-        size_t bytes = strcspn(at, ",");
-        int found = -1;
-        for (int i = 0; names[i]; i++)
-            if (strlen(names[i]) == bytes && memcmp(names[i], at, bytes) == 0)
-                found = i;
-        if (found < 0 || count == DICTIONARY_LIST || (at[bytes] && !at[bytes + 1]))
-            return -1;
-        out[count++] = found;
-        at += bytes + (at[bytes] != 0);
-    }
-    return count;
-}
-
 struct lists {
     int source[DICTIONARY_LIST], sources, learner[DICTIONARY_LIST], learners, l0s, sizes, dimensions, exponents, ps;
     double p[DICTIONARY_LIST], l0[DICTIONARY_LIST], size[DICTIONARY_LIST], dimension[DICTIONARY_LIST],
@@ -177,13 +145,13 @@ struct lists {
 static struct lists read_lists(const struct dictionary_config *c)
 {
     struct lists l;
-    l.sources = read_names(c->sources, source_names, l.source);
-    l.ps = read_numbers(c->ps, 1e-9, 1, l.p);
-    l.learners = read_names(c->learners, dictionary_learners, l.learner);
-    l.l0s = read_numbers(c->l0s, 0, 4096, l.l0);
-    l.sizes = read_numbers(c->sizes, 2, 16384, l.size);
-    l.dimensions = read_numbers(c->dimensions, 1, 4096, l.dimension);
-    l.exponents = read_numbers(c->exponents, 0, 4, l.exponent);
+    l.sources = value_list_names(c->sources, source_names, l.source, DICTIONARY_LIST);
+    l.ps = value_list_numbers(c->ps, 1e-9, 1, l.p, DICTIONARY_LIST);
+    l.learners = value_list_names(c->learners, dictionary_learners, l.learner, DICTIONARY_LIST);
+    l.l0s = value_list_numbers(c->l0s, 0, 4096, l.l0, DICTIONARY_LIST);
+    l.sizes = value_list_numbers(c->sizes, 2, 16384, l.size, DICTIONARY_LIST);
+    l.dimensions = value_list_numbers(c->dimensions, 1, 4096, l.dimension, DICTIONARY_LIST);
+    l.exponents = value_list_numbers(c->exponents, 0, 4, l.exponent, DICTIONARY_LIST);
     if (l.sources == 0)
         l.source[l.sources++] = c->source;
     if (l.ps == 0)

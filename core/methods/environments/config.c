@@ -2,6 +2,7 @@
  * of cases that sweeps, seeds and baselines expand to, the checks that concern several fields, and what a job costs. */
 #include "core/methods/environments/config.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "core/base/random/philox.h"
 #include "core/data/dataset.h"
 #include "core/methods/shared/fields.h"
+#include "core/methods/shared/value_list.h"
 #include "core/methods/shared/multi_start.h"
 
 const char *const environments_baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
@@ -120,21 +122,6 @@ const struct config_table environments_config_table = CONFIG_TABLE(environments_
 
 /* ---- cases -------------------------------------------------------------------------------------------- */
 
-/* Parses numbers separated by commas. Returns their count, or -1 when the text is not such a list. */
-static int numbers_in(const char *text, double values[ENVIRONMENTS_LIST])
-{
-    int count = 0;
-    char *end;
-    for (const char *at = text; *at; at = *end ? end + 1 : end) {
-        double value = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !isfinite(value) ||
-            count == ENVIRONMENTS_LIST)
-            return -1;
-        values[count++] = value;
-    }
-    return count;
-}
-
 /* Parses names of baselines. "all" puts the method itself at the end, because the pictures of a run show the last
  * case. */
 static int baselines_in(const char *text, int indices[ENVIRONMENTS_LIST])
@@ -142,30 +129,19 @@ static int baselines_in(const char *text, int indices[ENVIRONMENTS_LIST])
     static const int all[BASELINES] = {BASELINE_POOLED,     BASELINE_INDEPENDENT, BASELINE_NO_PENALTY,
                                        BASELINE_L1_WEIGHTS, BASELINE_L2_CHANGES,  BASELINE_ORACLE,
                                        BASELINE_NONE};
-    int count = 0;
     if (strcmp(text, "all") == 0) {
         memcpy(indices, all, sizeof all);
         return BASELINES;
     }
-    for (const char *at = text; *at;) {
-        size_t bytes = strcspn(at, ",");
-        int found = -1;
-        for (int i = 0; baseline_names[i]; i++)
-            if (strlen(baseline_names[i]) == bytes && memcmp(baseline_names[i], at, bytes) == 0)
-                found = i;
-        if (found < 0 || count == ENVIRONMENTS_LIST || (at[bytes] && !at[bytes + 1]))
-            return -1;
-        indices[count++] = found;
-        at += bytes + (at[bytes] != 0);
-    }
-    return count;
+    return value_list_names(text, baseline_names, indices, ENVIRONMENTS_LIST);
 }
 
 int environments_cases(const struct environments_config *c, struct environments_case *cases)
 {
     double values[ENVIRONMENTS_LIST] = {NAN};
     int baselines[ENVIRONMENTS_LIST] = {c->baseline}, count = 0;
-    int value_count = c->sweep == SWEEP_NONE ? 1 : numbers_in(c->values, values);
+    int value_count =
+        c->sweep == SWEEP_NONE ? 1 : value_list_numbers(c->values, -DBL_MAX, DBL_MAX, values, ENVIRONMENTS_LIST);
     int baseline_count = c->baselines[0] ? baselines_in(c->baselines, baselines) : 1;
     for (int v = 0; v < value_count; v++)
         for (int64_t s = 0; s < c->seeds; s++)
@@ -229,7 +205,7 @@ struct fit_setup environments_setup(const struct environments_config *c, int fea
 static void check_sweep(const struct environments_config *c, const struct method_faults *faults)
 {
     double values[ENVIRONMENTS_LIST];
-    int count = numbers_in(c->values, values);
+    int count = value_list_numbers(c->values, -DBL_MAX, DBL_MAX, values, ENVIRONMENTS_LIST);
     if (c->sweep == SWEEP_NONE && c->values[0])
         faults->add(faults->context, "values", "must be empty without a sweep");
     if (c->sweep != SWEEP_NONE && count < 1)

@@ -10,6 +10,7 @@
 #include "core/data/dataset.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/shared/fields.h"
+#include "core/methods/shared/value_list.h"
 #include "core/methods/shared/multi_start.h"
 
 const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
@@ -142,45 +143,19 @@ const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, st
 
 /* ---- lists -------------------------------------------------------------------------------------------- */
 
-/* Parses numbers in (low, high), separated by commas. Returns their count, or -1 when the text is not such a list. */
-static int numbers_in(const char *text, double low, double high, double values[FACTORS_LIST])
+/* Parses the correlations of a sweep, which are in (-1, 1). */
+static int rhos_in(const char *text, double values[FACTORS_LIST])
 {
-    int count = 0;
-    char *end;
-    for (const char *at = text; *at; at = *end ? end + 1 : end) {
-        double value = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !(value > low && value < high) ||
-            count == FACTORS_LIST)
-            return -1;
-        values[count++] = value;
-    }
-    return count;
-}
-
-static int names_in(const char *text, const char *const *names, int indices[FACTORS_LIST])
-{
-    int count = 0;
-    for (const char *at = text; *at;) {
-        size_t bytes = strcspn(at, ",");
-        int found = -1;
-        for (int i = 0; names[i]; i++)
-            if (strlen(names[i]) == bytes && memcmp(names[i], at, bytes) == 0)
-                found = i;
-        if (found < 0 || count == FACTORS_LIST || (at[bytes] && !at[bytes + 1]))
-            return -1;
-        indices[count++] = found;
-        at += bytes + (at[bytes] != 0);
-    }
-    return count;
+    return value_list_numbers(text, nextafter(-1, 0), nextafter(1, 0), values, FACTORS_LIST);
 }
 
 int factors_cases(const struct factors_config *c, struct factors_case *cases)
 {
     bool many = c->experiment != EXPERIMENT_ONE, along = c->experiment == EXPERIMENT_RHO;
     int models[FACTORS_LIST] = {c->model},
-        model_count = many && c->models[0] ? names_in(c->models, model_names, models) : 1;
+        model_count = many && c->models[0] ? value_list_names(c->models, model_names, models, FACTORS_LIST) : 1;
     double rhos[FACTORS_LIST] = {c->rho};
-    int rho_count = along && c->rhos[0] ? numbers_in(c->rhos, -1, 1, rhos) : 1, count = 0;
+    int rho_count = along && c->rhos[0] ? rhos_in(c->rhos, rhos) : 1, count = 0;
     int sets = along ? (int)c->datasets : many ? (int)c->folds : 1, first = many && !along ? 0 : (int)c->dataset;
     for (int r = 0; r < rho_count; r++)
         for (int m = 0; m < model_count; m++)
@@ -245,9 +220,9 @@ void factors_check(const void *config, const struct method_faults *faults)
     const struct factors_config *c = config;
     int names[FACTORS_LIST];
     double values[FACTORS_LIST];
-    if (names_in(c->models, model_names, names) < 0)
+    if (value_list_names(c->models, model_names, names, FACTORS_LIST) < 0)
         faults->add(faults->context, "models", "must be names of models, separated by commas");
-    if (numbers_in(c->rhos, -1, 1, values) < 0)
+    if (rhos_in(c->rhos, values) < 0)
         faults->add(faults->context, "rhos", "must be numbers in (-1, 1), separated by commas");
     if (c->prior == PRIOR_SPIKE_SLAB && c->lambda0 < c->lambda1)
         method_fault(faults, "lambda0", "must be at least lambda1 (%g); got %g", c->lambda1, c->lambda0);

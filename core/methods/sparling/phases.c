@@ -44,7 +44,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
     starts_begin(r);
-    course_begin(r);
+    ending_begin(r);
     calibration_drop(r);
     r->calibration.position = 0;
     r->reinitialisation = (struct reinitialisation){0};
@@ -99,7 +99,7 @@ static enum status decide(struct method_run *run, double loss, bool *ended, stru
     status =
         alone ? STATUS_OK : annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, ended, err);
     if (!status && !alone && run->config.patience > 0 && annealer_at_least(&run->annealer, &run->rule)) {
-        *ended = course_validated(run, loss, *ended);
+        *ended = ending_validated(run, loss, *ended);
         run->annealer.pending = *ended;
     }
     if (!status)

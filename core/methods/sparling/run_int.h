@@ -183,8 +183,8 @@ struct starts {
     bool due;                 /* run_restart() must begin the start `now`; not saved */
 };
 
-/* When the run ends by itself (course.c). Saved in checkpoints. */
-struct course {
+/* When the run ends by itself (ending.c). Saved in checkpoints. */
+struct ending {
     double loss, accuracy; /* best validation at the last density */
     int64_t flat;          /* validations since a better one */
     int64_t from, to;      /* samples between which the learning rate falls; 0: not yet */
@@ -226,7 +226,7 @@ struct method_run {
     struct reinitialisation reinitialisation;
     struct presence_phase presence;
     struct starts starts;
-    struct course course;
+    struct ending ending;
     struct calibration calibration;
     int64_t reinitialise_due; /* 1: check the channels as soon as the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
@@ -353,16 +353,16 @@ bool starts_sound(const struct method_run *run);
 /* Declares the state as entries "starts.*", if several starts are compared. */
 enum status starts_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
-/* Defined in course.c. */
-void course_begin(struct method_run *run);
+/* Defined in ending.c. */
+void ending_begin(struct method_run *run);
 /* Share of the learning rate that an update has. */
-double course_rate(const struct method_run *run);
+double ending_rate(const struct method_run *run);
 /* After a validation at the last density. reached: the accuracy is above its target. Returns whether training ends. */
-bool course_validated(struct method_run *run, double loss, bool reached);
+bool ending_validated(struct method_run *run, double loss, bool reached);
 /* Whether the numbers that were read from a checkpoint are possible. */
-bool course_sound(const struct method_run *run);
-/* Declares the state as entries "course.*", if the run ends by itself. */
-enum status course_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
+bool ending_sound(const struct method_run *run);
+/* Declares the state as entries "ending.*", if the run ends by itself. */
+enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err);
 
 /* Defined in calibrate.c. */
 /* Does one piece of the calibration. *done: it was the last one. STATUS_NO_MEMORY, and errors of the computation. */

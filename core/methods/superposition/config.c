@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/methods/shared/fields.h"
+#include "core/methods/shared/value_list.h"
 #include "core/superposed/theory.h"
 
 static const char *const model_names[] = {"trained", "rug", "linear", NULL};
@@ -125,36 +126,13 @@ int superposition_list(const char *text, double most, double values[SUPERPOSITIO
             values[count] = from + (to - from) * count / ((int)points - 1);
         return count;
     }
-    for (const char *at = text; *at; at = *end ? end + 1 : end) {
-        double value = strtod(at, &end);
-        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !in_range(value, most) ||
-            count == SUPERPOSITION_LIST)
-            return -1;
-        values[count++] = value;
-    }
-    return count;
+    return value_list_numbers(text, nextafter(0, 1), most, values, SUPERPOSITION_LIST);
 }
 
-/* Parses names separated by commas into indices of choices; -1 when a name is unknown. */
-static int names_in(const char *text, const char *const *names, int indices[8])
-{
-    int count = 0;
-    for (const char *at = text; *at;) {
-        size_t bytes = strcspn(at, ",");
-        int found = -1;
-        for (int i = 0; names[i]; i++)
-            if (strlen(names[i]) == bytes && memcmp(names[i], at, bytes) == 0)
-                found = i;
-        if (found < 0 || count == 8 || (at[bytes] && !at[bytes + 1]))
-            return -1;
-        indices[count++] = found;
-        at += bytes + (at[bytes] != 0);
-    }
-    return count;
-}
+enum { CHOICES = 8 };
 
 struct lists {
-    int model[8], activation[8], models, activations;
+    int model[CHOICES], activation[CHOICES], models, activations;
     double size[SUPERPOSITION_LIST], p[SUPERPOSITION_LIST], ratio[SUPERPOSITION_LIST];
     int sizes, ps, ratios;
 };
@@ -162,8 +140,8 @@ struct lists {
 static void read_lists(const struct superposition_config *c, struct lists *l)
 {
     bool many = c->experiment != EXPERIMENT_ONE;
-    l->models = many ? names_in(c->models, model_names, l->model) : 0;
-    l->activations = many ? names_in(c->activations, activation_names, l->activation) : 0;
+    l->models = many ? value_list_names(c->models, model_names, l->model, CHOICES) : 0;
+    l->activations = many ? value_list_names(c->activations, activation_names, l->activation, CHOICES) : 0;
     l->sizes = many ? superposition_list(c->sizes, 16777216, l->size) : 0;
     l->ps = many ? superposition_list(c->ps, 1, l->p) : 0;
     l->ratios = many ? superposition_list(c->ratios, 1, l->ratio) : 0;
@@ -239,10 +217,10 @@ double superposition_importance(const struct superposition_config *config, int i
 static void check_lists(const struct superposition_config *c, const struct method_faults *faults)
 {
     double values[SUPERPOSITION_LIST];
-    int indices[8];
-    if (names_in(c->models, model_names, indices) < 0)
+    int indices[CHOICES];
+    if (value_list_names(c->models, model_names, indices, CHOICES) < 0)
         faults->add(faults->context, "models", "must be names out of trained, rug and linear, separated by commas");
-    if (names_in(c->activations, activation_names, indices) < 0)
+    if (value_list_names(c->activations, activation_names, indices, CHOICES) < 0)
         faults->add(faults->context, "activations",
                     "must be names out of relu, threshold, k-sparse and gated, separated by commas");
     if (superposition_list(c->sizes, 16777216, values) < 0)

@@ -27,8 +27,9 @@ enum { SEARCHES = 16 }; /* upper limit of the searches after one validation */
 static const double LEAST_WEIGHT = 0.1;
 /* Largest weight of a name. Names in few labels get larger weights, but the few samples must not dominate the loss. */
 static const double LARGEST_WEIGHT = 20;
-/* CLEAR: level of a name that g reads clearly. STRAND: how far the level may rise towards that of a constant answer,
- * as a share of the way, when g reads from the other strand, if motifs lie on either strand. */
+/* The level of a name is its loss, as a share of that of a constant answer. CLEAR: a name with a lower level is read
+ * clearly. STRAND: motifs lie on either strand if reading from the other strand raises the level by at most this share
+ * of the distance to 1. */
 static const double CLEAR = 0.6, STRAND = 0.25;
 /* Relative fall of the validation's presence loss that counts as better. */
 static const double GAIN = 0.01;
@@ -232,7 +233,7 @@ static double level_of(const struct presence_phase *p, int name, double samples)
     return constant > 0 ? column(p, PRESENCE_LOSS)[name] / constant : 1;
 }
 
-/* Only when g reads half of the names clearly does the other strand show anything. */
+/* The other strand shows nothing until g reads half of the names clearly. */
 bool presence_turning(const struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;

@@ -17,7 +17,7 @@ static double learning_rate(const struct method_run *run)
     double at = run->presence.alone ? 0 : fmin(1, ((double)run->samples - began) / ((double)c->total_samples - began));
     at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
     if (c->patience > 0)
-        rate *= course_rate(run);
+        rate *= ending_rate(run);
     else if (c->schedule == SCHEDULE_COSINE)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
     else if (c->schedule == SCHEDULE_LINEAR)
@@ -160,7 +160,7 @@ static enum status begin_batch(struct method_run *run, const struct batch *batch
     exec_set_share(e, own.first, own.count, run->config.batch);
     if (run->domain.shape.positions)
         return STATUS_OK;
-    enum status status = comm_most(e->comm, &length, 1, err);
+    enum status status = comm_max(e->comm, &length, 1, err);
     if (!status)
         batch_source_widen(run->source, (int)length);
     return status;

@@ -430,7 +430,7 @@ static void judge_training(const struct method_run *run, struct findings *findin
                      (long long)c->total_samples, run->annealer.density, sparling_last_density(c));
         next_longer(run, findings);
     }
-    if (c->patience > 0 && run->course.flat < c->patience && run->accuracy < target) {
+    if (c->patience > 0 && run->ending.flat < c->patience && run->accuracy < target) {
         findings_add(findings, &sparling_findings[IMPROVING],
                      "Training ended after %lld samples, because there were no more, while it still improved.",
                      (long long)run->samples);

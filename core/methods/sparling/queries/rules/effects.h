@@ -34,12 +34,12 @@ struct rule_difference {
 };
 struct rule_difference rule_difference_of(const struct rule_effect *effect);
 
-/* A name for a pair of motifs. Zeroed at the start. */
+/* The counts of one name of the labels for one pair of motifs; they begin at zero. */
 struct rule_counts {
     int samples;                                              /* number of trials */
     int neither, first, second, with[RULE_ORDERS][RULE_BINS]; /* trials in which the model answers the name */
-    struct rule_effect order, distance, strand;               /* first before second; near; on one strand */
-    int same, opposite;                                       /* samples with the name, of strand.samples */
+    struct rule_effect order, distance, strand; /* of the first before the second, a short gap, one strand */
+    int same, opposite;                         /* samples with the name, of strand.samples */
 };
 /* Adds a trial. tried: [RULE_BINS] bins that fit into the sample; the others are left out. */
 void rule_counts_add(struct rule_counts *counts, const struct rule_trial *trial, const bool *tried);

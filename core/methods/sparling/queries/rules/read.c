@@ -1,4 +1,4 @@
-/* What the measurements of rules ask of a model: the map of a sample, and the names that it reads from a map. */
+/* Computes the motif map of a sample, and the names that the model reads from a map, for the query "rules". */
 #include <string.h>
 
 #include "core/methods/sparling/queries/rules/rules_int.h"

@@ -1,10 +1,10 @@
 /* The query "pairs": how often two motifs are in the same sequence, how far from each other, in which order and on
  * which strands.
  *
- * Of each sequence, the closest pair of sites that do not overlap counts, because a model seldom marks two motifs at
- * one place. The null model of distance, order and strands pairs the sites of the first motif with those of the second
- * motif in the next sequence that has both. It keeps where in a sequence each motif prefers to be, and only the
- * relation of the two is lost. */
+ * A sequence counts by its closest pair of sites that do not overlap, because a model seldom marks two motifs at one
+ * place. The null model of distance, order and strands pairs the sites of the first motif with those of the second
+ * motif in the next sequence that has both. It keeps the places that each motif prefers
+ * in a sequence, and removes only the relation between the two. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -28,7 +28,7 @@ struct scan_target {
 };
 
 enum {
-    SCAN_FLANK_MORE = 100 /* bases beyond these positions on which a window overlaps its neighbours, at least */
+    SCAN_FLANK_MORE = 100 /* a window overlaps its neighbours on at least so many positions more */
 };
 
 struct scan;

@@ -57,7 +57,7 @@ static void *work(void *context)
     if (!r->status)
         r->status = comm_wait(c, &r->error);
     if (!r->status)
-        r->status = comm_most(c, r->most, 1, &r->error);
+        r->status = comm_max(c, r->most, 1, &r->error);
     if (!r->status)
         r->status = comm_least(c, r->most + 1, 1, &r->error);
     if (!r->status)

@@ -13,21 +13,21 @@ static const double GAIN = 0.02, RISE = 0.005;
 static const double FALL = 0.35;
 enum { FALL_VALIDATIONS = 4 };
 
-void course_begin(struct method_run *run)
+void ending_begin(struct method_run *run)
 {
-    run->course = (struct course){.loss = INFINITY};
+    run->ending = (struct ending){.loss = INFINITY};
 }
 
-bool course_sound(const struct method_run *run)
+bool ending_sound(const struct method_run *run)
 {
-    const struct course *c = &run->course;
+    const struct ending *c = &run->ending;
     return c->flat >= 0 && c->from >= 0 && c->from <= run->samples && c->to >= c->from &&
            (double)c->to <= 2 * CONFIG_INT_MAX;
 }
 
-double course_rate(const struct method_run *run)
+double ending_rate(const struct method_run *run)
 {
-    const struct course *c = &run->course;
+    const struct ending *c = &run->ending;
     if (c->from == 0)
         return 1;
     double at = fmin(1, (double)(run->samples - c->from) / (double)(c->to - c->from));
@@ -43,9 +43,9 @@ static int64_t length_of_fall(const struct method_run *run)
     return every * (validations > FALL_VALIDATIONS ? validations : FALL_VALIDATIONS);
 }
 
-bool course_validated(struct method_run *run, double loss, bool reached)
+bool ending_validated(struct method_run *run, double loss, bool reached)
 {
-    struct course *c = &run->course;
+    struct ending *c = &run->ending;
     if (c->from > 0)
         return run->samples >= c->to;
     bool better = loss < c->loss * (1 - GAIN) || run->accuracy > c->accuracy + RISE;
@@ -62,17 +62,17 @@ bool course_validated(struct method_run *run, double loss, bool reached)
     return false;
 }
 
-enum status course_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
+enum status ending_snapshot(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    struct course *c = &run->course;
+    struct ending *c = &run->ending;
     if (run->config.patience == 0)
         return STATUS_OK;
-    enum status status = snapshot_add_f64(snapshot, "course.loss", &c->loss, err);
+    enum status status = snapshot_add_f64(snapshot, "ending.loss", &c->loss, err);
     if (!status)
-        status = snapshot_add_f64(snapshot, "course.accuracy", &c->accuracy, err);
+        status = snapshot_add_f64(snapshot, "ending.accuracy", &c->accuracy, err);
     if (!status)
-        status = snapshot_add_i64(snapshot, "course.flat", &c->flat, err);
+        status = snapshot_add_i64(snapshot, "ending.flat", &c->flat, err);
     if (!status)
-        status = snapshot_add_i64(snapshot, "course.from", &c->from, err);
-    return status ? status : snapshot_add_i64(snapshot, "course.to", &c->to, err);
+        status = snapshot_add_i64(snapshot, "ending.from", &c->from, err);
+    return status ? status : snapshot_add_i64(snapshot, "ending.to", &c->to, err);
 }

@@ -1,0 +1,46 @@
+/* One run of SPARLING with the presence objective, which tests drive step by step. */
+#ifndef MOTIF_TESTS_SUPPORT_PRESENCE_TRIAL_H
+#define MOTIF_TESTS_SUPPORT_PRESENCE_TRIAL_H
+
+#include "core/base/hash.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/assert_ok.h"
+#include "tests/support/run_env.h"
+
+/* What the metrics of a run say. */
+struct series {
+    struct hash all; /* hash of all metrics except the speed */
+    double presence[64], densities[64];
+    int64_t at[64];
+    int validations, accuracies;
+    double rates[64]; /* learning rate of each tenth update */
+};
+
+struct trial {
+    struct run_env environment;
+    struct sparling_config config;
+    struct series series;
+    struct method_run *run;
+};
+
+/* Sets the configuration of a small run: a first phase of at most 12 updates of four samples, and a validation after
+ * every fourth update. `more` (NULL: none) overrides it. */
+void trial_configure(struct sparling_config *config, const struct config_setting *more);
+/* Creates a run of t->config, which the caller destroys. */
+struct method_run *trial_start(const struct trial *t);
+/* Opens the environment and creates a run. Each step then makes one update, or one piece of a validation. trial_end()
+ * frees it. */
+void trial_begin(struct trial *t, const struct config_setting *more, int threads);
+enum method_request trial_step(struct trial *t);
+void trial_end(struct trial *t);
+/* Saves the run and replaces it by a new one that loads the checkpoint. */
+void trial_reload(struct trial *t);
+/* Computes one hash over all arrays whose names begin with `prefix`. */
+void trial_hash(struct trial *t, const char *prefix, char out[HASH_TEXT]);
+/* Trains to the end, with a reload after every `every` steps (0: never). Writes the hash of the weights, and the digest
+ * of all metrics. */
+void trial_train(const struct config_setting *more, int threads, int every, char weights[65],
+                 unsigned char digest[HASH_BYTES]);
+
+#endif

@@ -1,0 +1,161 @@
+/* Tests how a run of SPARLING begins and ends by itself: the best of several starts is continued, the run ends when it
+ * no longer improves, and a calibration follows. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/support/presence_trial.h"
+#include "tests/support/sanitized.h"
+
+/* Settings of a run that ends by itself: the learning rate falls once two validations at the last density bring nothing
+ * better, and four validations later the model is calibrated. */
+static const struct config_setting own_end[] = {{"patience", "2"},
+                                                {"calibrate", "true"},
+                                                {"centre_motifs", "true"},
+                                                {"total_samples", "800"},
+                                                {"learning_rate_final", "0.1"},
+                                                {"first_window", "3"},
+                                                {NULL, NULL}};
+
+static void a_run_ends_when_it_no_longer_improves(void **state)
+{
+    struct trial t;
+    trial_begin(&t, own_end, 1);
+    while (t.run->ending.from == 0)
+        assert_true(trial_step(&t) != METHOD_DONE && t.run->samples < 800);
+    assert_true(t.run->ending.flat >= 2 || t.run->accuracy > t.run->annealer.target);
+    assert_true(t.run->ending.to >= t.run->ending.from + 4 * 16 && t.run->ending.to <= 800);
+    int64_t end_at = t.run->ending.to;
+    while (t.run->phase == PHASE_TRAIN || t.run->phase == PHASE_VALIDATE)
+        trial_step(&t);
+    assert_int_equal(t.run->samples, end_at);
+    assert_true(end_at < 800);
+    assert_int_equal(t.run->phase, PHASE_CALIBRATE);
+    assert_true(fabs(ending_rate(t.run) - 0.1) < 1e-9);
+    trial_end(&t);
+}
+
+/* The false samples of a channel are at most those that it misses, and nearly as many. */
+static void a_calibration_balances_missed_and_false_samples_of_each_name(void **state)
+{
+    struct trial t;
+    trial_begin(&t, own_end, 1);
+    while (t.run->phase != PHASE_CALIBRATE)
+        trial_step(&t);
+    real mean = t.run->network->unit[0].norm2.mean->value[0];
+    struct params *params = t.run->network->params;
+    char before[HASH_TEXT], after[HASH_TEXT];
+    trial_hash(&t, "", before);
+    while (t.run->phase == PHASE_CALIBRATE)
+        trial_step(&t);
+    trial_hash(&t, "", after);
+    assert_string_equal(before, after); /* the trained weights stay */
+    assert_true(params_find(params, "sparse.threshold") && t.run->network->unit[0].norm2.mean->value[0] != mean);
+    assert_true(t.run->network->unit[0].norm2.momentum == BATCH_NORM_MOMENTUM);
+    int with[4] = {0}, missed[4] = {0}, wrong[4] = {0};
+    for (int first = 0; first < 2000; first += 4) {
+        const struct batch *batch;
+        struct batch_request request = {.seed = VALIDATION_SEED, .first = first, .seen = first, .count = 4};
+        assert_ok(batch_source_take(t.run->source, &request, NULL, &batch, err));
+        exec_begin(&t.run->exec, false, 0);
+        struct tensor *map = network_motifs(&t.run->exec, t.run->network, batch->images, 4, 1);
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 4; k++) {
+                bool is = false, has = false;
+                for (int row = 0; row < 48; row++)
+                    for (int col = 0; col < 48; col++)
+                        is |= map->data[map_offset(&map->map, i, 0, row, col) + k] > 0;
+                for (int j = 0; j < batch->truths[i].length; j++)
+                    has |= batch->truths[i].label[j] == k;
+                with[k] += has;
+                missed[k] += has && !is;
+                wrong[k] += is && !has;
+            }
+    }
+    for (int k = 0; k < 4; k++) {
+        /* 18 validation samples are drawn again and again, so one sample more or less counts 112 times */
+        assert_true(with[k] > 100 && wrong[k] <= missed[k]);
+        assert_true(wrong[k] + 120 > missed[k] - 120);
+    }
+    trial_end(&t);
+}
+
+static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {3, 41};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    trial_train(own_end, 1, 0, whole, digest[0]);
+    for (int i = 0; i < (SANITIZED ? 1 : 2); i++) {
+        trial_train(own_end, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
+/* Three starts of 32 samples each; the best one begins again unless it is the last one. */
+static const struct config_setting many_starts[] = {
+    {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
+
+static void the_best_start_is_continued(void **state)
+{
+    struct trial t;
+    double lowest[3];
+    char first[3][HASH_TEXT], again[HASH_TEXT];
+    trial_begin(&t, many_starts, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(t.run->starts.now, i);
+        assert_int_equal(t.run->starts.samples, 32 * i);
+        while (t.run->samples < 32 * (i + 1))
+            trial_step(&t);
+        trial_hash(&t, "g.", first[i]);
+        while (t.run->starts.now == i && t.run->starts.count > 1)
+            trial_step(&t);
+        lowest[i] = fmin(t.series.presence[2 * i], t.series.presence[2 * i + 1]);
+    }
+    assert_string_not_equal(first[0], first[1]);
+    int best = lowest[1] < lowest[0] ? 1 : 0;
+    best = lowest[2] < lowest[best] ? 2 : best;
+    assert_int_equal(t.run->starts.best, best);
+    assert_int_equal(t.run->starts.now, best);
+    if (best < 2) {
+        assert_int_equal(t.run->starts.samples, 96);
+        while (t.run->samples < 128)
+            trial_step(&t);
+        trial_hash(&t, "g.", again);
+        assert_string_equal(first[best], again); /* the same weights as before, bit by bit */
+    }
+    while (trial_step(&t) != METHOD_DONE)
+        ;
+    assert_int_equal(t.run->samples, 480);
+    trial_end(&t);
+}
+
+static void starts_do_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {1, 5};
+    char whole[65], other[65];
+    unsigned char digest[2][HASH_BYTES];
+    trial_train(many_starts, 1, 0, whole, digest[0]);
+    for (int i = SANITIZED ? 1 : 0; i < 2; i++) {
+        trial_train(many_starts, 2 + i, every[i], other, digest[1]);
+        assert_string_equal(whole, other);
+        assert_memory_equal(digest[0], digest[1], HASH_BYTES);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_ends_when_it_no_longer_improves),
+        cmocka_unit_test(a_calibration_balances_missed_and_false_samples_of_each_name),
+        cmocka_unit_test(own_end_and_calibration_do_not_depend_on_threads_and_pauses),
+        cmocka_unit_test(the_best_start_is_continued),
+        cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
