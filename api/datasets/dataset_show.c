@@ -1,8 +1,9 @@
 /* Lists and shows uploaded data sets.
  *
  * The document about a data set was written when the data set was stored. The document about a single data set also
- * names the kinds of jobs that accept it. The daemon determines this for each request, because it depends on the methods of this
- * build: a kind accepts a data set if it accepts a job with its preset for own data and the name of the data set. */
+ * names the kinds of jobs that accept it. The daemon determines this for each request, because it depends on the
+ * methods of this build: a kind accepts a data set if it accepts a job with its preset for own data and the name of the
+ * data set. */
 #include "api/datasets/dataset_show.h"
 
 #include <string.h>
