@@ -82,7 +82,7 @@ int64_t plain_integer(struct plain_line word, int64_t most)
     int64_t value = 0;
     for (size_t i = 0; i < word.size; i++) {
         int digit = word.at[i] - '0';
-        if (digit < 0 || digit > 9 || value > (most - digit) / 10)
+        if (digit < 0 || digit > 9 || digit > most || value > (most - digit) / 10)
             return -1;
         value = value * 10 + digit;
     }

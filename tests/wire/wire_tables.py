@@ -5,6 +5,7 @@ usage: wire_tables.py MOTIFD"""
 import io
 import os
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -55,11 +56,34 @@ def wrong_names_are_refused(daemon, kind):
     assert status == 422 and any("did you mean 'dataset_name'?" in fault["detail"] for fault in problem["errors"]), problem
 
 
+def cells_are_a_table(daemon, kind):
+    """A folder of a single-cell program, packed by tar, fits a job as the same numbers in an .npz do."""
+    rng = np.random.default_rng(9)
+    counts = rng.poisson(rng.uniform(0, 2, size=(COLUMNS, 1)) * rng.gamma(1, size=(1, ROWS)))
+    lines = [f"{row + 1} {col + 1} {counts[row, col]}" for row, col in zip(*np.nonzero(counts))]
+    members = {"matrix.mtx": "\n".join(["%%MatrixMarket matrix coordinate integer general", f"{COLUMNS} {ROWS} {len(lines)}", *lines]),
+               "features.tsv": "".join(f"ID{at}\tx{at}\tGene Expression\n" for at in range(COLUMNS)),
+               "barcodes.tsv": "".join(f"C{at}\n" for at in range(ROWS)),
+               "labels.csv": "file,label,group\n" + "".join(f"C{at},k{at % 2},g{at % 3}\n" for at in range(ROWS))}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, text in members.items():
+            info = tarfile.TarInfo(f"sample/{name}")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    status, _, made = daemon.ask("PUT", f"/v1/datasets/cells-{kind}?format=tar", out.getvalue(), "application/octet-stream")
+    assert status == 201 and made["kind"] == "table" and made["samples"] == ROWS and made["shape"]["cols"] == COLUMNS, made
+    assert abs(made["values"]["mean"] - counts.mean()) < 1e-6 and made["values"]["max"] == counts.max() and len(made["vocabulary"]) == 2, made
+    body = {"kind": kind, "preset": "dataset", "config": {"dataset_name": f"cells-{kind}", **SHORT[kind]}}
+    status, _, estimate = daemon.ask("POST", "/v1/jobs?dry_run=1", body)
+    assert status == 200 and estimate["config"]["features"] == COLUMNS, estimate
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(f"{kind}: {check.__name__}", lambda kind=kind, check=check: check(daemon, kind))
-                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused)])
+                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, cells_are_a_table)])
 
 
 main()

@@ -5,6 +5,9 @@
  *   boxes.csv   file,row0,row1,col0,col1,symbol; for recordings file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
+ * Or it is a table of cells (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and barcodes.tsv, each also
+ * compressed by gzip, with labels.csv, whose files are the names of cells.
+ *
  * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
  * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
  * classes are in at least two folders ("train/cats", "test/cats"), these are the groups for splits.
@@ -18,9 +21,11 @@
 
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
+#include "core/data/uploads/collection_cells.h"
 #include "core/data/uploads/collection_fasta.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"
+#include "core/formats/gunzip.h"
 #include "core/data/uploads/picture_file.h"
 
 #define MEMBER_BYTES ((size_t)64 << 20)
@@ -35,7 +40,7 @@ struct tar {
     struct builder b;
     struct npz npz;         /* for archives of .npz files */
     struct name_list names; /* names of the samples, in the order of the samples */
-    struct text labels, boxes, fasta, gff;
+    struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
     int resampler_rate;
 };
@@ -164,9 +169,37 @@ static enum status add_arrays(struct tar *t, const struct byte_source *bytes, st
     return npz_add(&t->npz, bytes, err);
 }
 
+/* The text of a table of cells that a member is; NULL: none. */
+static struct text *cells_text(struct tar *t, const char *last)
+{
+    static const char *const names[] = {"matrix.mtx", "features.tsv", "genes.tsv", "barcodes.tsv"};
+    struct text *const texts[] = {&t->matrix, &t->features, &t->features, &t->barcodes};
+    for (int i = 0; i < 4; i++) {
+        size_t size = strlen(names[i]);
+        if (strncmp(last, names[i], size) == 0 && (last[size] == '\0' || strcmp(last + size, ".gz") == 0))
+            return texts[i];
+    }
+    return NULL;
+}
+
+static enum status keep_packed(struct text *text, const char *name, const struct byte_source *bytes, struct error *err)
+{
+    struct gunzip *gunzip;
+    enum status status = gunzip_open(bytes, &gunzip, err);
+    if (status)
+        return status;
+    struct byte_source from = gunzip_source(gunzip);
+    status = keep_text(text, name, &from, CELLS_BYTES, err);
+    gunzip_close(gunzip);
+    return status;
+}
+
 static enum status add_member(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     const char *last = last_part(name);
+    struct text *cells = cells_text(t, last);
+    if (cells)
+        return keep_packed(cells, name, bytes, err);
     if (strcmp(last, "labels.csv") == 0)
         return keep_text(&t->labels, name, bytes, MEMBER_BYTES, err);
     if (strcmp(last, "boxes.csv") == 0)
@@ -181,7 +214,8 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
     return error_set(
         err, STATUS_INVALID, NULL,
-        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3 and .npz");
+        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .npz, and "
+        "matrix.mtx with features.tsv and barcodes.tsv");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
@@ -190,7 +224,7 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
 static int32_t find_sample(const struct tar *t, const struct text *table, const char *file)
 {
     char name[2 * ARCHIVE_NAME];
-    if (t->fasta.bytes)
+    if (t->fasta.bytes || t->matrix.bytes)
         return name_list_find(&t->names, file, strlen(file));
     int bytes = snprintf(name, sizeof name, "%s%s", table->folder, file);
     return bytes > 0 && bytes < ARCHIVE_NAME ? name_list_find(&t->names, name, (size_t)bytes) : -1;
@@ -405,6 +439,19 @@ static enum status read_sequences(struct tar *t, struct error *err)
     return status;
 }
 
+static enum status read_cells(struct tar *t, struct error *err)
+{
+    if (!t->matrix.bytes || !t->features.bytes || !t->barcodes.bytes)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a table of cells needs matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv");
+    if (t->b.c->count > 0 || t->fasta.bytes || t->boxes.bytes)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an archive with a table of cells contains labels.csv and nothing else");
+    const struct cells_text text = {t->matrix.bytes, t->features.bytes, t->barcodes.bytes,
+                                    t->matrix.size,  t->features.size,  t->barcodes.size};
+    return cells_add(&t->b, &text, &t->names, err);
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------- */
 
 static enum status in_member(enum status status, const char *name, const struct error *cause, struct error *err)
@@ -434,7 +481,7 @@ static enum status read_members(struct tar *t, const struct byte_source *from, s
 /* Finishes an archive of .npz files, which has no tables of its own. */
 static enum status finish_arrays(struct tar *t, struct error *err)
 {
-    if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes)
+    if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes || t->matrix.bytes)
         return error_set(err, STATUS_INVALID, NULL,
                          "an archive of .npz files contains nothing else; labels and boxes are members of these files");
     return npz_finish(&t->npz, err);
@@ -453,12 +500,15 @@ static enum status read_tar(const struct byte_source *from, const struct collect
         status = finish_arrays(&t, err);
     if (!status && t.fasta.bytes)
         status = read_sequences(&t, err);
+    bool cells = t.matrix.bytes || t.features.bytes || t.barcodes.bytes;
+    if (!status && cells && t.npz.files == 0)
+        status = read_cells(&t, err);
     if (!status && c->count == 0)
         status = error_set(err, STATUS_INVALID, NULL,
                            "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa or .npz members");
     if (!status && t.labels.bytes)
         status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
-    else if (!status && !t.fasta.bytes && t.npz.files == 0)
+    else if (!status && !t.fasta.bytes && !cells && t.npz.files == 0)
         status = read_folders(&t, err);
     if (!status && t.boxes.bytes)
         status = in_member(read_boxes(&t, &cause), "boxes.csv", &cause, err);
@@ -472,6 +522,9 @@ static enum status read_tar(const struct byte_source *from, const struct collect
     free(t.boxes.bytes);
     free(t.fasta.bytes);
     free(t.gff.bytes);
+    free(t.matrix.bytes);
+    free(t.features.bytes);
+    free(t.barcodes.bytes);
     return status;
 }
 

@@ -1,0 +1,209 @@
+/* Tables of cells: archives with a matrix in Matrix Market's format and the names of features and cells become the same
+ * table as a dense array, and faulty ones are refused with a message that helps. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/base/random/philox.h"
+#include "core/data/uploads/collection.h"
+
+enum { ROOM = 1 << 16, CELLS = 23, FEATURES = 17 };
+
+static struct error err;
+
+struct member {
+    const char *name, *text;
+};
+
+/* Reads an archive of texts; a name that ends in .gz makes the member a gzip file. */
+static enum status read_members(const struct member *members, int count, struct collection *c)
+{
+    static char bytes[4 * ROOM];
+    size_t size;
+    struct archive *a = archive_write_new();
+    assert_int_equal(archive_write_set_format_ustar(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, bytes, sizeof bytes, &size), ARCHIVE_OK);
+    for (int i = 0; i < count; i++) {
+        char packed[ROOM];
+        const char *name = members[i].name, *content = members[i].text;
+        size_t length = strlen(content);
+        if (strcmp(name + strlen(name) - 3, ".gz") == 0) {
+            z_stream z = {.next_in = (Bytef *)(uintptr_t)content,
+                          .avail_in = (uInt)length,
+                          .next_out = (Bytef *)packed,
+                          .avail_out = sizeof packed};
+            assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+            assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+            length = sizeof packed - z.avail_out;
+            content = packed;
+            (void)deflateEnd(&z);
+        }
+        struct archive_entry *e = archive_entry_new();
+        archive_entry_set_pathname(e, name);
+        archive_entry_set_filetype(e, AE_IFREG);
+        archive_entry_set_perm(e, 0644);
+        archive_entry_set_size(e, (int64_t)length);
+        assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+        assert_int_equal(archive_write_data(a, content, length), length);
+        archive_entry_free(e);
+    }
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+    struct byte_source_memory memory = {(const unsigned char *)bytes, size, 7};
+    struct byte_source from = byte_source_of_memory(&memory);
+    const struct collection_options options = {.label = "", .group = ""};
+    const struct collection_limits limits = COLLECTION_LIMITS;
+    err = (struct error){0};
+    return collection_read(collection_format_named("tar"), &from, &options, &limits, c, &err);
+}
+
+/* Random counts, the names of FEATURES features and CELLS cells, and the matrix as text, its entries in random order.
+ */
+struct table {
+    float value[CELLS][FEATURES];
+    char features[ROOM], barcodes[ROOM], matrix[ROOM], labels[ROOM];
+};
+
+static void make_table(struct table *t, uint64_t seed, bool turned)
+{
+    struct philox from = philox_stream(seed, 3, 0);
+    int entry[CELLS * FEATURES], entries = 0;
+    size_t used[4] = {0};
+    memset(t, 0, sizeof *t);
+    for (int i = 0; i < CELLS * FEATURES; i++) {
+        uint32_t bits = philox_u32(&from, (uint64_t)i);
+        if (bits % 4 > 0)
+            continue;
+        t->value[i / FEATURES][i % FEATURES] = (float)(1 + bits / 4 % 1000) / 8;
+        entry[entries++] = i;
+    }
+    for (int i = entries - 1; i > 0; i--) {
+        int j = (int)(philox_u32(&from, (uint64_t)(1000 + i)) % (uint32_t)(i + 1)), kept = entry[i];
+        entry[i] = entry[j];
+        entry[j] = kept;
+    }
+    used[2] += (size_t)sprintf(t->matrix, "%%%%MatrixMarket matrix coordinate real general\n%% a comment\n%d %d %d\n",
+                               turned ? CELLS : FEATURES, turned ? FEATURES : CELLS, entries);
+    for (int i = 0; i < entries; i++) {
+        int cell = entry[i] / FEATURES, feature = entry[i] % FEATURES;
+        used[2] += (size_t)sprintf(t->matrix + used[2], "%d %d %.9g\n", 1 + (turned ? cell : feature),
+                                   1 + (turned ? feature : cell), (double)t->value[cell][feature]);
+    }
+    for (int i = 0; i < FEATURES; i++)
+        used[0] += (size_t)sprintf(t->features + used[0], "ENSG%02d\tgene%d\tGene Expression\n", i, i < 2 ? 0 : i);
+    used[3] += (size_t)sprintf(t->labels, "file,label\n");
+    for (int i = 0; i < CELLS; i++) {
+        used[1] += (size_t)sprintf(t->barcodes + used[1], "CELL%02d-1\n", i);
+        used[3] += (size_t)sprintf(t->labels + used[3], "CELL%02d-1,%s\n", CELLS - 1 - i, i % 3 ? "b" : "t");
+    }
+}
+
+static void cells_equal_the_dense_table(void **state)
+{
+    static struct table t;
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct collection c;
+        make_table(&t, (uint64_t)turned, turned == 1);
+        const struct member members[] = {{turned ? "raw/matrix.mtx.gz" : "matrix.mtx", t.matrix},
+                                         {turned ? "raw/features.tsv.gz" : "genes.tsv", t.features},
+                                         {"labels.csv", t.labels},
+                                         {turned ? "raw/barcodes.tsv.gz" : "barcodes.tsv", t.barcodes}};
+        if (read_members(members, 4, &c))
+            fail_msg("%s", err.message);
+        assert_true(c.kind == COLLECTION_TABLE && c.count == CELLS && c.cols == FEATURES &&
+                    c.columns.count == FEATURES);
+        assert_string_equal(c.columns.name[0], "gene0");
+        assert_string_equal(c.columns.name[1], "ENSG01"); /* another feature has its name */
+        assert_string_equal(c.columns.name[16], "gene16");
+        assert_int_equal(c.target, TARGET_CLASS);
+        for (int i = 0; i < CELLS; i++) {
+            for (int k = 0; k < FEATURES; k++)
+                assert_true(collection_value(&c, collection_begin(&c, i) + k) == t.value[i][k]);
+            assert_string_equal(c.vocabulary.name[c.label[i]], (CELLS - 1 - i) % 3 ? "b" : "t");
+        }
+        collection_close(&c);
+    }
+}
+
+static void patterns_count_as_one(void **state)
+{
+    struct collection c;
+    const struct member members[] = {
+        {"matrix.mtx", "%%matrixmarket MATRIX Coordinate Pattern General\n2 3 2\n2 1\n1 3\n"},
+        {"features.tsv", "a\nb\n"},
+        {"barcodes.tsv", "x\ny\nz\n"}};
+    (void)state;
+    if (read_members(members, 3, &c))
+        fail_msg("%s", err.message);
+    const float wanted[] = {0, 1, 0, 0, 1, 0};
+    for (int i = 0; i < 6; i++)
+        assert_true(collection_value(&c, i) == wanted[i]);
+    assert_int_equal(c.target, TARGET_NONE);
+    collection_close(&c);
+}
+
+static void refuses(const char *matrix, const char *features, const char *barcodes, const char *message)
+{
+    struct collection c;
+    const struct member members[] = {{"matrix.mtx", matrix}, {"features.tsv", features}, {"barcodes.tsv", barcodes}};
+    assert_int_equal(read_members(members, 3, &c), STATUS_INVALID);
+    if (!strstr(err.message, message))
+        fail_msg("'%s' does not say '%s'", err.message, message);
+}
+
+#define HEAD "%%MatrixMarket matrix coordinate integer general\n"
+
+static void faults_of_cells_are_named(void **state)
+{
+    struct collection c;
+    const char *two = "a\nb\n", *three = "x\ny\nz\n";
+    (void)state;
+    refuses("", two, three, "line 0: the file is empty");
+    refuses("1 2 3\n", two, three, "line 1: must be %%MatrixMarket");
+    refuses("%%MatrixMarket matrix array real general\n", two, three, "only coordinate");
+    refuses("%%MatrixMarket matrix coordinate real symmetric\n", two, three, "only general");
+    refuses("%%MatrixMarket matrix coordinate complex general\n", two, three, "real, integer or pattern");
+    refuses(HEAD, two, three, "before the line with its sizes");
+    refuses(HEAD "2 3\n", two, three, "line 2: must be the numbers");
+    refuses(HEAD "2 3 7\n", two, three, "more entries than");
+    refuses(HEAD "2 3 1000000000\n", two, three, "more entries than");
+    refuses(HEAD "2 3 1\n", two, three, "ends before its last entry");
+    refuses(HEAD "2 3 1\n0 1 4\n", two, three, "line 3: row and column");
+    refuses(HEAD "2 3 1\n3 1 4\n", two, three, "row and column");
+    refuses(HEAD "2 3 1\n1 1 nan\n", two, three, "finite number");
+    refuses(HEAD "2 3 1\n1 1 1 1\n", two, three, "finite number");
+    refuses(HEAD "2 3 1\n1 1 4\n1 2 4\n", two, three, "more entries than the sizes say");
+    refuses(HEAD "2 3 2\n1 1 4\n1 1 5\n", two, three, "the cell 'x' has two entries");
+    refuses(HEAD "3 3 1\n1 1 4\n", two, three, "3 rows and 3 columns, but there are 2 features and 3 cells");
+    refuses(HEAD "2 3 1\n1 1 4\n", "a\na\n", three, "features.tsv, line 2: a feature occurs twice");
+    refuses(HEAD "2 3 1\n1 1 4\n", two, "x\ny\nx\n", "barcodes.tsv, line 3: a cell occurs twice");
+    const struct member lonely[] = {{"matrix.mtx", HEAD}, {"labels.csv", "file,label\n"}};
+    assert_int_equal(read_members(lonely, 2, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "needs matrix.mtx, features.tsv"));
+    const struct member unlabelled[] = {{"matrix.mtx", HEAD "1 2 1\n1 1 4\n"},
+                                        {"features.tsv", "a\n"},
+                                        {"barcodes.tsv", "x\ny\n"},
+                                        {"labels.csv", "file,label\nx,one\n"}};
+    assert_int_equal(read_members(unlabelled, 4, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "there is no row for the member 'y'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_equal_the_dense_table),
+        cmocka_unit_test(patterns_count_as_one),
+        cmocka_unit_test(faults_of_cells_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
