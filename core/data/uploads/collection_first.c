@@ -2,7 +2,7 @@
  * (collection_first.h). */
 #include "core/data/uploads/collection_first.h"
 
-#include <math.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,29 @@ enum { SAMPLES = 8, LETTERS = 200, COLUMNS = 32 }; /* of a list of first samples
 
 const struct alphabet *collection_alphabet(const struct collection *c)
 {
-    bool letters = c->kind == COLLECTION_SEQUENCES && c->rows == 1 &&
-                   c->channels == (int)strlen(alphabet_dna.symbols) && collection_one_hot(c);
+    bool letters = c->rows == 1 && c->channels == (int)strlen(alphabet_dna.symbols) &&
+                   (c->kind == COLLECTION_MOTIFS || (c->kind == COLLECTION_SEQUENCES && collection_one_hot(c)));
     return !letters ? NULL : c->rna ? &alphabet_rna : &alphabet_dna;
+}
+
+/* Replaces the values of a motif by letters: at each position the most frequent symbol, as a small letter if it has at
+ * most half of the counts. Returns the number of letters. */
+static size_t consensus(const struct alphabet *alphabet, const float *planes, size_t length, char *text)
+{
+    size_t symbols = strlen(alphabet->symbols);
+    for (size_t i = 0; i < length; i++) {
+        size_t best = 0;
+        float sum = 0;
+        for (size_t k = 0; k < symbols; k++) {
+            sum += planes[k * length + i];
+            best = planes[k * length + i] > planes[best * length + i] ? k : best;
+        }
+        text[i] = alphabet->symbols[best];
+        if (2 * planes[best * length + i] <= sum)
+            text[i] = (char)tolower((unsigned char)text[i]);
+    }
+    text[length] = '\0';
+    return length;
 }
 
 size_t collection_spell(const struct collection *c, const struct alphabet *alphabet, int64_t sample, size_t most,
@@ -25,7 +45,8 @@ size_t collection_spell(const struct collection *c, const struct alphabet *alpha
         return 0;
     for (size_t k = 0; k < (size_t)c->channels; k++)
         collection_copy(c, collection_begin(c, sample) + (int64_t)(k * length), (int64_t)shown, planes + k * shown);
-    size_t count = alphabet_spell(alphabet, planes, shown, text);
+    size_t count = c->kind == COLLECTION_MOTIFS ? consensus(alphabet, planes, shown, text)
+                                                : alphabet_spell(alphabet, planes, shown, text);
     free(planes);
     return count;
 }

@@ -245,18 +245,6 @@ static void draw_curve(struct picture *p, int row, const float *values, int64_t 
     }
 }
 
-/* Turns the counts of a motif into shares: each column is divided by its sum. */
-static void to_shares(float *values, int channels, int64_t length)
-{
-    for (int64_t i = 0; i < length; i++) {
-        float sum = 0;
-        for (int k = 0; k < channels; k++)
-            sum += values[k * length + i];
-        for (int k = 0; k < channels && sum > 0; k++)
-            values[k * length + i] /= sum;
-    }
-}
-
 /* Draws the beginnings of sequences as coloured letters. */
 static enum status preview_letters(const struct collection *c, const struct alphabet *alphabet, struct picture **out,
                                    struct error *err)
@@ -299,8 +287,6 @@ static enum status preview_lines(const struct collection *c, struct picture **ou
         status = copy_sample(c, sample, &values, err);
         if (status)
             break;
-        if (c->kind == COLLECTION_MOTIFS)
-            to_shares(values, c->channels, length);
         int row = EDGE + i * (HEIGHT + LINE + EDGE), share = HEIGHT / c->channels > 1 ? HEIGHT / c->channels : 1;
         char text[160];
         for (int k = 0; k < c->channels && k * share < HEIGHT; k++) {

@@ -9,13 +9,13 @@ enum { NOTHING, UNSTABLE, DEAD, ARTIFACT };
 const struct finding_code dictionary_findings[DICTIONARY_FINDINGS] = {
     [NOTHING] = {"explains-nothing", FINDING_ERROR, VERDICT_NOT_LEARNED,
                  "A dictionary explains less than a tenth of the samples' variance.",
-                 "motifctl submit --kind dictionary --from JOB --set learning_rate=1e-3"},
+                 "motifctl submit --like JOB --from JOB --set learning_rate=1e-3"},
     [UNSTABLE] = {"latents-do-not-recur", FINDING_WARNING, VERDICT_PARTLY,
                   "Fewer than half of the latents recur in all seeds and agree with orthogonal matching pursuit.",
                   "Interpret only the latents that result.worth_latents lists, or train a narrower dictionary."},
     [DEAD] = {"dead-latents", FINDING_NOTE, VERDICT_LEARNED,
               "More than a tenth of the latents are active in no test sample.",
-              "motifctl submit --kind dictionary --set dead_after=200"},
+              "motifctl submit --like JOB --set dead_after=200"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 

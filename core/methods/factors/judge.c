@@ -18,16 +18,16 @@ enum { CONSTANT, DEAD, STUCK, SOME, ARTIFACT };
 const struct finding_code factors_findings[FACTORS_FINDINGS] = {
     [CONSTANT] = {"no-better-than-mean", FINDING_ERROR, VERDICT_NOT_LEARNED,
                   "The held-out error is at least 99 % of that of a constant answer, the mean of the training rows.",
-                  "motifctl submit --kind factors --set learning_rate=1e-2 --set restarts=10"},
+                  "motifctl submit --like JOB --set learning_rate=1e-2 --set restarts=10"},
     [DEAD] = {"dead-mask", FINDING_ERROR, VERDICT_NOT_LEARNED, "No column of the mask has a non-zero entry.",
-              "motifctl submit --kind factors --set lambda0=1 --set restarts=10"},
+              "motifctl submit --like JOB --set lambda0=1 --set restarts=10"},
     [STUCK] = {"stuck-fit", FINDING_WARNING, VERDICT_PARTLY,
                "In at least half of the fits, the held-out error of simulated rows is above four times the variance of "
                "their noise.",
-               "motifctl submit --kind factors --set restarts=10"},
+               "motifctl submit --like JOB --set restarts=10"},
     [SOME] = {"some-fits-stuck", FINDING_NOTE, VERDICT_LEARNED,
               "Fewer than half of the fits have a dead mask or are stuck.",
-              "motifctl submit --kind factors --set restarts=10"},
+              "motifctl submit --like JOB --set restarts=10"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 

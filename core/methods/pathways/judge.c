@@ -17,7 +17,7 @@ enum { BELOW, ARTIFACT };
 const struct finding_code pathways_findings[PATHWAYS_FINDINGS] = {
     [BELOW] = {"below-guarantee", FINDING_ERROR, VERDICT_NOT_LEARNED,
                "The share of recovered codes is below the probability that a bound guarantees.",
-               "motifctl submit --kind pathways --set trials=20000 --set bound_codes=100 --set seed=1"},
+               "motifctl submit --like JOB --set trials=20000 --set bound_codes=100 --set seed=1"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 
