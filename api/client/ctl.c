@@ -243,6 +243,19 @@ void ctl_print_json(struct ctl *ctl, const cJSON *json)
     cJSON_free(text);
 }
 
+void ctl_add_query(struct buf *path, const struct options *args, const char *const *names)
+{
+    char mark = path->size > 0 && strchr(path->data, '?') ? '&' : '?';
+    for (; *names; names++) {
+        const char *value = options_value(args, *names);
+        if (!value)
+            continue;
+        buf_format(path, "%c%s=", mark, *names);
+        http_escape(path, value);
+        mark = '&';
+    }
+}
+
 int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out)
 {
     static char piece[1 << 16];

@@ -4,7 +4,7 @@
 #   tests/reproduce/coverage.sh                    builds build-coverage, runs the suites unit and wire, prints the coverage
 #   tests/reproduce/coverage.sh -r storage,api     measures these folders only; takes minutes instead of an hour, because the rest is built normally
 #   tests/reproduce/coverage.sh -s unit            runs this suite only (more than one: -s unit -s wire)
-#   tests/reproduce/coverage.sh -t "NAME NAME"     runs these tests only
+#   tests/reproduce/coverage.sh -t "NAME NAME"     builds what these tests need, and runs them only
 #   tests/reproduce/coverage.sh -k ...             keeps the counts of earlier runs and adds to them
 #   tests/reproduce/coverage.sh -n ...             runs no tests: prints the coverage of earlier runs
 #
@@ -64,12 +64,13 @@ else
     rm "$wrapper.new"
 fi
 if [ "$run" = yes ]; then
-    ninja -C "$build"
+    [ -n "$tests" ] || ninja -C "$build"
     [ "$keep" = yes ] || find "$build" -name '*.gcda' -delete
     status=0
     what=("${suites[@]/#/--suite=}")
-    [ -z "$tests" ] || read -ra what <<<"$tests"
-    meson test -C "$build" --no-rebuild --timeout-multiplier 20 --logbase coverage --print-errorlogs "${what[@]}" || status=$?
+    [ -z "$tests" ] || read -ra what <<<"$tests" # meson then builds only what these tests need
+    [ -n "$tests" ] || what+=(--no-rebuild)
+    meson test -C "$build" --timeout-multiplier 20 --logbase coverage --print-errorlogs "${what[@]}" || status=$?
     [ "$status" = 0 ] || echo "some tests failed; their coverage may be missing below"
 fi
 # core is compiled a second time, with doubles. gcovr 5 cannot merge the counts of both, so only those of the build with floats count, which users get.

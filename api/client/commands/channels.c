@@ -19,6 +19,9 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
+/* Options that are parameters of the query. */
+static const char *const parameters[] = {"set", "samples", "first", "top", "checkpoint", "against", NULL};
+
 static void add_scalar(struct table *table, const cJSON *object, const char *name)
 {
     char text[64];
@@ -193,20 +196,6 @@ static void view_one(struct ctl *ctl, const cJSON *document)
     view_alternatives(ctl, document);
 }
 
-static void add_query(struct buf *path, const struct options *args)
-{
-    static const char *const passed[] = {"set", "samples", "first", "top", "checkpoint", "against"};
-    char mark = '?';
-    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        const char *value = options_value(args, passed[i]);
-        if (!value)
-            continue;
-        buf_format(path, "%c%s=", mark, passed[i]);
-        http_escape(path, value);
-        mark = '&';
-    }
-}
-
 /* Saves the answer in the format that the ending of the file's name names. */
 static int save(struct ctl *ctl, const char *id, const char *path, const char *file)
 {
@@ -234,7 +223,7 @@ static int run(struct ctl *ctl, const struct options *args)
     buf_format(&path, "/v1/jobs/%s/channels%s", id, channel ? "/" : "");
     if (channel)
         http_escape(&path, channel);
-    add_query(&path, args);
+    ctl_add_query(&path, args, parameters);
     if (path.failed)
         code = ctl_usage(ctl, "the options are too long");
     if (code == CTL_SUCCESS)

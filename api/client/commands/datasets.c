@@ -85,14 +85,6 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
 }
 
-static void add_option(struct buf *path, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    buf_format(path, "&%s=", name);
-    http_escape(path, value);
-}
-
 static const char *text_of(const cJSON *set, const char *name)
 {
     const char *text = json_string(set, name);
@@ -264,6 +256,9 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
         draw_preview(ctl, json_string(set, "name"));
 }
 
+/* Options that are parameters of an upload. */
+static const char *const uploaded[] = {"label", "group", "target", "negatives", "genome", "window", NULL};
+
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {
     char hash[HASH_TEXT];
@@ -280,16 +275,12 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
-    add_option(&path, "label", options_value(args, "label"));
-    add_option(&path, "group", options_value(args, "group"));
-    add_option(&path, "layout",
-               options_has(args, "channels-first")  ? "channels-first"
-               : options_has(args, "channels-last") ? "channels-last"
-                                                    : NULL);
-    add_option(&path, "target", options_value(args, "target"));
-    add_option(&path, "negatives", options_value(args, "negatives"));
-    add_option(&path, "genome", options_value(args, "genome"));
-    add_option(&path, "window", options_value(args, "window"));
+    ctl_add_query(&path, args, uploaded);
+    const char *layout = options_has(args, "channels-first")  ? "channels-first"
+                         : options_has(args, "channels-last") ? "channels-last"
+                                                              : NULL;
+    if (layout)
+        buf_format(&path, "&layout=%s", layout);
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,

@@ -52,14 +52,8 @@ static void list_row(struct table *table, const cJSON *job)
 /* Appends the filters of the command line to the query. */
 static void list_query(struct buf *path, const struct options *args)
 {
-    static const char *const filters[] = {"state", "kind", "name", "tag", "owner", "preset", "sort"};
-    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
-        const char *value = options_value(args, filters[i]);
-        if (!value)
-            continue;
-        buf_format(path, "&%s=", filters[i]);
-        http_escape(path, value);
-    }
+    static const char *const filters[] = {"state", "kind", "name", "tag", "owner", "preset", "sort", NULL};
+    ctl_add_query(path, args, filters);
     for (size_t i = 0; i < args->option_count; i++) {
         const char *bound = args->options[i].value, *equals = strchr(bound, '=');
         if (strcmp(args->options[i].name, "where") != 0)

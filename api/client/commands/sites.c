@@ -61,21 +61,9 @@ static const char *answer_type(struct ctl *ctl, const struct options *args, cons
     return type != NULL ? type : json_string(cJSON_GetArrayItem(formats, 0), "media_type");
 }
 
-/* Appends the parameters of the query that the user has given. */
-static void add_query(struct buf *path, const struct options *args)
-{
-    static const char *const passed[] = {"coordinates", "channel", "checkpoint", "set", "samples",
+/* Options that are parameters of the queries. */
+static const char *const parameters[] = {"coordinates", "channel", "checkpoint", "set", "samples",
                                          "first",       "genome",  "window",     NULL};
-    char mark = '?';
-    for (size_t i = 0; passed[i]; i++) {
-        const char *value = options_value(args, passed[i]);
-        if (!value)
-            continue;
-        buf_format(path, "%c%s=", mark, passed[i]);
-        http_escape(path, value);
-        mark = '&';
-    }
-}
 
 static int fail(struct ctl *ctl, const char *file, const char *why)
 {
@@ -168,7 +156,7 @@ static int ask(struct ctl *ctl, const struct options *args, const char *query)
     buf_format(&path, "/v1/jobs/%s/%s%s", id, query, args->positional_count > 1 ? "/" : "");
     if (args->positional_count > 1)
         http_escape(&path, args->positional[1]);
-    add_query(&path, args);
+    ctl_add_query(&path, args, parameters);
     if (code == CTL_SUCCESS)
         code = path.failed ? ctl_usage(ctl, "the options are too long") : send_request(ctl, args, &formats, path.data);
     buf_close(&path);
@@ -239,7 +227,7 @@ static int run_pairs(struct ctl *ctl, const struct options *args)
         return code;
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs/%s/pairs", id);
-    add_query(&path, args);
+    ctl_add_query(&path, args, parameters);
     code = path.failed ? ctl_usage(ctl, "the options are too long")
                        : ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, view_pairs);
     buf_close(&path);
