@@ -9,7 +9,7 @@ import { later } from "../../ui/later";
 import { lookOf, paintLogo, paintValues, type Signal } from "../../ui/signal_picture";
 import { channelColour, ChannelMark } from "../../ui/channel";
 import { colour } from "../../ui/theme";
-import { inputOf, pickOf, type Answer, type Answers, type ChannelUse, type MotifProps, type Top } from "./types";
+import { inputOf, motifs, pickOf, type Answer, type Answers, type ChannelUse, type MotifProps, type Top } from "./types";
 
 const Chart = later(() => import("../../ui/chart").then((m) => m.Chart));
 
@@ -77,7 +77,7 @@ export function ChannelPanel({ jobId, checkpoint, nameOf, channel, close }: Moti
     <Section title={`Channel ${channel}${name === `channel ${channel}` ? symbol ? ` marks ${symbol}` : "" : `: ${name}`}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
       <Fault fault={loaded.fault} />
       {!use && loaded.busy && <p class="muted">Searching inputs…</p>}
-      {use && <p class="muted"><ChannelMark channel={channel} name="" /> {use.motifs !== null ? `${number(use.motifs)} motifs` : `${number(use.active)} active positions`} in {number(use.inputs)} inputs; mean activation {number(use.mean)}, maximum {number(use.max)}{use.strength !== null && <>; the name predicts the label with strength {number(use.strength, 2)}</>}.</p>}
+      {use && <p class="muted"><ChannelMark channel={channel} name="" /> {use.motifs !== null ? motifs(use.motifs) : `${number(use.active)} active positions`} in {number(use.inputs)} inputs; mean activation {number(use.mean)}, maximum {number(use.max)}{use.strength !== null && <>; the name predicts the label with strength {number(use.strength, 2)}</>}.</p>}
       {use?.symbols && use.symbols.length > 0 && <p class="tokens">On {use.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
       {use && <Examples use={use} most={8} jobId={jobId} link name={name} />}
       {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}

@@ -7,7 +7,7 @@ import { Bar, Fault, useLoad } from "../../ui/base";
 import { ChannelMark } from "../../ui/channel";
 import { Examples, loadUse, marks, type Used } from "./channel";
 import { Logo, MatrixNames, MatrixTools } from "./matrix";
-import type { ChannelList, ChannelUse, MotifProps } from "./types";
+import { motifs, type ChannelList, type ChannelUse, type MotifProps } from "./types";
 
 const FIRST = 24; // cards that are shown before the user asks for more
 const TOP = 12; // inputs of which a card shows the first crops, or the logo
@@ -36,7 +36,7 @@ function Card({ use, examples, samples, alphabet, jobId, name, nameOf }: { use: 
     <li class="card channel-card">
       <h2><a href={href(`jobs/${jobId}/motifs`, { channel: String(use.channel) })}><ChannelMark channel={use.channel} name={own ? name : symbol ? `marks ${symbol}` : `channel ${use.channel}`} /></a> {(own || symbol) && <span class="muted">channel {use.channel}</span>}</h2>
       {use.matrix && alphabet ? <><Logo matrix={use.matrix} alphabet={alphabet} name={name} /><MatrixNames matrix={use.matrix} nameOf={nameOf} /></> : examples ? <Examples use={examples} most={4} jobId={jobId} name={name} /> : <div class="waiting" role="status"><span class="muted">Searching inputs…</span></div>}
-      <p class="muted">in {number(use.inputs)} of {number(samples)} inputs{use.motifs !== null && `, ${number(use.motifs)} motifs`}</p>
+      <p class="muted">in {number(use.inputs)} of {number(samples)} inputs{use.motifs !== null && `, ${motifs(use.motifs)}`}</p>
       <Bar value={use.inputs / samples} label={`Share of the inputs that have ${name}`} />
     </li>
   );

@@ -1,4 +1,5 @@
 // The daemon's answers about motifs, and what the parts of the motif view share.
+import { number } from "../../format";
 import type { Kind } from "../../api";
 import { spelled, type Alphabet, type Signal } from "../../ui/signal_picture";
 
@@ -22,6 +23,8 @@ export interface ChannelUse {
 }
 export interface ChannelList { alphabet: Alphabet | null; samples: number; channels: ChannelUse[]; unused: number; elements: number }
 
+/** "1 motif", "12 motifs". */
+export const motifs = (count: number): string => `${number(count)} motif${count === 1 ? "" : "s"}`;
 export const pickOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
 /** The input of an answer as a signal, if the answer contains it or its letters. */
 export const inputOf = (a: Answer): Signal | undefined =>
