@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "core/base/random/philox.h"
 #include "core/data/tables/synthetic.h"
 #include "core/methods/factors/config.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/sanitized.h"
 
 #define assert_near(x, y, tolerance) assert_true(fabs((double)(x) - (double)(y)) < (tolerance))
 
@@ -399,6 +401,56 @@ static void models_of_counts_beat_plain_frequencies(void **state)
 
 /* ---- factorisation ------------------------------------------------------------------------------------ */
 
+struct looks {
+    double last, longest; /* processor time in seconds: of the last look, and between two looks */
+};
+
+static double processor_seconds(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+}
+
+static bool note_look(void *context)
+{
+    struct looks *looks = context;
+    double now = processor_seconds();
+    looks->longest = fmax(looks->longest, now - looks->last);
+    looks->last = now;
+    return false;
+}
+
+/* The start of a large factorisation writes each page of the codes for the first time, and the kernel clears the page.
+ * The pool must be asked in between whether it was stopped. */
+static void large_factorisation_looks_often_whether_it_must_stop(void **state)
+{
+    enum { N = 300000, G = 4, K = 256 };
+    struct features *f;
+    struct thread_pool *pool;
+    struct nmf *nmf;
+    struct nmf_setup setup = {G, K, 1, 1e-4, 1};
+    struct philox from = philox_stream(4, 1, 0);
+    int *rows = calloc(N, sizeof *rows);
+    assert_non_null(rows);
+    assert_ok(features_create(N, G, 0, &f, err));
+    assert_ok(thread_pool_create(1, &pool, err));
+    for (int i = 0; i < N; i++)
+        rows[i] = i;
+    for (int i = 0; i < N * G; i++)
+        f->x[i] = (float)philox_uniform(&from, (uint64_t)i);
+    struct looks looks = {processor_seconds(), 0};
+    thread_pool_stop_when(pool, note_look, &looks);
+    assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &nmf, err));
+    (void)note_look(&looks);
+    print_message("the longest time between two looks is %.3f s\n", looks.longest);
+    assert_true(looks.longest < (SANITIZED ? 1 : 0.06));
+    nmf_destroy(nmf);
+    thread_pool_destroy(pool);
+    features_destroy(f);
+    free(rows);
+}
+
 /* Recovers an exact product of rank two, checks that the objective with the penalty has no slope at the optimum, and
  * shifts negative data. */
 static void factorisations_reach_their_optimum(void **state)
@@ -479,6 +531,7 @@ int main(void)
         cmocka_unit_test(slabs_change_from_normal_to_the_encoders_own),
         cmocka_unit_test(bf16_products_change_the_loss_little),
         cmocka_unit_test(models_of_counts_beat_plain_frequencies),
+        cmocka_unit_test(large_factorisation_looks_often_whether_it_must_stop),
         cmocka_unit_test(factorisations_reach_their_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
