@@ -77,6 +77,9 @@ static const struct sweep sweeps[] = {
     {"superposition", {{"n_s", "16"}, {"n_d", "8"}, {"stop", "never"}, {"total_samples", "400000"}}},
     {"pathways", {{"trials", "20"}, {"draws", "5"}}},
     {"environments", {{"updates", "200"}, {"samples", "50"}, {"test_samples", "50"}, {"baselines", "all"}}},
+    {"environments", {{"updates", "200"}, {"samples", "50"}, {"test_samples", "20000"}, {"baselines", "none,pooled"}}},
+    {"environments",
+     {{"updates", "200"}, {"samples", "50"}, {"test_samples", "5000"}, {"inputs", "64"}, {"encoder", "mlp"}}},
     {"factors", {{"rows", "200"}, {"epochs", "20"}, {"datasets", "2"}, {"restarts", "1"}}},
 };
 
