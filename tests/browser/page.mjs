@@ -92,6 +92,14 @@ async function signals() {
     await page.getByLabel(/^File/).selectOption("sites.bed");
     await page.getByRole("button", { name: "Save sites.bed" }).waitFor();
   }
+  if ((await daemon.call("GET", `/v1/jobs/${jobs.bases}/channels`)).channels.filter((c) => c.matrix).length > 1) {
+    for (const [what, empty] of [["pairs in the data", "No two motifs are in five"], ["rules of the model", "no arrangement"]]) {
+      await page.getByRole("button", { name: `Show ${what}` }).click();
+      const file = page.getByRole("button", { name: `Save ${what.split(" ")[0]}.json` }), panel = page.locator("section", { has: file });
+      await file.waitFor();
+      await panel.getByRole("table").or(panel.getByText(empty)).first().waitFor();
+    }
+  }
   await show(page, `#/jobs/${jobs.bases}/motifs?seed=1`);
   await page.getByRole("img", { name: /^The input as letters/ }).waitFor();
   if (!(await page.getByRole("columnheader", { name: "Position" }).isVisible())) throw new Error("the motifs of a sequence have no position");

@@ -7,6 +7,7 @@ import { Bar, Fault, useLoad } from "../../ui/base";
 import { ChannelMark } from "../../ui/channel";
 import { Examples, loadUse, marks, type Used } from "./channel";
 import { Logo, MatrixNames, MatrixTools } from "./matrix";
+import { PairPanels } from "./pairs";
 import { motifs, type ChannelList, type ChannelUse, type MotifProps } from "./types";
 
 const FIRST = 24; // cards that are shown before the user asks for more
@@ -56,6 +57,7 @@ export function Gallery({ jobId, kind, checkpoint, nameOf }: MotifProps) {
       {list.data && used.length === 0 && <p class="empty">No channel is active in any of {number(list.data.samples)} inputs at this checkpoint.</p>}
       <ul class="gallery" aria-label="Channels">{shown.map((u) => <Card key={u.channel} use={u} alphabet={list.data!.alphabet} examples={examples.get(u.channel)} samples={list.data!.samples} jobId={jobId} name={nameOf(u.channel)} nameOf={nameOf} />)}</ul>
       {used.length > shown.length && <p><button type="button" onClick={() => setAll(true)}>{used.length - shown.length} more channels</button></p>}
+      {used.filter((u) => u.matrix).length > 1 && <PairPanels jobId={jobId} checkpoint={checkpoint} />}
       {unused.length > 0 && <p class="hint">Never active in these inputs: {unused.map((u) => nameOf(u.channel)).join(", ")}.</p>}
     </>
   );
