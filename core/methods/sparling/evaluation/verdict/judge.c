@@ -419,7 +419,9 @@ static void judge_training(const struct method_run *run, struct findings *findin
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct sparling_config *c = &run->config;
-    double target = run->annealer.target, checked = (double)c->validation_samples, gain = late_gain(e);
+    /* While training anneals, the target rises with the accuracy. What the user asked for is target_max. */
+    double target = fmin(run->annealer.target, c->target_max);
+    double checked = (double)c->validation_samples, gain = late_gain(e);
     if (share(run->accuracy * checked, checked).high < target)
         findings_add(findings, &sparling_findings[BELOW_TARGET],
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,

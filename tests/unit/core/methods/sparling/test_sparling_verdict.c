@@ -332,6 +332,17 @@ static void accuracy_below_its_target_is_a_note(void **state)
     assert_null(found(f, "below-target"));
 }
 
+static void an_accuracy_above_the_configured_target_is_no_finding(void **state)
+{
+    struct fixture *f = *state;
+    f->run->accuracy = f->run->annealer.target = 1;
+    f->run->config.target_max = 0.98;
+    assert_null(found(f, "below-target"));
+    /* an earlier validation was perfect, so the annealer's target is 1 */
+    f->run->accuracy = 0.979;
+    assert_null(found(f, "below-target"));
+}
+
 static void end_before_the_last_density_is_a_note_with_more_samples_to_try(void **state)
 {
     struct fixture *f = *state;
@@ -480,6 +491,7 @@ int main(void)
         TEST(better_answers_on_training_samples_ask_for_more_samples),
         TEST(values_outside_the_trained_range_are_reported),
         TEST(accuracy_below_its_target_is_a_note),
+        TEST(an_accuracy_above_the_configured_target_is_no_finding),
         TEST(end_before_the_last_density_is_a_note_with_more_samples_to_try),
         TEST(rising_accuracy_at_the_last_density_is_a_note),
         TEST(training_of_a_moment_is_not_learned),
