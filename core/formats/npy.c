@@ -3,6 +3,7 @@
 #include "core/formats/npy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,8 @@ static float value_at(const unsigned char *at, const struct npy_header *h)
     switch (h->element) {
     case NPY_FLOAT:
         return float_value(bits, h->item);
+    case NPY_BFLOAT:
+        return float_value(bits << 16, 4);
     case NPY_SIGNED:
         return (float)((int64_t)(bits << above) >> above);
     default:
@@ -239,6 +242,40 @@ enum status npy_values_read(const struct byte_source *from, const struct npy_hea
         for (size_t i = 0; !status && i < now; i++)
             if (!isfinite(values[done + i] = value_at(block + i * h->item, h)))
                 return not_finite(first + done + i, err);
+        done += now;
+    }
+    return status;
+}
+
+static bool name_at(const unsigned char *at, const struct npy_header *h, char out[NPY_TEXT])
+{
+    uint64_t bits = h->element < NPY_BYTES ? bits_at(at, h->item, h->big) : 0;
+    int above = 64 - 8 * (int)h->item;
+    if (h->element >= NPY_BYTES)
+        return text_at(at, h, out);
+    if (h->element == NPY_SIGNED)
+        snprintf(out, NPY_TEXT, "%lld", (long long)((int64_t)(bits << above) >> above));
+    else
+        snprintf(out, NPY_TEXT, "%llu", (unsigned long long)bits);
+    return true;
+}
+
+enum status npy_names_read(const struct byte_source *from, const struct npy_header *h, size_t first, size_t count,
+                           char (*names)[NPY_TEXT], struct error *err)
+{
+    unsigned char block[BLOCK];
+    size_t step = BLOCK / h->item;
+    enum status status = STATUS_OK;
+    if (h->element == NPY_FLOAT || h->element == NPY_BFLOAT)
+        return error_set(err, STATUS_INVALID, NULL, "must contain text or integers");
+    for (size_t done = 0; !status && done < count;) {
+        size_t now = count - done < step ? count - done : step;
+        status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
+        for (size_t i = 0; !status && i < now; i++)
+            if (!name_at(block + i * h->item, h, names[done + i]))
+                return error_set(err, STATUS_INVALID, NULL,
+                                 "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + done + i,
+                                 NPY_TEXT);
         done += now;
     }
     return status;

@@ -19,7 +19,8 @@
 #define NPY_RANK 4
 #define NPY_TEXT 256 /* bytes of a text element with its NUL */
 
-enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BYTES, NPY_UNICODE };
+/* BFLOAT: bfloat16, which occurs in safetensors files only (tensors.h). Classes from BYTES on are text. */
+enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BFLOAT, NPY_BYTES, NPY_UNICODE };
 
 struct npy_header {
     enum npy_class element;
@@ -54,6 +55,10 @@ enum status npy_body_read(const struct byte_source *from, const struct npy_heade
  * `first` is the index of the first of them, for messages. */
 enum status npy_values_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
                             float *values, struct error *err);
+/* Reads the next `count` elements, of which `first` is the index of the first: text as it is, integers in decimal, of
+ * any size. STATUS_INVALID: elements of another type, or text that is not valid. */
+enum status npy_names_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
+                           char (*names)[NPY_TEXT], struct error *err);
 /* Like npy_read_from(), but reads bytes in memory and refuses text. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 

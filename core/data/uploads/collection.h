@@ -65,9 +65,8 @@ struct collection {
     int64_t *label_start; /* [count + 1] */
     /* columns: names of a table's features; groups: the names that `group` refers to */
     struct collection_names vocabulary, columns, groups;
-    /* records: [count] where each sample of sequences comes from, as its file names it ("chr1:100-200"); count 0:
-     * unknown
-     */
+    /* records: [count] what the file calls each sample: the place of a sequence ("chr1:100-200"), or the owner's id;
+     * count 0: unknown */
     struct collection_names records;
     bool rna;       /* sequences of RNA: motifs are on one strand only */
     int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */

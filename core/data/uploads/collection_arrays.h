@@ -14,6 +14,7 @@ enum array_member {
     MEMBER_GROUP,
     MEMBER_COLUMNS,
     MEMBER_NAMES,
+    MEMBER_ID,
     MEMBER_COUNT
 };
 struct arrays {

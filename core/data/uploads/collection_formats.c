@@ -6,8 +6,8 @@
 #include "core/data/uploads/collection_int.h"
 #include "core/formats/gunzip.h"
 
-static const struct collection_format *const formats[] = {&npz_format,   &npy_format,    &csv_format, &tar_format,
-                                                          &fasta_format, &motifs_format, &bed_format};
+static const struct collection_format *const formats[] = {&npz_format, &npy_format,   &safetensors_format, &csv_format,
+                                                          &tar_format, &fasta_format, &motifs_format,      &bed_format};
 
 const struct collection_format *const *collection_formats(size_t *count)
 {

@@ -76,7 +76,7 @@ void collection_list_add(struct collection_list *list, const char *name);
  * never change. */
 enum status collection_inspect(struct collection *c, struct error *err);
 
-extern const struct collection_format npz_format, npy_format, csv_format, tar_format, fasta_format, motifs_format,
-    bed_format;
+extern const struct collection_format npz_format, npy_format, safetensors_format, csv_format, tar_format, fasta_format,
+    motifs_format, bed_format;
 
 #endif

@@ -14,8 +14,9 @@
  *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol. The array contains texts if the labels are texts.
  *   group      [n] integers or texts, for splits
  *   columns    [cols] texts: names of a table's columns
+ *   id         (ids) [n] integers or texts: what the owner calls each sample
  *
- * An .npy file is x alone. Several .npz files can follow each other (collection_tar.c).
+ * An .npy file is x alone. Several files can follow each other (collection_tar.c).
  *
  * The values of x go into the collection while they arrive, so that memory does not grow with them; the other arrays
  * stay in memory until the end of the file. Only an x in column-major order is read as a whole. */
@@ -34,9 +35,9 @@ enum {
     OTHER_NUMBERS = 1 << 27,
     SAMPLE_NUMBERS = 1 << 26
 }; /* OTHER_NUMBERS: of arrays besides x */
-static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names"};
+static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names", "id"};
 
-static int member_of(const char *name)
+int npz_member(const char *name, size_t bytes)
 {
     static const struct {
         const char *name;
@@ -45,14 +46,18 @@ static int member_of(const char *name)
         {"x", MEMBER_X},         {"X", MEMBER_X},         {"data", MEMBER_X},          {"images", MEMBER_X},
         {"inputs", MEMBER_X},    {"y", MEMBER_Y},         {"labels", MEMBER_Y},        {"targets", MEMBER_Y},
         {"boxes", MEMBER_BOXES}, {"group", MEMBER_GROUP}, {"columns", MEMBER_COLUMNS}, {"positions", MEMBER_POSITIONS},
-        {"names", MEMBER_NAMES}};
-    size_t length = strlen(name);
-    if (length < 4 || strcmp(name + length - 4, ".npy") != 0)
-        return -1;
+        {"names", MEMBER_NAMES}, {"id", MEMBER_ID},       {"ids", MEMBER_ID}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strlen(names[i].name) == length - 4 && strncmp(names[i].name, name, length - 4) == 0)
+        if (strlen(names[i].name) == bytes && strncmp(names[i].name, name, bytes) == 0)
             return (int)names[i].member;
     return -1;
+}
+
+/* The array that a member of an .npz is; -1: none. */
+static int member_of(const char *name)
+{
+    size_t length = strlen(name);
+    return length >= 4 && strcmp(name + length - 4, ".npy") == 0 ? npz_member(name, length - 4) : -1;
 }
 
 /* ---- samples ----------------------------------------------------------------------------------------------- */
@@ -194,34 +199,41 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
 }
 
 /* Reads x while it arrives. */
-static enum status read_x(struct npz *n, const struct byte_source *from, struct error *err)
+static enum status read_x(struct npz *n, const struct npy_header *h, const struct byte_source *from, struct error *err)
 {
-    struct npy_header h;
     int64_t cols = 0;
-    enum status status = npy_header_read(from, &h, err);
-    if (status)
-        return status;
-    status = n->files == 0 ? take_shape(&h, n->options, n->b->c, &cols, err) : same_shape(n, &h, &cols, err);
+    enum status status = n->files == 0 ? take_shape(h, n->options, n->b->c, &cols, err) : same_shape(n, h, &cols, err);
     n->cols = cols;
-    return status ? status : read_samples(n, from, &h, err);
+    return status ? status : read_samples(n, from, h, err);
+}
+
+enum status npz_array(struct npz *n, int member, const char *name, const struct npy_header *h,
+                      const struct byte_source *from, struct error *err)
+{
+    struct error cause = {0};
+    struct arrays *a = &n->arrays;
+    if (member < 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member '%.80s' is not allowed; a file may contain x, y, names, positions, boxes, group, "
+                         "columns and id",
+                         name);
+    if (a->there[member])
+        return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
+    enum status status = member == MEMBER_X    ? read_x(n, h, from, &cause)
+                         : member == MEMBER_ID ? id_list_read(&n->ids, from, h, n->b->limits.samples, &cause)
+                                               : npy_body_read(from, h, OTHER_NUMBERS, &a->member[member], &cause);
+    a->there[member] = !status;
+    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
 }
 
 static enum status read_member(struct npz *n, const char *name, const struct byte_source *bytes, struct error *err)
 {
+    struct npy_header h = {0};
     struct error cause = {0};
-    struct arrays *a = &n->arrays;
     int member = member_of(name);
-    if (member < 0)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "member '%.80s' is not allowed; an .npz may contain x, y, names, positions, boxes, group and "
-                         "columns (.npy)",
-                         name);
-    if (a->there[member])
-        return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
-    enum status status =
-        member == MEMBER_X ? read_x(n, bytes, &cause) : npy_read_from(bytes, OTHER_NUMBERS, &a->member[member], &cause);
-    a->there[member] = !status;
-    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
+    enum status status = member < 0 ? STATUS_OK : npy_header_read(bytes, &h, &cause);
+    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message)
+                  : npz_array(n, member, name, &h, bytes, err);
 }
 
 /* ---- the collection ----------------------------------------------------------------------------------------- */
@@ -333,8 +345,23 @@ static void close_arrays(struct npz *n)
 void npz_close(struct npz *n)
 {
     close_arrays(n);
+    id_list_close(&n->ids);
     free(n->sample);
     n->sample = NULL;
+}
+
+void npz_begin(struct npz *n)
+{
+    close_arrays(n);
+}
+
+enum status npz_end(struct npz *n, int64_t first, struct error *err)
+{
+    if (!n->arrays.there[MEMBER_X])
+        return error_set(err, STATUS_INVALID, NULL, "there is no array 'x', which holds the samples");
+    enum status status = take_labels(n, first, err);
+    n->files++;
+    return status ? status : id_list_check(&n->ids, n->b->c->count, err);
 }
 
 enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err)
@@ -343,7 +370,7 @@ enum status npz_add(struct npz *n, const struct byte_source *from, struct error 
     struct archive_limits bounds = {MEMBERS, n->b->limits.bytes * 8 + ((int64_t)1 << 30)};
     int64_t first = n->b->c->count;
     bool more = true;
-    close_arrays(n);
+    npz_begin(n);
     enum status status = archive_reader_create(ARCHIVE_ZIP, from, &bounds, &archive, err);
     while (!status) {
         const char *name;
@@ -354,18 +381,37 @@ enum status npz_add(struct npz *n, const struct byte_source *from, struct error 
         status = read_member(n, name, &bytes, err);
     }
     archive_reader_destroy(archive);
-    if (!status && !n->arrays.there[MEMBER_X])
-        status = error_set(err, STATUS_INVALID, NULL, "there is no member 'x.npy', which holds the samples");
-    if (!status)
-        status = take_labels(n, first, err);
+    return status ? status : npz_end(n, first, err);
+}
+
+enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err)
+{
+    struct npy_header h;
+    npz_begin(n);
+    enum status status = npy_header_read(from, &h, err);
+    if (status)
+        return status;
+    if (ids)
+        return id_list_read(&n->ids, from, &h, n->b->limits.samples, err);
+    status = read_x(n, &h, from, err);
+    if (status)
+        return status;
+    status = name_columns(n, err);
     n->files++;
     return status;
 }
 
 enum status npz_finish(struct npz *n, struct error *err)
 {
-    enum status status = array_labels_unused(n->b, &n->arrays, n->use, err);
-    return status ? status : builder_finish(n->b, n->use == USE_COLUMNS, err);
+    enum status status = id_list_check(&n->ids, n->b->c->count, err);
+    if (status)
+        return status;
+    status = array_labels_unused(n->b, &n->arrays, n->use, err);
+    if (status)
+        return status;
+    n->b->c->records = n->ids.names;
+    n->ids = (struct id_list){0};
+    return builder_finish(n->b, n->use == USE_COLUMNS, err);
 }
 
 static enum status read_npz(const struct byte_source *from, const struct collection_options *options,
@@ -390,9 +436,7 @@ static enum status read_npy(const struct byte_source *from, const struct collect
     struct npz n;
     builder_init(&b, c, options, limits);
     npz_open(&n, &b, options);
-    enum status status = read_x(&n, from, err);
-    if (!status)
-        status = name_columns(&n, err);
+    enum status status = npz_add_npy(&n, false, from, err);
     if (!status)
         status = npz_finish(&n, err);
     npz_close(&n);

@@ -1,4 +1,4 @@
-/* Reads a tar of .npz files, whose samples form one data set; or of PNG, JPEG or TIFF pictures of one size, of WAV
+/* Reads a tar of files of arrays, whose samples form one data set; or of PNG, JPEG or TIFF pictures of one size, of WAV
  * recordings, or of one FASTA file, with tables about them:
  *
  *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
@@ -7,6 +7,9 @@
  *
  * Or it is a table of cells (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and barcodes.tsv, each also
  * compressed by gzip, with labels.csv, whose files are the names of cells.
+ *
+ * Samples may also come in shards: several .npz, .npy or safetensors files, in the order of the archive. Members called
+ * id*.npy or ids*.npy are the ids of all samples in this order.
  *
  * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
  * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
@@ -38,7 +41,7 @@ struct text {
 
 struct tar {
     struct builder b;
-    struct npz npz;         /* for archives of .npz files */
+    struct npz npz;         /* for archives of arrays */
     struct name_list names; /* names of the samples, in the order of the samples */
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct audio_resampler *resampler;
@@ -72,8 +75,7 @@ static enum status set_kind(struct tar *t, enum collection_kind kind, int channe
 {
     struct collection *c = t->b.c;
     if (t->npz.files > 0)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "an archive contains .npz files or pictures or recordings, not both");
+        return error_set(err, STATUS_INVALID, NULL, "an archive contains arrays or pictures or recordings, not both");
     if (c->count > 0 && c->kind != kind)
         return error_set(err, STATUS_INVALID, NULL, "an archive contains pictures or recordings, not both");
     if (c->count > 0 && c->rows != rows)
@@ -160,13 +162,26 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     return status;
 }
 
-/* Adds the samples of an .npz file. All samples of the archive are in such files, or none. */
-static enum status add_arrays(struct tar *t, const struct byte_source *bytes, struct error *err)
+/* Whether a member of shards contains ids: "id.npy", "ids-0003.npy". */
+static bool ids_named(const char *name)
+{
+    size_t bytes = strncmp(name, "ids", 3) == 0 ? 3 : 2;
+    return strncmp(name, "id", 2) == 0 && strchr("-_.0123456789", name[bytes]) != NULL;
+}
+
+static bool arrays_named(const char *name)
+{
+    return ends_in(name, ".npz") || ends_in(name, ".npy") || ends_in(name, ".safetensors");
+}
+
+/* Adds the samples of a file of arrays. All samples of the archive are in such files, or none. */
+static enum status add_arrays(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     if (t->npz.files == 0 && t->b.c->count > 0)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "an archive contains .npz files or pictures or recordings, not both");
-    return npz_add(&t->npz, bytes, err);
+        return error_set(err, STATUS_INVALID, NULL, "an archive contains arrays or pictures or recordings, not both");
+    return ends_in(name, ".npz")   ? npz_add(&t->npz, bytes, err)
+           : ends_in(name, ".npy") ? npz_add_npy(&t->npz, ids_named(name), bytes, err)
+                                   : npz_add_tensors(&t->npz, bytes, err);
 }
 
 /* The text of a table of cells that a member is; NULL: none. */
@@ -206,16 +221,16 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_text(&t->boxes, name, bytes, MEMBER_BYTES, err);
     if (picture_file_named(last) || ends_in(last, ".wav"))
         return add_media(t, name, bytes, err);
-    if (ends_in(last, ".npz"))
-        return add_arrays(t, bytes, err);
+    if (arrays_named(last))
+        return add_arrays(t, last, bytes, err);
     if (ends_in(last, ".fa") || ends_in(last, ".fasta"))
         return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);
     if (ends_in(last, ".gff3") || ends_in(last, ".gff"))
         return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
     return error_set(
         err, STATUS_INVALID, NULL,
-        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .npz, and "
-        "matrix.mtx with features.tsv and barcodes.tsv");
+        "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .npz, .npy, "
+        ".safetensors, and matrix.mtx with features.tsv and barcodes.tsv");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
@@ -478,12 +493,12 @@ static enum status read_members(struct tar *t, const struct byte_source *from, s
     return status;
 }
 
-/* Finishes an archive of .npz files, which has no tables of its own. */
+/* Finishes an archive of arrays, which has no tables of its own. */
 static enum status finish_arrays(struct tar *t, struct error *err)
 {
     if (t->labels.bytes || t->boxes.bytes || t->fasta.bytes || t->gff.bytes || t->matrix.bytes)
         return error_set(err, STATUS_INVALID, NULL,
-                         "an archive of .npz files contains nothing else; labels and boxes are members of these files");
+                         "an archive of arrays contains nothing else; labels and boxes are members of .npz files");
     return npz_finish(&t->npz, err);
 }
 
@@ -505,7 +520,8 @@ static enum status read_tar(const struct byte_source *from, const struct collect
         status = read_cells(&t, err);
     if (!status && c->count == 0)
         status = error_set(err, STATUS_INVALID, NULL,
-                           "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa or .npz members");
+                           "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa, .npz, .npy or "
+                           ".safetensors members");
     if (!status && t.labels.bytes)
         status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
     else if (!status && !t.fasta.bytes && !cells && t.npz.files == 0)

@@ -208,6 +208,8 @@ void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
     sink_integer(out, "sample", sample);
     if (r->tokens > 1)
         sink_integer(out, "token", row % r->tokens);
+    if (c->records.count > 0)
+        sink_text(out, "id", c->records.name[sample]);
     if (c->group)
         sink_text(out, "group", c->groups.name[c->group[sample]]);
     if (labels == 0)

@@ -1,0 +1,246 @@
+/* Tests that safetensors files and shards of arrays are read as data sets, that ids of samples survive storage, and
+ * that faulty ones are refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/data/uploads/collection.h"
+
+static struct error err;
+static struct collection_limits limits = COLLECTION_LIMITS;
+
+static enum status read_set(const char *format, const struct buf *bytes, struct collection *c)
+{
+    struct byte_source_memory memory = {(const unsigned char *)bytes->data, bytes->size, 7};
+    struct byte_source from = byte_source_of_memory(&memory);
+    struct collection_options options = {.label = "", .group = ""};
+    err = (struct error){0};
+    return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
+}
+
+/* A safetensors file: the length of the header, the header, `data`. */
+static struct buf tensors(const char *header, const void *data, size_t bytes)
+{
+    struct buf out;
+    unsigned char length[8] = {(unsigned char)strlen(header), (unsigned char)(strlen(header) >> 8)};
+    buf_init(&out, 1 << 20);
+    buf_append(&out, length, sizeof length);
+    buf_append(&out, header, strlen(header));
+    buf_append(&out, data, bytes);
+    return out;
+}
+
+static void refuses(const char *header, const void *data, size_t bytes, enum status status, const char *message)
+{
+    struct buf file = tensors(header, data, bytes);
+    struct collection c;
+    assert_int_equal(read_set("safetensors", &file, &c), status);
+    if (!strstr(err.message, message))
+        fail_msg("'%s' does not say '%s'", err.message, message);
+    buf_close(&file);
+}
+
+static void check_values(const struct collection *c, const float *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_true(collection_value(c, i) <= values[i] && collection_value(c, i) >= values[i]);
+}
+
+static void a_tensor_becomes_rows_whatever_its_name(void **state)
+{
+    const float x[] = {1.5f, -2, 3, 4, 5, 6};
+    struct buf file =
+        tensors("{\"blocks.8.hook\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]}}  ", x, sizeof x);
+    struct collection c;
+    (void)state;
+    assert_int_equal(read_set("safetensors", &file, &c), STATUS_OK);
+    assert_int_equal(c.kind, COLLECTION_TABLE);
+    assert_true(c.count == 3 && c.cols == 2 && c.records.count == 0);
+    check_values(&c, x, 6);
+    collection_close(&c);
+    buf_close(&file);
+}
+
+/* Ids of 64 bits keep all digits, which a float could not. The order of tensors in the file does not matter. */
+static void tensors_of_half_precision_tokens_have_ids_and_groups(void **state)
+{
+    struct {
+        int64_t id[2];
+        uint8_t group[2];
+        uint16_t x[8]; /* bfloat16 */
+    } data = {{9007199254740993, -1}, {4, 7}, {0x3F80, 0x4000, 0xC040, 0x3F00, 0, 0x4380, 0x3F81, 0xBF80}};
+    const float x[] = {1, 2, -3, 0.5f, 0, 256, 1.0078125f, -1};
+    unsigned char packed[34];
+    memcpy(packed, data.id, 16);
+    memcpy(packed + 16, data.group, 2);
+    memcpy(packed + 18, data.x, 16);
+    struct buf file = tensors("{\"__metadata__\":{\"model\":\"m\"},"
+                              "\"x\":{\"dtype\":\"BF16\",\"shape\":[2,2,2],\"data_offsets\":[18,34]},"
+                              "\"group\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[16,18]},"
+                              "\"id\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]}}",
+                              packed, sizeof packed);
+    struct collection c;
+    (void)state;
+    assert_int_equal(read_set("safetensors", &file, &c), STATUS_OK);
+    assert_true(c.count == 2 && c.rows == 2 && c.cols == 2);
+    check_values(&c, x, 8);
+    assert_string_equal(c.records.name[0], "9007199254740993");
+    assert_string_equal(c.records.name[1], "-1");
+    assert_string_equal(c.groups.name[c.group[1]], "7");
+    collection_close(&c);
+    buf_close(&file);
+}
+
+static void faulty_headers_are_refused(void **state)
+{
+    const float x[4] = {0};
+    (void)state;
+    refuses("[]", x, 0, STATUS_CORRUPT, "no JSON object");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,12]}}", x, 16, STATUS_CORRUPT, "do not fit");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[4,20]}}", x, 16, STATUS_CORRUPT,
+            "previous tensor ends");
+    refuses("{\"x\":{\"dtype\":\"F8_E4M3\",\"shape\":[2,2],\"data_offsets\":[0,4]}}", x, 4, STATUS_INVALID, "type");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1,1,1,2],\"data_offsets\":[0,16]}}", x, 16, STATUS_INVALID,
+            "dimensions");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}", x, 12, STATUS_CORRUPT, "end inside");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]}}", x, 16, STATUS_CORRUPT, "more bytes");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[-2,2],\"data_offsets\":[0,16]}}", x, 16, STATUS_CORRUPT, "shape");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[1e9,1e9],\"data_offsets\":[0,16]}}", x, 16, STATUS_CORRUPT, "shape");
+    refuses("{\"y\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", x, 2, STATUS_INVALID, "no array 'x'");
+    refuses("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+            "\"b\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[8,16]}}",
+            x, 16, STATUS_INVALID, "'a' is not allowed");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+            "\"id\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[8,11]}}",
+            x, 11, STATUS_INVALID, "3 ids for 2 samples");
+    refuses("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+            "\"id\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}",
+            x, 16, STATUS_INVALID, "text or integers");
+    struct buf huge;
+    struct collection c;
+    buf_init(&huge, 64);
+    buf_append(&huge, "\xff\xff\xff\xff\0\0\0\0{}", 10);
+    assert_int_equal(read_set("safetensors", &huge, &c), STATUS_LIMIT);
+    buf_close(&huge);
+}
+
+/* ---- shards ---------------------------------------------------------------------------------------------------- */
+
+static void add(struct archive *a, const char *name, const void *bytes, size_t size)
+{
+    struct archive_entry *e = archive_entry_new();
+    archive_entry_set_pathname(e, name);
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_perm(e, 0644);
+    archive_entry_set_size(e, (int64_t)size);
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(a, bytes, size), size);
+    archive_entry_free(e);
+}
+
+static void add_npy(struct archive *a, const char *name, const char *type, const char *shape, const void *data,
+                    size_t bytes)
+{
+    unsigned char file[512] = "\x93NUMPY\x01\x00\x76";
+    int length =
+        snprintf((char *)file + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
+    memset(file + 10 + length, ' ', (size_t)(118 - length));
+    file[127] = '\n';
+    memcpy(file + 128, data, bytes);
+    add(a, name, file, 128 + bytes);
+}
+
+static char packed[1 << 16];
+static size_t packed_bytes;
+
+static struct archive *begin(void)
+{
+    struct archive *a = archive_write_new();
+    assert_int_equal(archive_write_set_format_ustar(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, packed, sizeof packed, &packed_bytes), ARCHIVE_OK);
+    return a;
+}
+
+static enum status read_tar(struct archive *a, struct collection *c)
+{
+    struct buf file;
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+    buf_init(&file, sizeof packed);
+    buf_append(&file, packed, packed_bytes);
+    enum status status = read_set("tar", &file, c);
+    buf_close(&file);
+    return status;
+}
+
+static void shards_follow_each_other_with_their_ids(void **state)
+{
+    const float x[] = {1, 2.5f, 3, 4, 5, 6, 7, 8};
+    const char texts[2][4] = {"doc1", "d\xC3\xA9"}; /* of type S4 */
+    const int32_t numbers[] = {40, 41};
+    struct collection c;
+    struct archive *a = begin();
+    struct buf last = tensors("{\"activations\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}", x + 6, 8);
+    (void)state;
+    add_npy(a, "run/ids-0.npy", "|S4", "2,", texts, sizeof texts);
+    add_npy(a, "run/shard-0.npy", "<f4", "1, 2", x, 8);
+    add_npy(a, "run/shard-1.npy", "<f4", "2, 2", x + 2, 16);
+    add_npy(a, "run/ids-1.npy", "<i4", "2,", numbers, sizeof numbers);
+    add(a, "run/shard-2.safetensors", last.data, last.size);
+    assert_int_equal(read_tar(a, &c), STATUS_OK);
+    assert_true(c.count == 4 && c.cols == 2);
+    check_values(&c, x, 8);
+    const char *const ids[] = {"doc1", "d\xC3\xA9", "40", "41"};
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(c.records.name[i], ids[i]);
+    collection_close(&c);
+    buf_close(&last);
+}
+
+static void shards_that_do_not_fit_are_refused(void **state)
+{
+    const float x[] = {1, 2, 3, 4};
+    const uint8_t numbers[] = {1, 2, 3};
+    struct collection c;
+    (void)state;
+    struct archive *a = begin();
+    add_npy(a, "a.npy", "<f4", "1, 2", x, 8);
+    add_npy(a, "b.npy", "<f4", "2, 1", x, 8);
+    assert_int_equal(read_tar(a, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "member 'b.npy': has samples of"));
+    a = begin();
+    add_npy(a, "a.npy", "<f4", "2, 2", x, 16);
+    add_npy(a, "id.npy", "|u1", "3,", numbers, 3);
+    assert_int_equal(read_tar(a, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "3 ids for 2 samples"));
+    a = begin();
+    add_npy(a, "id.npy", "|u1", "3,", numbers, 3);
+    assert_int_equal(read_tar(a, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "has no samples"));
+    a = begin();
+    add_npy(a, "ideal.npy", "<f4", "2, 2", x, 16); /* samples, although the name begins with "id" */
+    assert_int_equal(read_tar(a, &c), STATUS_OK);
+    assert_int_equal(c.count, 2);
+    collection_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tensor_becomes_rows_whatever_its_name),
+        cmocka_unit_test(tensors_of_half_precision_tokens_have_ids_and_groups),
+        cmocka_unit_test(faulty_headers_are_refused),
+        cmocka_unit_test(shards_follow_each_other_with_their_ids),
+        cmocka_unit_test(shards_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
