@@ -411,7 +411,7 @@ const struct api_route api_routes[] = {
         "Export a job as one file for import by another daemon"),
     GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "Export the model of a job as ONNX"),
-    {"POST", "/v1/imports", "importModel", "Import a bundle, or a model as safetensors", API_SCOPE_SUBMIT,
+    {"POST", "/v1/imports", "importModel", "Import a bundle, a model as safetensors, or a folder of SAELens as tar", API_SCOPE_SUBMIT,
      API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create, NULL},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),

@@ -27,6 +27,9 @@ void import_model_close(struct import_model *model);
 const char *import_preset(const struct method *method, const char *preset);
 /* Imports the request's body as a bundle, and responds. */
 void import_bundle(struct exchange *x);
+/* Whether the body is a tar; imports it as a model of another program, and responds. */
+bool import_is_tar(const struct exchange *x);
+void import_foreign(struct exchange *x);
 
 /* Writes the progress of a finished job; `last` is its last checkpoint. */
 void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json);

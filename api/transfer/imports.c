@@ -1,4 +1,4 @@
-/* POST /v1/imports: stores a model from a file (weights or a bundle) as a job that has succeeded. Its checkpoint can be
+/* POST /v1/imports: stores a model from a file (weights, a bundle, or another program's) as a job that has succeeded. Its checkpoint can be
  * queried, evaluated, exported and used as the start of a training. A file is accepted only if the method can open its
  * model with its configuration. */
 #include <math.h>
@@ -171,6 +171,10 @@ static void import_file(struct exchange *x)
     error_clear(&err);
     if (!arrived_whole(x))
         return;
+    if (import_is_tar(x)) {
+        import_foreign(x);
+        return;
+    }
     if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK)
         respond_error(x, &err);
     else if (bundle_is(&content))

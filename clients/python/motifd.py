@@ -1024,15 +1024,17 @@ class Dictionary(_TransformerMixin, _Estimator):
         X = np.asarray(X) if getattr(X, "ndim", 2) == 3 else X
         return _check(self, X.reshape(-1, X.shape[-1]) if getattr(X, "ndim", 2) == 3 else X, reset=reset, ensure_min_samples=2 if reset else 1, ensure_min_features=2)
 
-    def fit(self, X: Any, y: Any = None, groups: Optional[Sequence[Any]] = None) -> "Dictionary":
+    def fit(self, X: Any, y: Any = None, groups: Optional[Sequence[Any]] = None, ids: Optional[Sequence[Any]] = None) -> "Dictionary":
         """Uploads the activations once, trains, and waits. y is ignored. groups: a name for each of the n samples, such as the document that
-        it comes from; latents_ point back to it. Fewer than 20 rows, the daemon's minimum, are repeated."""
+        it comes from; latents_ point back to it. ids: the same, but for names that all differ. Fewer than 20 rows, the daemon's minimum, are repeated."""
         tokens = np.asarray(X).shape[1] if getattr(X, "ndim", 2) == 3 else 1
         rows = self._rows(X, True)
         samples = np.tile(rows.reshape(-1, tokens, rows.shape[1]) if tokens > 1 else rows, (-(-20 // len(rows)),) + (1,) * (1 + (tokens > 1)))
         arrays = {"x": samples}
         if groups is not None:
             arrays["group"] = np.resize([str(group) for group in groups], len(samples))
+        if ids is not None:
+            arrays["id"] = np.resize([str(one) for one in ids], len(samples))
         client = self._client()
         self.data_ = client.upload(_npz(arrays), "npz")
         config = {"dataset_name": self.data_["name"], "width": self.n_components, "l0": min(self.l0, self.n_components), "learner": self.learner, "seeds": self.seeds,

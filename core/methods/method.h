@@ -32,6 +32,7 @@
 #include "core/base/parallel/thread_pool.h"
 #include "core/base/sink.h"
 
+struct byte_source;  /* core/formats/byte_source.h */
 struct kernels;      /* core/kernels/kernels.h */
 struct findings;     /* core/methods/findings.h */
 struct finding_code; /* core/methods/findings.h */
@@ -430,6 +431,12 @@ struct method {
     enum status (*open)(const void *config, const struct kernels *kernels, const char *data,
                         const struct snapshot_reader *from, struct method_model **model, struct error *err);
     void (*close)(struct method_model *model);
+    /* Reads a model that another program wrote, from a tar of its files. Writes the configuration of a job, a JSON
+     * object without the fields that have their defaults, to `config`, and a checkpoint that open() reads to
+     * `checkpoint`. adopts: name of the format. STATUS_INVALID: the archive contains no such model, or one that this
+     * method cannot represent; the message says why. NULL: there is no such format. */
+    const char *adopts;
+    enum status (*adopt)(const struct byte_source *from, struct buf *config, struct buf *checkpoint, struct error *err);
     /* Adds to a list that the caller has opened an object {code, text} for everything that is unusual about an input,
      * such as values far outside the range of the training data. Default: adds nothing. */
     void (*warn)(const struct method_model *model, const struct method_input *input, const struct sink *out);

@@ -112,6 +112,34 @@ def main():
             assert sum(part["samples"] for part in first["histogram"]) == round(first["rate"] * listed["samples"]), first
             assert ask("GET", "/v1/jobs/own/latents/32")[0] == 404
 
+        def rows_of_shards_and_tensors_keep_their_ids():
+            half, ids = len(ROWS) // 2, [f"prompt-{i // 3}" for i in range(len(ROWS))]
+            shards = io.BytesIO()
+            with tarfile.open(fileobj=shards, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+                for member, array in (("x-0", ROWS[:half]), ("x-1", ROWS[half:]), ("id", numpy.array(ids))):
+                    data = npy(array)
+                    info = tarfile.TarInfo(f"acts/{member}.npy")
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+            head = json.dumps({"resid": {"dtype": "F32", "shape": list(ROWS.shape), "data_offsets": [0, ROWS.nbytes]},
+                               "id": {"dtype": "I64", "shape": [len(ROWS)], "data_offsets": [ROWS.nbytes, ROWS.nbytes + 8 * len(ROWS)]}}).encode()
+            tensors = len(head).to_bytes(8, "little") + head + ROWS.tobytes() + (10 ** 15 + numpy.arange(len(ROWS))).astype("<i8").tobytes()
+            for name, kind, data, id_of in (("shards", "application/x-tar", shards.getvalue(), lambda row: ids[row]),
+                                            ("tensors", "application/x-safetensors", tensors, lambda row: str(10 ** 15 + row))):
+                status, _, body = ask("PUT", "/v1/datasets/" + name, data, kind=kind)
+                assert status == 201, body
+                status, _, body = ask("POST", "/v1/jobs", {"kind": "dictionary", "preset": "dataset", "name": name, "config": {
+                    "dataset_name": name, "width": 16, "l0": 2, "seeds": 1, "batch": 100, "total_samples": 5000, "pursuit_samples": 0}})
+                assert status == 201 and body["config"]["inputs"] == D, body
+                deadline = time.monotonic() + 120
+                while ask("GET", "/v1/jobs/" + name)[2]["state"] != "succeeded" and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                listed = ask("GET", f"/v1/jobs/{name}/latents?count=1&sort=rate")[2]
+                strongest = ask("GET", f"/v1/jobs/{name}/latents/{listed['latents'][0]['latent']}")[2]["strongest"]
+                assert len(strongest) == 16 and all(place["id"] == id_of(place["row"]) for place in strongest), strongest
+            status, _, body = ask("POST", "/v1/imports", shards.getvalue(), kind="application/octet-stream")
+            assert status == 422 and "no folder of SAELens" in json.dumps(body), body
+
         def many_rows_go_through_encode_and_decode():
             many = numpy.tile(ROWS, (34, 1))[:100000]
             codes = rows("encode", many, more="&dictionary=1")
@@ -171,6 +199,13 @@ def main():
                     assert differ.mean() < 1e-3 and (ours > 0).sum() > 50, (learner, seed, differ.mean())  # rounding may move a value over a threshold
                     back = numpy.load(io.BytesIO(ask("POST", f"/v1/jobs/{name}/decode?batch=1&dictionary={seed}", npy(ours), kind=NPY,
                                                      headers={"Accept": NPY})[2]))
+                    status, _, made = ask("POST", f"/v1/imports?name={learner}-{seed}", tar, kind="application/octet-stream")
+                    assert status == 201 and made["kind"] == "dictionary" and made["config"]["inputs"] == D, (status, made)
+                    body = ask("POST", f"/v1/jobs/{made['id']}/encode?batch=1", npy(x), kind=NPY, headers={"Accept": NPY})[2]
+                    again = numpy.load(io.BytesIO(body))
+                    assert (abs(again - ours) > 1e-3 * (1 + abs(ours))).mean() < 1e-3, (learner, seed)
+                    same = ask("POST", f"/v1/jobs/{name}/compare", {"with": made["id"]})[2]
+                    assert (same["shared"] == same["width"]) == (seed == 0), same
                     unit = w["W_dec"] / numpy.linalg.norm(w["W_dec"], axis=1)[:, None]
                     assert abs(ours @ unit + w["b_dec"] - back).max() < 1e-3
             assert ask("POST", "/v1/jobs", {"kind": "dictionary", "name": "pursuit", "config": {
@@ -216,6 +251,7 @@ def main():
 
         run_checks(("a job trains on samples of tokens", a_job_trains_on_samples_of_tokens),
                    ("latents point back to the rows", latents_point_back_to_the_rows),
+                   ("rows of shards and tensors keep their ids", rows_of_shards_and_tensors_keep_their_ids),
                    ("many rows go through encode and decode", many_rows_go_through_encode_and_decode),
                    ("steering and comparison answer", steering_and_comparison_answer),
                    ("SAELens computes the same codes from the export", saelens_computes_the_same_codes_from_the_export),

@@ -8,6 +8,7 @@
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
 #define MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
 
+#include "core/formats/byte_source.h"
 #include "core/methods/dictionary/config.h"
 #include "core/methods/dictionary/data/rows.h"
 #include "core/methods/dictionary/evaluation/gallery.h"
@@ -70,6 +71,9 @@ extern const struct method_tensor dictionary_input, dictionary_outputs[DICTIONAR
 enum status dictionary_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 /* saelens.c */
 enum status dictionary_saelens(const struct method_question *question, struct buf *out, struct error *err);
+/* saelens_import.c; see `adopt` of struct method. */
+enum status dictionary_adopt(const struct byte_source *from, struct buf *config, struct buf *checkpoint,
+                             struct error *err);
 /* latents.c, compare.c */
 enum status dictionary_latents(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_compare(const struct method_question *question, const struct sink *out, struct error *err);

@@ -1,0 +1,117 @@
+/* Imports a model that another program wrote, as a tar of its files: the first method that reads the archive makes the
+ * configuration and the checkpoint of the new job (`adopt` of struct method). */
+#include <string.h>
+
+#include "api/http/exchange.h"
+#include "api/transfer/import_int.h"
+#include "core/base/hash.h"
+#include "core/formats/byte_source.h"
+
+enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16 };
+
+bool import_is_tar(const struct exchange *x)
+{
+    const char *body = x->request->body;
+    return x->request->body_bytes >= TAR_BLOCK && memcmp(body + TAR_MAGIC, "ustar", 5) == 0;
+}
+
+/* The first method that reads archives; NULL: none does. */
+static const struct method *adopter(void)
+{
+    size_t count;
+    const struct method *const *methods = methods_all(&count);
+    for (size_t i = 0; i < count; i++)
+        if (methods[i]->adopt)
+            return methods[i];
+    return NULL;
+}
+
+static void write_result(struct exchange *x, const char *format, struct json_sink *json)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    hash_hex(digest, hex);
+    const struct sink *out = &json->sink;
+    sink_begin_object(out, NULL);
+    sink_begin_object(out, "imported");
+    sink_text(out, "format", format);
+    sink_text(out, "sha256", hex);
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
+static void store(struct exchange *x, const struct import_model *model,
+                  const struct storage_import_checkpoint *checkpoint)
+{
+    struct buf result, progress;
+    struct json_sink json;
+    buf_init(&result, 4096);
+    buf_init(&progress, 4096);
+    json_sink_init(&json, &result);
+    write_result(x, model->method->adopts, &json);
+    bool ok = json_sink_done(&json);
+    json_sink_init(&json, &progress);
+    import_write_progress(checkpoint, &json);
+    struct storage_import import = {
+        .kind = model->method->kind,
+        .preset = "",
+        .name = "",
+        .config = model->config_text,
+        .progress = progress.data,
+        .result = result.data,
+        .checkpoints = checkpoint,
+        .count = 1,
+    };
+    if (ok && json_sink_done(&json))
+        import_respond(x, &import);
+    else
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    buf_close(&result);
+    buf_close(&progress);
+}
+
+static enum status adopt(struct exchange *x, struct buf *config, struct buf *checkpoint, struct import_model *model,
+                         struct error *err)
+{
+    struct byte_source_memory memory = {(const unsigned char *)x->request->body, x->request->body_bytes, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    const struct method *method = adopter();
+    if (!method)
+        return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
+    enum status status = method->adopt(&from, config, checkpoint, err);
+    if (status == STATUS_OK && (config->failed || checkpoint->failed))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
+        struct error cause = *err;
+        error_clear(err);
+        return error_set(err, STATUS_INVALID, "", "%s", cause.message);
+    }
+    if (status != STATUS_OK)
+        return status;
+    buf_append(config, "", 1); /* the text ends with NUL */
+    return config->failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration")
+                          : import_model_open(x, model, method->kind, config->data, "", err);
+}
+
+void import_foreign(struct exchange *x)
+{
+    struct import_model model = {.method = NULL};
+    struct storage_import_checkpoint checkpoint = {.seq = 1, .what = {.stage_end = true}};
+    struct buf config, bytes;
+    struct error err;
+    error_clear(&err);
+    buf_init(&config, CONFIG_MOST);
+    buf_init(&bytes, 4 * (size_t)API_IMPORT_MAX); /* numbers of two bytes become floats */
+    enum status status = adopt(x, &config, &bytes, &model, &err);
+    checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
+    if (status == STATUS_OK)
+        status = import_model_check(x, &model, &checkpoint.bytes, "", &err);
+    if (status == STATUS_OK)
+        store(x, &model, &checkpoint);
+    else
+        respond_error(x, &err);
+    import_model_close(&model);
+    buf_close(&config);
+    buf_close(&bytes);
+}
