@@ -1,6 +1,6 @@
-/* POST /v1/imports: stores a model from a file (weights, a bundle, or another program's) as a job that has succeeded. Its checkpoint can be
- * queried, evaluated, exported and used as the start of a training. A file is accepted only if the method can open its
- * model with its configuration. */
+/* POST /v1/imports: stores a model from a file (weights, a bundle, or another program's) as a job that has succeeded.
+ * Its checkpoint can be queried, evaluated, exported and used as the start of a training. A file is accepted only if
+ * the method can open its model with its configuration. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
