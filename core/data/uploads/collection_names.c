@@ -25,9 +25,9 @@ const char collection_label_meaning[] =
     "csv: name of the column with the label (label, labels, class or target); bed: name for the fourth column, or the "
     "label of all regions (peak)";
 const char collection_group_meaning[] = "csv: name of the column with the group for splits (group or split)";
-const char collection_layout_meaning[] =
-    "npz, npy, safetensors: position of the channels in four-dimensional arrays (default: channels-last, or channels-first where "
-    "only the second size looks like a number of channels)";
+const char collection_layout_meaning[] = "npz, npy, safetensors: position of the channels in four-dimensional arrays "
+                                         "(default: channels-last, or channels-first where "
+                                         "only the second size looks like a number of channels)";
 const char collection_negatives_meaning[] =
     "fasta, bed: shuffle adds for each record with a label a sample without one, its bases shuffled so that all pairs "
     "of neighbours are kept; bed: gc adds another place of the genome with as many G and C (none)";
