@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cjson/cJSON.h>
 
 #include "core/formats/archive.h"
+#include "core/formats/json_fields.h"
 #include "core/formats/tensors.h"
 #include "core/methods/dictionary/queries/model.h"
 
@@ -25,7 +25,7 @@ static const char *const tensor_names[] = {"W_enc",     "W_dec",         "b_enc"
                                            "threshold", "log_threshold", "sparsity"};
 
 struct folder {
-    cJSON *config;
+    struct json_fields *config;
     struct matrix {
         float *values; /* NULL: the folder does not contain it */
         int rank;
@@ -35,7 +35,7 @@ struct folder {
 
 static void folder_close(struct folder *f)
 {
-    cJSON_Delete(f->config);
+    json_fields_destroy(f->config);
     for (int i = 0; i < TENSORS; i++)
         free(f->tensor[i].values);
 }
@@ -46,14 +46,16 @@ static enum status read_config(struct folder *f, const struct byte_source *from,
 {
     char *text = NULL;
     size_t bytes;
+    struct error cause = {0};
     enum status status = byte_source_all(from, CONFIG_BYTES, &text, &bytes, err);
-    if (!status && !f->config)
-        f->config = cJSON_ParseWithLength(text, bytes);
+    if (!status && f->config)
+        status = error_set(err, STATUS_INVALID, NULL, "the archive contains cfg.json twice");
+    if (!status)
+        status = json_fields_create(text, bytes, &f->config, &cause);
+    if (cause.code)
+        status = error_set(err, status, NULL, "cfg.json: %s", cause.message);
     free(text);
-    if (status)
-        return status;
-    return cJSON_IsObject(f->config) ? STATUS_OK
-                                     : error_set(err, STATUS_INVALID, NULL, "cfg.json: must be one JSON object");
+    return status;
 }
 
 static enum status read_tensor(struct folder *f, const struct tensors_entry *e, const struct byte_source *from,
@@ -126,18 +128,6 @@ static enum status read_folder(struct folder *f, const struct byte_source *from,
 
 /* ---- what the configuration says ----------------------------------------------------------------------------- */
 
-static const char *text_of(const struct folder *f, const char *name, const char *usual)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(f->config, name);
-    return cJSON_IsString(item) ? item->valuestring : usual;
-}
-
-static bool flag_of(const struct folder *f, const char *name, bool usual)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(f->config, name);
-    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : usual;
-}
-
 static enum status unknown(const char *name, const char *value, const char *allowed, struct error *err)
 {
     return error_set(err, STATUS_INVALID, NULL, "cfg.json: %s is '%.60s'; this program reads %s", name, value, allowed);
@@ -145,13 +135,12 @@ static enum status unknown(const char *name, const char *value, const char *allo
 
 static double l0_of(const struct folder *f, enum learner learner, int width)
 {
-    const cJSON *k = cJSON_GetObjectItemCaseSensitive(f->config, "k");
     const struct matrix *sparsity = &f->tensor[SPARSITY];
     double sum = 0;
-    if (!k) /* files of early versions */
-        k = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(f->config, "activation_fn_kwargs"), "k");
-    if (learner == LEARNER_TOPK)
-        return cJSON_IsNumber(k) ? k->valuedouble : 100; /* SAELens' own default */
+    if (learner == LEARNER_TOPK) { /* early versions have the number in activation_fn_kwargs; 100 is the default */
+        double early = json_fields_number(f->config, "activation_fn_kwargs", "k", 100);
+        return json_fields_number(f->config, "k", NULL, early);
+    }
     for (int64_t j = 0; sparsity->values && j < width; j++)
         sum += pow(10, fmin(0, (double)sparsity->values[j]));
     return sparsity->values ? fmin(fmax(1, round(sum)), width) : fmin(20, width);
@@ -159,8 +148,9 @@ static double l0_of(const struct folder *f, enum learner learner, int width)
 
 static enum status take_learner(const struct folder *f, enum learner *out, struct error *err)
 {
-    const char *architecture = text_of(f, "architecture", "standard");
-    const char *function = text_of(f, "activation_fn", text_of(f, "activation_fn_str", "relu"));
+    const char *architecture = json_fields_text(f->config, "architecture", "standard");
+    const char *function =
+        json_fields_text(f->config, "activation_fn", json_fields_text(f->config, "activation_fn_str", "relu"));
     *out = strcmp(architecture, "jumprelu") == 0                                ? LEARNER_JUMPRELU
            : strcmp(architecture, "topk") == 0 || strcmp(function, "topk") == 0 ? LEARNER_TOPK
                                                                                 : LEARNER_L1;
@@ -168,13 +158,13 @@ static enum status take_learner(const struct folder *f, enum learner *out, struc
         return unknown("architecture", architecture, "standard, topk and jumprelu", err);
     if (*out == LEARNER_L1 && strcmp(function, "relu") != 0)
         return unknown("activation_fn", function, "relu and topk", err);
-    const char *scaling = text_of(f, "normalize_activations", "none");
+    const char *scaling = json_fields_text(f->config, "normalize_activations", "none");
     if (strcmp(scaling, "none") != 0)
         return unknown("normalize_activations", scaling,
                        "none, because the factor is not in the file; fold it into the weights "
                        "(fold_activation_norm_scaling_factor) and save the dictionary again",
                        err);
-    if (flag_of(f, "finetuning_scaling_factor", false))
+    if (json_fields_flag(f->config, "finetuning_scaling_factor", false))
         return unknown("finetuning_scaling_factor", "true", "false", err);
     return STATUS_OK;
 }
@@ -219,8 +209,9 @@ static void fill(const struct folder *f, struct sae *sae)
 {
     int m = sae->shape.width, d = sae->shape.inputs;
     const struct matrix *t = f->tensor;
-    bool rescale = sae->shape.learner == LEARNER_TOPK && flag_of(f, "rescale_acts_by_decoder_norm", false);
-    bool centred = flag_of(f, "apply_b_dec_to_input", true);
+    bool rescale =
+        sae->shape.learner == LEARNER_TOPK && json_fields_flag(f->config, "rescale_acts_by_decoder_norm", false);
+    bool centred = json_fields_flag(f->config, "apply_b_dec_to_input", true);
     memcpy(sae->bias->value, t[B_DEC].values, (size_t)d * sizeof(float));
     for (int j = 0; j < m; j++) {
         const float *row = t[W_DEC].values + (ptrdiff_t)j * d;
