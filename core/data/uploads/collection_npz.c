@@ -16,7 +16,8 @@
  *   columns    [cols] texts: names of a table's columns
  *   id         (ids) [n] integers or texts: what the owner calls each sample
  *
- * An .npy file is x alone. Several files can follow each other (collection_tar.c).
+ * An .npy file is x alone. A safetensors file has tensors of these names in any order; if there is no x and exactly one
+ * other tensor, that is x. Several files can follow each other (collection_tar.c).
  *
  * The values of x go into the collection while they arrive, so that memory does not grow with them; the other arrays
  * stay in memory until the end of the file. Only an x in column-major order is read as a whole. */
@@ -27,6 +28,7 @@
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection_arrays.h"
 #include "core/data/uploads/collection_npz.h"
+#include "core/formats/json/tensors.h"
 
 enum {
     SIDE = 4096,
@@ -37,7 +39,7 @@ enum {
 }; /* OTHER_NUMBERS: of arrays besides x */
 static const char *const member_names[] = {"x", "y", "positions", "boxes", "group", "columns", "names", "id"};
 
-int npz_member(const char *name, size_t bytes)
+static int npz_member(const char *name, size_t bytes)
 {
     static const struct {
         const char *name;
@@ -207,8 +209,8 @@ static enum status read_x(struct npz *n, const struct npy_header *h, const struc
     return status ? status : read_samples(n, from, h, err);
 }
 
-enum status npz_array(struct npz *n, int member, const char *name, const struct npy_header *h,
-                      const struct byte_source *from, struct error *err)
+static enum status npz_array(struct npz *n, int member, const char *name, const struct npy_header *h,
+                             const struct byte_source *from, struct error *err)
 {
     struct error cause = {0};
     struct arrays *a = &n->arrays;
@@ -350,12 +352,12 @@ void npz_close(struct npz *n)
     n->sample = NULL;
 }
 
-void npz_begin(struct npz *n)
+static void npz_begin(struct npz *n)
 {
     close_arrays(n);
 }
 
-enum status npz_end(struct npz *n, int64_t first, struct error *err)
+static enum status npz_end(struct npz *n, int64_t first, struct error *err)
 {
     if (!n->arrays.there[MEMBER_X])
         return error_set(err, STATUS_INVALID, NULL, "there is no array 'x', which holds the samples");
@@ -444,5 +446,59 @@ static enum status read_npy(const struct byte_source *from, const struct collect
     return status;
 }
 
+/* ---- safetensors ------------------------------------------------------------------------------------------- */
+
+/* The tensor that is x without being called so; -1: none. */
+static int unnamed(const struct tensors *t)
+{
+    int found = -1, unknown = 0;
+    for (int i = 0; i < t->count; i++) {
+        int member = npz_member(t->entry[i].name, strlen(t->entry[i].name));
+        if (member == MEMBER_X)
+            return -1;
+        if (member < 0) {
+            found = i;
+            unknown++;
+        }
+    }
+    return unknown == 1 ? found : -1;
+}
+
+enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err)
+{
+    struct tensors t;
+    int64_t first = n->b->c->count;
+    npz_begin(n);
+    enum status status = tensors_head_read(from, &t, err);
+    int x = status ? -1 : unnamed(&t);
+    for (int i = 0; !status && i < t.count; i++) {
+        const struct tensors_entry *e = &t.entry[i];
+        struct tensors_piece piece = {from, e->end - e->begin};
+        struct byte_source bytes = tensors_piece_source(&piece);
+        status =
+            npz_array(n, i == x ? MEMBER_X : npz_member(e->name, strlen(e->name)), e->name, &e->header, &bytes, err);
+    }
+    if (!status)
+        status = byte_source_end(from, "the last tensor", err);
+    tensors_close(&t);
+    return status ? status : npz_end(n, first, err);
+}
+
+static enum status read_tensors(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct builder b;
+    struct npz n;
+    builder_init(&b, c, options, limits);
+    npz_open(&n, &b, options);
+    enum status status = npz_add_tensors(&n, from, err);
+    if (!status)
+        status = npz_finish(&n, err);
+    npz_close(&n);
+    builder_close(&b);
+    return status;
+}
+
 const struct collection_format npz_format = {"npz", "application/x-npz", false, read_npz};
 const struct collection_format npy_format = {"npy", "application/x-npy", false, read_npy};
+const struct collection_format safetensors_format = {"safetensors", "application/x-safetensors", false, read_tensors};

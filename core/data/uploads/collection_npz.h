@@ -3,7 +3,6 @@
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_NPZ_H
 
 #include "core/data/uploads/collection_arrays.h"
-#include "core/data/uploads/collection_ids.h"
 
 struct npz {
     struct builder *b;
@@ -21,17 +20,8 @@ void npz_close(struct npz *n);
 enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err);
 /* Adds the samples of an .npy file, or, if `ids`, the ids of samples. */
 enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err);
-/* Adds the samples of a safetensors file (collection_tensors.c). */
+/* Adds the samples of a safetensors file. */
 enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err);
-
-/* For files that contain several arrays: npz_begin(), npz_array() for each array, npz_end(). npz_member() finds the
- * array that has a name; -1: there is none, and npz_array() then names those that are allowed. first: the number of
- * samples before the file. */
-void npz_begin(struct npz *n);
-int npz_member(const char *name, size_t bytes);
-enum status npz_array(struct npz *n, int member, const char *name, const struct npy_header *header,
-                      const struct byte_source *from, struct error *err);
-enum status npz_end(struct npz *n, int64_t first, struct error *err);
 
 /* Finishes the builder's collection after the last file. */
 enum status npz_finish(struct npz *n, struct error *err);

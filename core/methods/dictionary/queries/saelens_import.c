@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "core/formats/archive.h"
-#include "core/formats/json_fields.h"
-#include "core/formats/tensors.h"
+#include "core/formats/json/json_fields.h"
+#include "core/formats/json/tensors.h"
 #include "core/methods/dictionary/queries/model.h"
 
 enum { CONFIG_BYTES = 1 << 20, MEMBERS = 64, NUMBERS = 1 << 27 };

@@ -15,7 +15,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/formats/archive.h"
-#include "core/formats/tensors.h"
+#include "core/formats/json/tensors.h"
 #include "core/kernels/blas.h"
 #include "core/methods/dictionary/dictionary.h"
 #include "core/methods/dictionary/queries/model.h"

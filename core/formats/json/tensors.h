@@ -3,8 +3,8 @@
  *
  * The bytes are untrusted: the header has at most TENSORS_HEAD bytes, and the tensors cover the data without gap or
  * overlap. Functions keep no state; any thread. */
-#ifndef MOTIF_CORE_FORMATS_TENSORS_H
-#define MOTIF_CORE_FORMATS_TENSORS_H
+#ifndef MOTIF_CORE_FORMATS_JSON_TENSORS_H
+#define MOTIF_CORE_FORMATS_JSON_TENSORS_H
 
 #include "core/formats/npy.h"
 

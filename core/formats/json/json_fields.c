@@ -1,5 +1,5 @@
 /* Reads the members of a JSON object with libcjson (json_fields.h). */
-#include "core/formats/json_fields.h"
+#include "core/formats/json/json_fields.h"
 
 #include <cjson/cJSON.h>
 

@@ -1,7 +1,7 @@
 /* The members of a small JSON object that another program wrote, such as the configuration beside its weights. The
  * bytes are untrusted. Read-only once made: any number of threads. */
-#ifndef MOTIF_CORE_FORMATS_JSON_FIELDS_H
-#define MOTIF_CORE_FORMATS_JSON_FIELDS_H
+#ifndef MOTIF_CORE_FORMATS_JSON_JSON_FIELDS_H
+#define MOTIF_CORE_FORMATS_JSON_JSON_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Reads headers of safetensors files with libcjson (tensors.h). */
-#include "core/formats/tensors.h"
+#include "core/formats/json/tensors.h"
 
 #include <math.h>
 #include <stdlib.h>
