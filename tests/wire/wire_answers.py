@@ -69,7 +69,17 @@ COMMANDS = (
     ("datasets-csv", "datasets put rows set.csv --label last --group group", 0, "rows"), ("datasets", "datasets list", 0, "rows"),
     ("datasets-show", "datasets show rows", 0, "sha256"), ("datasets-json", "datasets show rows --json", 0, '"rows"'),
     ("datasets-preview", "datasets preview rows --output rows.png", 0, ""), ("datasets-delete", "datasets delete rows", 0, ""),
-    ("datasets-what", "datasets drop rows", 2, ""), ("completion", "completion bash", 0, "motifctl"), ("manual", "manual", 0, ".TH"), ("help", "help export", 0, "usage"),
+    ("datasets-what", "datasets drop rows", 2, ""),
+    ("yaml", "show @ -o yaml", 0, '"succeeded"'), ("get", "get @ result.by_density.0.fpe", 0, ""), ("get-none", "get @ result.none", 2, ""), ("logs", "logs @", 0, "succeeded"),
+    ("sites", "sites @3 --samples 8", 0, ""),
+    ("sites-gff", "sites @3 --samples 8 --output s.gff", 0, "s.gff"), ("sites-json", "sites @3 --samples 4 --format json", 0, '"sites"'),
+    ("sites-file", "sites @3 --input seq.fa --format narrowpeak", 0, ""), ("sites-what", "sites @3 --input in.npy", 2, ""), ("sites-none", "sites @ --samples 8", 1, ""),
+    ("sites-format", "sites @3 --format what", 2, ""), ("signal", "signal @3 --samples 4 --channel 1", 0, ""), ("logos", "logos @3 --samples 40 --output l.svg", 0, "l.svg"),
+    ("logo", "logos @3 0 --samples 40 --output one.png", 0, "one.png"), ("pairs", "pairs @3", 0, "FIRST"), ("pairs-json", "pairs @3 --json", 0, '"pairs"'),
+    ("rules", "rules @3 --samples 8", 0, ""), ("letters", "motifs @3 --seed 1", 0, "prediction"), ("letters-file", "motifs @3 --input seq.fa", 0, "prediction"),
+    ("records", "predict @3 --input seq.fa", 0, ""), ("matrices", "channels @3 --samples 40 --output c.meme", 0, "c.meme"), ("matrix", "channels @3 0 --samples 40", 0, "channel 0"),
+    ("matrices-what", "channels @3 --samples 4 --output c.doc", 2, ""),
+    ("completion", "completion bash", 0, "motifctl"), ("manual", "manual", 0, ".TH"), ("help", "help export", 0, "usage"),
 )
 
 
@@ -233,7 +243,10 @@ def command_lines():
 
 
 def train(daemon, **changes):
-    job = daemon.submit(**changes)
+    return wait(daemon, daemon.submit(**changes))
+
+
+def wait(daemon, job):
     for _ in range(1200):
         state = daemon.ask("GET", f"/v1/jobs/{job}")[2]["state"]
         if state not in ("queued", "running"):
@@ -241,6 +254,23 @@ def train(daemon, **changes):
             return job
         time.sleep(0.05)
     raise AssertionError("the job does not end")
+
+
+def sequence(seed):
+    return "".join(random.Random(seed).choices("ACGT", k=60))
+
+
+def train_on_sequences(daemon):
+    """80 samples teach nothing, but every channel marks something."""
+    text = "".join(f">r{i} {'ab'[i % 2]}\n{sequence(100 + i)}\n" for i in range(40))
+    status, _, made = daemon.ask("PUT", "/v1/datasets/sequences?format=fasta", text.encode(), "application/octet-stream")
+    assert status == 201, made
+    config = {"width": 8, "units": 2, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40, "validation_samples": 8,
+              "test_samples": 8, "motif_samples": 8, "stage_samples": 0, "checkpoint_every": 40, "total_samples": 80, "presence_weight": 0, "centre_motifs": False,
+              "density_start": 0.3, "density_final": 0.3, "dataset_fit": False, "motifs": 3, "lstm": False, "dataset_name": "sequences"}
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
+    assert status == 201, job
+    return wait(daemon, job["id"])
 
 
 def prepare(folder, daemon, job):
@@ -255,6 +285,8 @@ def prepare(folder, daemon, job):
         file.write("not one")
     with open(os.path.join(files, "set.csv"), "w") as file:
         file.write("a,b,last,group\n" + "".join(f"{i},{i * i % 7},{'xy'[i % 2]},{i // 4}\n" for i in range(40)))
+    with open(os.path.join(files, "seq.fa"), "w") as file:
+        file.write("".join(f">s{i}\n{sequence(i)}\n" for i in range(3)))
     with open(os.path.join(files, "weights"), "wb") as file:
         file.write(daemon.ask("GET", f"/v1/jobs/{job}/checkpoints/latest")[2])
 
@@ -264,13 +296,13 @@ def main():
     command_lines()
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets")) as daemon:
-            job, other = train(daemon), train(daemon, seed=2)
+            job, other, third = train(daemon), train(daemon, seed=2), train_on_sequences(daemon)
             prepare(folder, daemon, job)
             test, tapes = Test(folder), []
             for name, line, code, says in COMMANDS:
                 if only and name not in only:
                     continue
-                words = line.replace("@2", other).replace("@", job)
+                words = line.replace("@2", other).replace("@3", third).replace("@", job)
                 player = Forward(daemon.url)
                 ran = test.run(MOTIFCTL, words.split(), player)
                 assert ran.code == code and says in ran.out, f"{name}: {line}: {ran.summary}"
