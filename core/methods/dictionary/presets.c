@@ -35,7 +35,8 @@ static const struct config_setting learning_or_encoding[] = {{"source", "iid"},
                                                              {"pursuit_samples", "2000"},
                                                              {NULL, NULL}};
 
-/* arXiv 2505.10465: loss against dimensions for several laws of frequency. */
+/* Error of a dictionary with ten active latents. The law of arXiv 2505.10465 is about another loss: that of the model
+ * that stores the features. */
 static const struct config_setting scaling[] = {
     {"features", "256"}, {"roots", "0"}, {"dimensions", "8,16,32,64,128"}, {"exponents", "0,0.5,1,2"}, {"width", "0"},
     {"l0", "10"},        {"seeds", "1"}, {"total_samples", "1000000"},     {"pursuit_samples", "0"},   {NULL, NULL}};
@@ -69,7 +70,11 @@ const struct method_preset dictionary_presets[DICTIONARY_PRESETS] = {
     {"learning-or-encoding",
      "Codes by the encoder, by FISTA on the learned dictionary and by FISTA on the true one, for 50 to 1,000 features.",
      learning_or_encoding},
-    {"scaling", "Loss against the number of dimensions for four exponents of the features' rates.", scaling},
+    {"scaling",
+     "Squared error of dictionaries with ten active latents against the number of dimensions, for four exponents of "
+     "the "
+     "features' rates.",
+     scaling},
     {"superposed",
      "What a dictionary finds in the hidden layer of rugs and of trained autoencoders, over the features' probability "
      "and the number of dimensions: a phase diagram.",
