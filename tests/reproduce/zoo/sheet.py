@@ -70,21 +70,26 @@ def main():
     parser.add_argument("--distractors", type=int, default=0)
     parser.add_argument("--data", default="")
     parser.add_argument("--boxes", help="folder with the extents that run.py --boxes has written")
+    parser.add_argument("--test", type=int, default=1000, help="samples of the test part of run.py --boxes")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     names = options.families.split(",")
     rows, wide = -(-len(names) // options.across), options.samples * options.across
     figure, axes = plt.subplots(rows, wide, figsize=(4 * wide, 1.9 * rows), squeeze=False)
+    for ax in axes.flat:
+        ax.set_axis_off()
     for n, name in enumerate(names):
         row = axes[n % rows, n // rows * options.samples:][:options.samples]
         family = zoo.FAMILIES[name]
         family.folder = options.data
-        part = generate(family, options.samples, options.seed, "test" if options.boxes else "train", Vary(distractors=options.distractors))
+        count = options.test if options.boxes else options.samples  # a part of another size has other samples
+        part = generate(family, count, options.seed, "test" if options.boxes else "train", Vary(distractors=options.distractors))
         found = []
         if options.boxes:
             with open(os.path.join(options.boxes, "%s-%d.json" % (name, options.seed)), encoding="utf-8") as file:
                 found = json.load(file)
         for i, ax in enumerate(row):
+            ax.set_axis_on()
             places = [place for place in part.places if place[0] == i]
             if part.extra.get("signals"):
                 draw_signal(ax, part.extra["signals"][i], places)
