@@ -11,6 +11,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
+#include "core/methods/sparling/domains/dataset_letters.h"
 #include "core/methods/sparling/domains/motif_start.h"
 
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
@@ -31,6 +32,7 @@ struct domain_state {
     float zero, unit;                /* the network reads (value - zero) / unit */
     float low, high;                 /* values of white and black in pictures */
     float least, most;               /* range of the training data's values */
+    double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
     int64_t *part[PARTS_OF_SET],
         count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
@@ -209,7 +211,7 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->longest = d->positions ? d->cols : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        dataset_fit(config, repeated ? NULL : given, mean_label(&c), sound);
+        dataset_fit(config, repeated ? NULL : given, mean_label(&c), c.count, sound);
         fit_samples(config, &c);
     }
     if (!status)
@@ -287,6 +289,7 @@ static void measure(struct domain_state *s)
     double mean = m.sum / (double)m.count, deviation = sqrt(fmax(m.squares / (double)m.count - mean * mean, 0));
     float low = (float)m.min, high = (float)m.max;
     bool plain = low >= 0 && high <= 1;
+    s->replaced = dataset_has_letters(&s->c, &m) && !s->spectrum ? s->replaced : 0;
     s->least = low;
     s->most = high;
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
@@ -403,6 +406,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
+    s->replaced = d->replaced;
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
         status = fits(&s->c, config, err);
@@ -499,6 +503,9 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     if (truth)
         to_truth(s, chosen, truth);
     enum status status = to_planes(s, chosen, planes, err);
+    if (!status && planes && s->replaced > 0 && request->set == DOMAIN_LESSON)
+        dataset_replace_letters(planes, s->shape.channels, s->shape.cols, collection_length(&s->c, chosen), s->replaced,
+                                request->seed, request->index);
     if (!status && request->turned)
         turn(s, collection_length(&s->c, chosen), planes, truth);
     return status;

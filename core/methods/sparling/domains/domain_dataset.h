@@ -21,7 +21,7 @@ enum dataset_split { SPLIT_SAMPLES, SPLIT_GROUPS };
 struct dataset_config {
     char name[CONFIG_TEXT], hash[CONFIG_TEXT], test_group[CONFIG_TEXT], motif_start[CONFIG_TEXT];
     int split, effort;
-    double test, validation;
+    double test, validation, replaced;
     int64_t split_seed, mels;
     bool fit, positions, motif_frozen;
     int64_t channels, rows, cols, tokens, longest, boxes;
@@ -55,6 +55,9 @@ extern const char *const dataset_split_names[], *const dataset_effort_names[];
     DOMAIN_CHOICE(dataset, effort, "effort", "normal", dataset_effort_names, BASIC,                                    \
                   "How long the preset dataset tries: quick takes about a third of the time of normal and misses "     \
                   "more, thorough compares three starts, continues the best one and waits longer for improvements."),  \
+    DOMAIN_REAL(dataset, replaced, "replace_letters", "0", 0, 0.5, "", ADVANCED,                                       \
+                "Share of the letters of a training sample that are replaced by random letters each time it is "       \
+                "drawn; a larger share keeps a model from learning few samples by heart."),                            \
     DOMAIN_TEXT(dataset, motif_start, "motif_start", "", ADVANCED,                                                     \
                 "Data set of known motifs, such as JASPAR, with whose matrices the first filters of a model of DNA "   \
                 "or RNA begin; empty begins with random filters."),                                                    \

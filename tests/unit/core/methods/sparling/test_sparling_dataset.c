@@ -324,6 +324,7 @@ static void presence_objective_shortens_the_schedule(void **state)
     assert_true(without.units == 1 && without.first_window == 1 && without.width == 8);
     /* letters need a lower learning rate and more samples */
     assert_true(c.learning_rate == 5e-4 && c.presence_sharpness == 2);
+    assert_true(c.dataset.replaced > 0 && without.dataset.replaced == 0); /* there are few samples */
     assert_true(c.total_samples == 240000 && c.presence_samples == 100000 && without.total_samples < 1000);
     static const char *const units[] = {"units", "learning_rate", "total_samples", NULL};
     struct method_given given = {in_list, units};
@@ -409,18 +410,64 @@ static void a_turned_sample_is_the_other_strand(void **state)
     domain_close(&domain);
 }
 
+/* About a quarter of the replaced bases stay what they are. Labels, validations and padding do not change. */
+static void replaced_letters_change_training_samples_only(void **state)
+{
+    static const struct config_setting half[] = {{"replace_letters", "0.4"}, {NULL, NULL}};
+    static const char *const own[] = {"replace_letters", NULL};
+    struct method_given given = {in_list, own};
+    struct sparling_config c = configured(NULL), other = configured(half);
+    struct open_domain plain, replaced;
+    struct domain_truth *truths;
+    float one[4 * BASES], two[4 * BASES], again[4 * BASES];
+    struct error err = {0};
+    int changed = 0, all = 0;
+    resolve(&c);
+    assert_int_equal(sparling_method.resolve(&other, &given, root, &err), STATUS_OK);
+    assert_true(other.dataset.replaced == 0.4);
+    assert_int_equal(domain_open(&c, root, &plain, NULL), STATUS_OK);
+    assert_int_equal(domain_open(&other, root, &replaced, NULL), STATUS_OK);
+    assert_int_equal(domain_truths_create(&plain.shape, 2, &truths, NULL), STATUS_OK);
+    for (int i = 0; i < 60; i++) {
+        struct domain_request request = {.set = DOMAIN_LESSON, .seed = 5, .index = i, .seen = i};
+        assert_int_equal(domain_sample(&plain, &request, one, &truths[0], NULL), STATUS_OK);
+        assert_int_equal(domain_sample(&replaced, &request, two, &truths[1], NULL), STATUS_OK);
+        assert_int_equal(domain_sample(&replaced, &request, again, &truths[1], NULL), STATUS_OK);
+        assert_memory_equal(two, again, sizeof two);
+        assert_int_equal(truths[0].length, truths[1].length);
+        assert_memory_equal(truths[0].label, truths[1].label, (size_t)truths[0].length * sizeof *truths[0].label);
+        for (int p = 0; p < BASES; p++) {
+            float before = 0, after = 0, same = 0;
+            for (int base = 0; base < 4; base++) {
+                before += one[base * BASES + p];
+                after += two[base * BASES + p];
+                same += one[base * BASES + p] * two[base * BASES + p];
+            }
+            assert_true(before == after);
+            all += before > 0;
+            changed += before > 0 && same == 0;
+        }
+        struct domain_request validation = {.set = DOMAIN_SAMPLE, .seed = VALIDATION_SEED, .index = i};
+        assert_int_equal(domain_sample(&plain, &validation, one, &truths[0], NULL), STATUS_OK);
+        assert_int_equal(domain_sample(&replaced, &validation, two, &truths[1], NULL), STATUS_OK);
+        assert_memory_equal(one, two, sizeof one);
+    }
+    assert_true(all > 500 && fabs(changed / (double)all - 0.4 * 0.75) < 0.06);
+    domain_truths_destroy(truths);
+    domain_close(&plain);
+    domain_close(&replaced);
+}
+
 static void look_at_nothing(void *context, struct method_run *run) {}
 
 /* Validations of the first phase read the samples twice until they show on which strands motifs lie. */
 static void the_other_strand_is_decided_by_validations(void **state)
 {
-    static const struct config_setting presence[] = {{"presence_weight", "1"},
-                                                     {"presence_samples", "32"},
-                                                     {"other_strand", "true"},
-                                                     {"learning_rate", "1e-3"},
-                                                     {NULL, NULL}};
+    static const struct config_setting presence[] = {{"presence_weight", "1"},  {"presence_samples", "32"},
+                                                     {"other_strand", "true"},  {"replace_letters", "0.2"},
+                                                     {"learning_rate", "1e-3"}, {NULL, NULL}};
     struct sparling_config c = configured(presence);
-    static const char *const few[] = {"total_samples", "presence_samples", "learning_rate", NULL};
+    static const char *const few[] = {"total_samples", "presence_samples", "learning_rate", "replace_letters", NULL};
     struct method_given given = {in_list, few};
     struct run_env_witness one, two;
     struct error err = {0};
@@ -537,6 +584,7 @@ int main(void)
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),
                                        cmocka_unit_test(a_turned_sample_is_the_other_strand),
+                                       cmocka_unit_test(replaced_letters_change_training_samples_only),
                                        cmocka_unit_test(the_other_strand_is_decided_by_validations),
                                        cmocka_unit_test(channels_follow_the_frequencies_of_their_names),
                                        cmocka_unit_test(labels_of_one_name_are_accepted),

@@ -1,0 +1,15 @@
+/* Letters in uploaded data: sequences whose positions are one-hot, such as bases, amino acids and events. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
+#define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
+
+#include "core/data/uploads/collection.h"
+
+/* Whether the values of a collection with one row are one-hot letters. A tenth of the positions may have no letter. */
+bool dataset_has_letters(const struct collection *c, const struct collection_moments *m);
+
+/* Replaces each letter of a sample by a random one with probability `share`. planes: [channels][cols], of which the
+ * first `length` columns are used. The result depends only on the sample, the seed and the index. */
+void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
+                             int64_t index);
+
+#endif
