@@ -25,6 +25,7 @@ static const struct {
     double useless; /* a model whose edit error is not lower by this share than a constant answer's is useless */
     double half;    /* as `useless`, for a low accuracy; also the limit of shares of occurrences and of ratios */
     double drop;    /* difference of accuracies or errors that matters */
+    double heart;   /* difference of the accuracies on training and test samples of a model that has learned by heart */
     double crowd;   /* motifs per token: with more, at least half of the motifs are false */
     double gain;    /* accuracy gained by the later half of the last validations, from which a run still improves */
     double outside; /* how far values may leave the trained range, in units of its width */
@@ -36,6 +37,7 @@ static const struct {
             .useless = 0.2,
             .half = 0.5,
             .drop = 0.1,
+            .heart = 0.2,
             .crowd = 2,
             .gain = 0.02,
             .outside = 0.5,
@@ -55,6 +57,7 @@ enum {
     MERGED,
     CROWDED,
     EARLIER,
+    BY_HEART,
     DUPLICATE,
     MORE_SAMPLES,
     OUTSIDE,
@@ -95,6 +98,10 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [EARLIER] = {"better-earlier-stage", FINDING_WARNING, VERDICT_PARTLY,
                  "The model of an earlier, higher density has an end-to-end error that is lower by at least 10 points.",
                  "motifctl checkpoints JOB"},
+    [BY_HEART] = {"learned-by-heart", FINDING_WARNING, VERDICT_PARTLY,
+                  "The accuracy on training samples is surely more than 20 points above that on test samples, so the "
+                  "model has learned samples instead of motifs.",
+                  "motifctl datasets put NAME FILE --replace"},
     [DUPLICATE] = {"duplicate-channel", FINDING_WARNING, VERDICT_LEARNED, "Two channels mark the same positions.",
                    "motifctl channels JOB --png channels.png"},
     [MORE_SAMPLES] = {"more-samples", FINDING_WARNING, VERDICT_LEARNED,
@@ -478,7 +485,7 @@ static void judge_data(const struct method_run *run, struct findings *findings)
     double width = s->trained_high - s->trained_low, slack = limits.outside * width,
            trained = share(s->trained_exact, s->trained).low, tested = share(s->exact, s->read).high;
     if (s->read > 0 && s->trained > 0 && trained - tested >= limits.drop)
-        findings_add(findings, &sparling_findings[MORE_SAMPLES],
+        findings_add(findings, &sparling_findings[trained - tested >= limits.heart ? BY_HEART : MORE_SAMPLES],
                      "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
                      "model has learned samples by heart.",
                      100 * s->trained_exact / s->trained, 100 * s->exact / s->read);

@@ -307,6 +307,10 @@ static void better_answers_on_training_samples_ask_for_more_samples(void **state
     struct fixture *f = *state;
     evidence_of(f)->sums.exact = 1600;
     assert_int_equal(verdict_by(f, "more-samples"), VERDICT_LEARNED);
+    evidence_of(f)->sums.exact = 1400;
+    assert_int_equal(verdict_by(f, "learned-by-heart"), VERDICT_PARTLY);
+    assert_null(found(f, "more-samples"));
+    evidence_of(f)->sums.exact = 1600;
     evidence_of(f)->sums.trained_exact = 1700;
     assert_null(found(f, "more-samples"));
 }
