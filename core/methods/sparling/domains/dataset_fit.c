@@ -38,11 +38,8 @@ static void fit_window(struct sparling_config *config, const struct method_given
 /* Learning rate and samples. In letters, many words look like a motif by chance, so that training is noisy: a lower
  * learning rate and more samples lower the error more than they do in pictures. The motifs of bases are the shortest
  * compared with their alphabet, and the presence objective learns them sooner from the few best positions. */
-static void fit_rate(struct sparling_config *config, const struct method_given *given, int64_t samples, bool sound)
+static void fit_rate(struct sparling_config *config, const struct method_given *given, bool sound)
 {
-    const int64_t few = 8000; /* with fewer samples, g learns them by heart */
-    if (!has(given, "replace_letters"))
-        config->dataset.replaced = letters(&config->dataset, sound) && samples < few ? 0.2 : 0;
     if (!letters(&config->dataset, sound))
         return;
     if (!has(given, "learning_rate"))
@@ -99,8 +96,7 @@ static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
  * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
  * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
  * enough. Fields that the client has given keep their values. */
-void dataset_fit(struct sparling_config *config, const struct method_given *given, double mean, int64_t samples,
-                 bool sound)
+void dataset_fit(struct sparling_config *config, const struct method_given *given, double mean, bool sound)
 {
     const double known = 3, unknown = 1 / pow(0.75, 8); /* first density as a multiple of the last one */
     const struct dataset_config *c = &config->dataset;
@@ -113,7 +109,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (presence && !c->positions) {
         fit_window(config, given, sound);
-        fit_rate(config, given, samples, sound);
+        fit_rate(config, given, sound);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

@@ -211,7 +211,7 @@ static enum status resolve(struct sparling_config *config, const struct method_g
     d->longest = d->positions ? d->cols : c.longest;
     d->boxes = most_boxes(&c);
     if (!status && d->fit) {
-        dataset_fit(config, repeated ? NULL : given, mean_label(&c), c.count, sound);
+        dataset_fit(config, repeated ? NULL : given, mean_label(&c), sound);
         fit_samples(config, &c);
     }
     if (!status)
