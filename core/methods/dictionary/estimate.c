@@ -14,6 +14,7 @@ static const double READ = 20;     /* reading a number of a row from a file */
 static const double ACTIVE = 8000; /* drawing one active feature, and its row of the sample */
 static const double LATENT = 60;   /* selecting among one sample's latents */
 static const double SPARSE = 15;   /* a multiplication and addition of a sparse product */
+static const double ROW = 30000;   /* what a sample costs a dictionary of any size in training */
 static const double WEIGHT = 60;   /* updating one weight */
 static const double ITERATION = 6; /* cost of one entry in a FISTA iteration, besides the products */
 
@@ -52,7 +53,7 @@ static double train_work(const struct dictionary_config *config, const struct di
     double active = c->learner == LEARNER_L1 || c->learner == LEARNER_JUMPRELU ? fmax(c->l0, m / 4) : c->l0;
     if (c->learner == LEARNER_FISTA)
         return samples * (encode_work(config, c) + 2 * m * (d + m)) + updates * SPARSE * m * m * d;
-    return samples * (encode_work(config, c) + 3 * SPARSE * d * active) + updates * WEIGHT * 2 * m * d;
+    return samples * (ROW + encode_work(config, c) + 3 * SPARSE * d * active) + updates * WEIGHT * 2 * m * d;
 }
 
 static double compare_work(const struct dictionary_config *config, const struct dictionary_case *c)

@@ -33,6 +33,18 @@ struct sweep {
 };
 
 static const struct sweep sweeps[] = {
+    {"dictionary",
+     {{"source", "iid"},
+      {"features", "32"},
+      {"inputs", "16"},
+      {"width", "32"},
+      {"l0", "3"},
+      {"seeds", "5"},
+      {"learners", "l1,batchtopk"},
+      {"distinct", "50000"},
+      {"total_samples", "400000"},
+      {"test_samples", "2000"},
+      {"pursuit_samples", "0"}}},
     {"superposition",
      {{"experiment", "scaling"},
       {"models", "rug"},
