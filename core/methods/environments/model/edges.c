@@ -64,8 +64,8 @@ static enum status take_memory(int nodes, struct tree_edges *a, struct error *er
                                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
 }
 
-static enum status tree_arcs(const struct tree *tree, const bool *seen, bool merge, struct tree_edges *a,
-                             struct error *err)
+static enum status edges_of_tree(const struct tree *tree, const bool *seen, bool merge, struct tree_edges *a,
+                                 struct error *err)
 {
     struct below *below = calloc((size_t)tree->nodes, sizeof *below);
     int *length = calloc((size_t)tree->nodes, sizeof *length);
@@ -99,7 +99,7 @@ enum status tree_edges_create(const struct tree *tree, const bool *seen, enum ed
         edges->share[v + 1] = 1;
     }
     if (shape == EDGES_TREE)
-        status = tree_arcs(tree, seen, merge, edges, err);
+        status = edges_of_tree(tree, seen, merge, edges, err);
     edges->heads = (struct tree_heads){tree->nodes + edges->offset, edges->parent, edges->edge, edges->share};
     return status;
 }

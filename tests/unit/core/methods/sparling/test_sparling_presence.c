@@ -104,7 +104,7 @@ static void first_phase_ends_when_the_presence_loss_stops_falling(void **state)
         for (int i = 0; i < flat; i++)
             assert_true(t.series.presence[last - i] >= 0.99 * t.series.presence[last - flat]);
     }
-    /* It waits longer if g does not read all names. */
+    /* The first phase takes longer if g does not read all names. */
     assert_true(ended[0] >= ended[1] + 2);
     trial_begin(&t, never, 1);
     while (t.run->presence.alone)
