@@ -1,8 +1,13 @@
-/* Replaces letters of training samples by random letters (replace_letters).
+/* What training changes in samples that are sequences of letters.
  *
- * A model with few training samples learns them by heart. If a sample has other letters each time it is drawn, the
- * model must rely on motifs, which survive a few wrong letters, as they do in the data. */
+ * replace_letters: a model with few training samples learns them by heart. If a sample has other letters each time it
+ * is drawn, the model must rely on motifs, which survive a few wrong letters, as they do in the data.
+ *
+ * The other strand: read from there, motifs come in reverse order. A label that lists them by position is reversed too,
+ * a label that lists them alphabetically is not. */
 #include "core/methods/sparling/domains/dataset_letters.h"
+
+#include <stdlib.h>
 
 #include "core/base/random/philox.h"
 
@@ -27,4 +32,35 @@ void dataset_replace_letters(float *planes, int channels, int cols, int64_t leng
         for (int c = 0; c < channels; c++)
             planes[(ptrdiff_t)c * cols + i] = c == letter ? 1 : 0;
     }
+}
+
+/* Notes in seen[names * names] the order of each pair of names in a label. Returns false if an earlier label, or this
+ * one, has a pair in both orders. */
+static bool same_order(const int32_t *label, int length, bool *seen, size_t names)
+{
+    for (int later = 1; later < length; later++) {
+        for (int i = 0; i < later; i++) {
+            size_t a = (size_t)label[i], b = (size_t)label[later];
+            if (a != b && seen[b * names + a])
+                return false;
+            seen[a * names + b] = true;
+        }
+    }
+    return true;
+}
+
+enum status dataset_order_follows_positions(const struct collection *c, bool *follows, struct error *err)
+{
+    size_t names = (size_t)c->vocabulary.count;
+    bool *seen = calloc(names * names + 1, sizeof *seen);
+    if (!seen)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the order of %zu names", names);
+    *follows = false;
+    for (int64_t i = 0; i < c->count && !*follows; i++) {
+        const int32_t *label;
+        int length = collection_labels(c, i, &label);
+        *follows = !same_order(label, length, seen, names);
+    }
+    free(seen);
+    return STATUS_OK;
 }

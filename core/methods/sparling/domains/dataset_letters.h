@@ -12,4 +12,9 @@ bool dataset_has_letters(const struct collection *c, const struct collection_mom
 void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
                              int64_t index);
 
+/* Whether the order of the names in labels may follow positions. It does not if every pair of names has the same order
+ * in all labels, as in labels that list names alphabetically. A sample read from the other strand then has the same
+ * label; otherwise its label is reversed. STATUS_NO_MEMORY, or STATUS_OK with *follows set. */
+enum status dataset_order_follows_positions(const struct collection *c, bool *follows, struct error *err);
+
 #endif

@@ -162,7 +162,7 @@ struct domain {
     int64_t (*counts)(const struct domain_state *state, int token);
 
     /* Whether samples can be read from the other strand (reverse complement): the bases in reverse order, each replaced
-     * by its complement, and labels in order reversed. NULL: no. */
+     * by its complement, and labels reversed if they follow positions. NULL: no. */
     bool (*turns)(const struct domain_state *state);
 
     /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most

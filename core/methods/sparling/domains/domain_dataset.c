@@ -34,6 +34,7 @@ struct domain_state {
     float least, most;               /* range of the training data's values */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the alphabet's symbols, one-hot */
+    bool ordered;                    /* labels list names in the order of positions; see turn() */
     int64_t *part[PARTS_OF_SET],
         count[PARTS_OF_SET]; /* sample numbers; those of training sorted by the length of their labels */
     int64_t *up_to;          /* [longest + 1] number of training samples with labels up to each length */
@@ -413,6 +414,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
     if (!status)
         status = agree(s, config, hash, err);
     s->letters = !status && s->shape.channels == (int)strlen(alphabet_dna.symbols) && collection_one_hot(&s->c);
+    if (!status && s->letters && s->c.target == TARGET_SEQUENCE)
+        status = dataset_order_follows_positions(&s->c, &s->ordered, err);
     if (!status && config->strands == STRANDS_BOTH && !s->letters)
         status = error_set(err, STATUS_INVALID, "/config/strands", "may be both only for sequences of DNA");
     if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
@@ -482,7 +485,7 @@ static void turn(const struct domain_state *s, int64_t length, float *planes, st
             other[length - 1 - i] = kept;
         }
     }
-    for (int i = 0; truth && s->c.target == TARGET_SEQUENCE && i < truth->length / 2; i++) {
+    for (int i = 0; truth && s->ordered && i < truth->length / 2; i++) {
         int32_t kept = truth->label[i];
         truth->label[i] = truth->label[truth->length - 1 - i];
         truth->label[truth->length - 1 - i] = kept;

@@ -46,7 +46,7 @@ static int setup(void **state)
     for (int i = 0; i < RECORDS; i++) {
         char *to = text + strlen(text);
         int which = i % 2, at = i % 5 * 4;
-        to += sprintf(to, ">r%d %s%s\n", i, label[which], i % 3 == 0 ? " left" : "");
+        to += sprintf(to, ">r%d %s%s\n", i, label[which], i % 3 ? "" : i > 0 ? " left" : " right");
         for (int j = 0; j < BASES - i % 3; j++) {
             noise = noise * 1664525 + 1013904223;
             *to++ = j >= at && j < at + 4 ? motif[which][j - at] : "ACGT"[noise >> 30];
@@ -54,6 +54,10 @@ static int setup(void **state)
         *to++ = '\n';
     }
     store("rna", "fasta", text, "0123456789012345678901234567890123456789abcdef");
+    /* the same sequences with labels that list names alphabetically */
+    for (char *at = text; (at = strstr(at, "right left")) != NULL;)
+        memcpy(at, "left right", strlen("left right"));
+    store("sorted", "fasta", text, "66");
     text[0] = '\0';
     /* every second sequence has the label "bound", the others have none */
     for (int i = 0; i < RECORDS; i++) {
@@ -374,6 +378,28 @@ static void effort_sets_what_the_client_does_not_give(void **state)
     assert_int_equal(c.patience, 8);
 }
 
+static void a_label_in_alphabetical_order_is_the_same_on_the_other_strand(void **state)
+{
+    struct sparling_config c = configured((struct config_setting[]){{"dataset_name", "sorted"}, {NULL, NULL}});
+    struct open_domain domain;
+    struct domain_truth *truths;
+    float planes[4 * BASES];
+    int pairs = 0;
+    resolve(&c);
+    assert_int_equal(domain_open(&c, root, &domain, NULL), STATUS_OK);
+    assert_true(domain.domain->turns(domain.state));
+    assert_int_equal(domain_truths_create(&domain.shape, 1, &truths, NULL), STATUS_OK);
+    for (int i = 0; i < 20; i++) {
+        struct domain_request request = {.set = DOMAIN_LESSON, .seed = 5, .index = i, .seen = i, .turned = true};
+        assert_int_equal(domain_sample(&domain, &request, planes, truths, NULL), STATUS_OK);
+        assert_true(truths->length < 2 || truths->label[0] <= truths->label[1]);
+        pairs += truths->length == 2 && truths->label[0] != truths->label[1];
+    }
+    assert_true(pairs > 0);
+    domain_truths_destroy(truths);
+    domain_close(&domain);
+}
+
 /* Bases in reverse order and complemented, labels in order reversed, padding in place. */
 static void a_turned_sample_is_the_other_strand(void **state)
 {
@@ -507,7 +533,8 @@ static void channels_follow_the_frequencies_of_their_names(void **state)
     const struct domain *domain = run->domain.domain;
     double count[2], share[2];
     assert_true(domain->frequencies(run->domain.state, count, share) > 0);
-    /* Computes the same frequencies from many drawn samples. In one record of six, the label contains "left" twice. */
+    /* Computes the same frequencies from many drawn samples. In one record of six, the label contains "left" twice.
+     */
     double drawn[2] = {0}, labels[2] = {0};
     float planes[4 * BASES];
     struct domain_truth *truth;
@@ -583,6 +610,7 @@ int main(void)
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),
                                        cmocka_unit_test(a_turned_sample_is_the_other_strand),
+                                       cmocka_unit_test(a_label_in_alphabetical_order_is_the_same_on_the_other_strand),
                                        cmocka_unit_test(replaced_letters_change_training_samples_only),
                                        cmocka_unit_test(the_other_strand_is_decided_by_validations),
                                        cmocka_unit_test(channels_follow_the_frequencies_of_their_names),
