@@ -1,20 +1,14 @@
-/* Reads NumPy's files. An .npz has these members (in brackets: other names that are accepted):
+/* Reads NumPy's files. An .npz has these members (in brackets: other names that are accepted; docs/reference/files.md
+ * describes the forms of each):
  *
- *   x          (X, data, images, inputs) the samples. Their shape decides what they are:
- *              [n][cols]                  rows of a table
- *              [n][rows][cols]            images, or sequences if rows is 1
- *              [n][rows][cols][channels]  the same with channels
- *   y          (labels, targets) the labels, in one of these forms:
- *              [n]          integers, or texts whose words make a sequence
- *              [n][longest] integers (negative: no token) or texts (empty: no token)
- *              [n][labels]  booleans, or integers that are all 0 or 1: which labels a sample has
- *              [n][labels]  integers with target=count: how often a sample has each label
- *   names      [labels] texts: names of the columns of such a y (without them: 0, 1, ...)
- *   positions  [n][cols] integers, instead of y: a class at every position (negative: unknown)
- *   boxes      [m][6]: sample, row0, row1, col0, col1, symbol. The array contains texts if the labels are texts.
- *   group      [n] integers or texts, for splits
- *   columns    [cols] texts: names of a table's columns
- *   id         (ids) [n] integers or texts: what the owner calls each sample
+ *   x          (X, data, images, inputs) the samples
+ *   y          (labels, targets) the labels
+ *   names      names of the columns of a y that has one column for each label
+ *   positions  instead of y: a class at every position
+ *   boxes      where symbols are
+ *   group      of each sample, for splits
+ *   columns    names of a table's columns
+ *   id         (ids) what the owner calls each sample
  *
  * An .npy file is x alone. A safetensors file has tensors of these names in any order; if there is no x and exactly one
  * other tensor, that is x. Several files can follow each other (collection_tar.c).
