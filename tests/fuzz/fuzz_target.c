@@ -10,6 +10,7 @@
 #include "api/http/route.h"
 #include "api/http/uri.h"
 #include "api/routes.h"
+#include "core/base/utf8.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("/v1/jobs?state=queued&kind=sparling&limit=10&cursor=AAAA"),
@@ -48,8 +49,11 @@ static void check_route(const char *text)
                    match.status == 414);
         FUZZ_CHECK((match.status == 405) == (match.allow[0] != '\0') || match.status == 200);
         for (size_t i = 0; match.route != NULL && i < match.count; i++) {
-            const char *value = match.values[i]; /* the decoded path must not contain ".." segments */
-            FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && strpbrk(value, "/\\%'\" ") == NULL);
+            /* The decoded path must not contain ".." segments. An id may also be the name of a job, which is any text.
+             */
+            const char *value = match.values[i];
+            FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && utf8_printable(value, strlen(value)));
+            FUZZ_CHECK(strcmp(match.names[i], "id") == 0 || strpbrk(value, "/\\%'\" ") == NULL);
         }
         FUZZ_CHECK(route_find(&table, methods[m], text) == match.route);
         if (match.route != NULL)
