@@ -67,6 +67,7 @@ static void add_meaning(struct table *table, const cJSON *field)
         buf_text(&text, ")");
     }
     table_add(table, text.data ? text.data : "");
+    table->failed |= text.failed;
     buf_close(&text);
 }
 

@@ -8,6 +8,14 @@ export function numbers(shape, values) {
   return Buffer.concat([head, Buffer.from(Float64Array.from(values).buffer)]);
 }
 
+/** A safetensors file with one tensor of float64 numbers. */
+export function tensors(name, shape, values) {
+  const bytes = Buffer.from(Float64Array.from(values).buffer), size = Buffer.alloc(8);
+  const head = Buffer.from(JSON.stringify({ [name]: { dtype: "F64", shape, data_offsets: [0, bytes.length] } }));
+  size.writeUInt32LE(head.length);
+  return Buffer.concat([size, head, bytes]);
+}
+
 function crc32(bytes) {
   let sum = 0xffffffff;
   for (const byte of bytes) {

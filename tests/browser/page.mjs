@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { archive, numbers, sound, zip } from "./files.mjs";
+import { archive, numbers, sound, tensors, zip } from "./files.mjs";
 import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY, until } from "./harness.mjs";
 
 const [program, modules, shots] = process.argv.slice(2);
@@ -407,10 +407,11 @@ async function everyFormat() {
   const folder = mkdtempSync(join(tmpdir(), "motif-formats-"));
   const bases = Array.from({ length: 12 }, (_, i) => `>r${i} ${i % 2 ? "one" : "two"}\n${"ACGT".repeat(5)}\n`).join("");
   const rows = Array.from({ length: 12 }, (_, i) => [i, i * 2 % 5, i % 2 ? "one" : "two"]);
-  const npy = numbers([12, 3], rows.flatMap(([a, b]) => [a, b, a - b]));
+  const values = rows.flatMap(([a, b]) => [a, b, a - b]);
+  const npy = numbers([12, 3], values);
   const tar = archive([...rows.map(([i]) => [`${i}.wav`, sound(i)]), ["labels.csv", Buffer.from(`file,label\n${rows.map(([i, , name]) => `${i}.wav,${name}\n`).join("")}`)]]);
   const text = (between) => Buffer.from([["a", "b", "label"], ...rows].map((row) => row.join(between) + "\n").join(""));
-  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases),
+  const files = { csv: text(","), tsv: text("\t"), npy, npz: zip("x.npy", npy), safetensors: tensors("x", [12, 3], values), tar, fa: Buffer.from(bases), fasta: Buffer.from(bases),
     meme: Buffer.from("MEME version 4\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n"), jaspar: Buffer.from(">a\n1 2\n3 4\n5 6\n7 8\n") };
   await show(page, "#/data");
   const offered = await page.getByText(/^Upload \./).innerText();
