@@ -35,8 +35,9 @@ void job_memory_end(void);
  * process calls this once, before it starts threads. */
 void job_memory_return_freed(void);
 
-/* For job_memory_calls.c. job_memory_ask(): whether the calling thread may allocate so many bytes more.
- * job_memory_change(): it has allocated (or freed, if negative) so many bytes. */
+/* job_memory_calls.c calls these around each allocation. job_memory_ask() returns whether the calling thread may
+ * allocate `bytes` more. job_memory_change() reports that it has allocated `bytes`, or freed them if the number is
+ * negative. */
 bool job_memory_ask(size_t bytes);
 void job_memory_change(int64_t bytes);
 

@@ -15,7 +15,7 @@ bool import_is_tar(const struct exchange *x)
     return x->request->body_bytes >= TAR_BLOCK && memcmp(body + TAR_MAGIC, "ustar", 5) == 0;
 }
 
-/* The first method that reads archives; NULL: none does. */
+/* Returns the first method that can import the archive of another program; NULL: there is none. */
 static const struct method *adopter(void)
 {
     size_t count;

@@ -44,8 +44,8 @@ enum status array_labels_unused(struct builder *b, const struct arrays *a, enum 
 /* Adds the boxes. Sample i of the arrays is the collection's sample first + i. */
 enum status array_boxes_take(struct builder *b, const struct npy *boxes, int64_t first, struct error *err);
 
-/* What the owner of a file calls each sample: text or integers of any size. Ids need not differ. They become the
- * collection's `records`. */
+/* The ids of the samples, which a file may contain: text, or integers of any size. Two samples may have the same id.
+ * The collection keeps the ids as `records`. */
 struct id_list {
     struct collection_names names;
     int room;

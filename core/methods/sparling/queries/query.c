@@ -394,7 +394,7 @@ static void write_tokens(const struct annotation *annotation, const struct sink 
     sink_number(out, "probability", product);
 }
 
-/* Writes what the columns of an input are: their unit, and their length in it. */
+/* Writes the axis of an input: the unit of its columns, such as seconds or bases, and the length of a column. */
 static void write_axis(const struct open_domain *domain, const struct sink *out)
 {
     const struct alphabet *alphabet = domain_alphabet(domain);

@@ -97,7 +97,8 @@ static void own_end_and_calibration_do_not_depend_on_threads_and_pauses(void **s
     }
 }
 
-/* Three starts of 32 samples each; the best one begins again unless it is the last one. */
+/* Three starts train 32 samples each. Training then goes on with the best start: it repeats that start, unless it is
+ * the last one, whose weights are still in memory. */
 static const struct config_setting many_starts[] = {
     {"starts", "3"}, {"presence_samples", "96"}, {"total_samples", "480"}, {NULL, NULL}};
 
