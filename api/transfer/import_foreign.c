@@ -4,7 +4,6 @@
 
 #include "api/http/exchange.h"
 #include "api/transfer/import_int.h"
-#include "core/base/hash.h"
 #include "core/formats/byte_source.h"
 
 enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16 };
@@ -24,51 +23,6 @@ static const struct method *adopter(void)
         if (methods[i]->adopt)
             return methods[i];
     return NULL;
-}
-
-static void write_result(struct exchange *x, const char *format, struct json_sink *json)
-{
-    unsigned char digest[HASH_BYTES];
-    char hex[HASH_TEXT];
-    hash_bytes(x->request->body, x->request->body_bytes, digest);
-    hash_hex(digest, hex);
-    const struct sink *out = &json->sink;
-    sink_begin_object(out, NULL);
-    sink_begin_object(out, "imported");
-    sink_text(out, "format", format);
-    sink_text(out, "sha256", hex);
-    sink_end_object(out);
-    sink_end_object(out);
-}
-
-static void store(struct exchange *x, const struct import_model *model,
-                  const struct storage_import_checkpoint *checkpoint)
-{
-    struct buf result, progress;
-    struct json_sink json;
-    buf_init(&result, 4096);
-    buf_init(&progress, 4096);
-    json_sink_init(&json, &result);
-    write_result(x, model->method->adopts, &json);
-    bool ok = json_sink_done(&json);
-    json_sink_init(&json, &progress);
-    import_write_progress(checkpoint, &json);
-    struct storage_import import = {
-        .kind = model->method->kind,
-        .preset = "",
-        .name = "",
-        .config = model->config_text,
-        .progress = progress.data,
-        .result = result.data,
-        .checkpoints = checkpoint,
-        .count = 1,
-    };
-    if (ok && json_sink_done(&json))
-        import_respond(x, &import);
-    else
-        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    buf_close(&result);
-    buf_close(&progress);
 }
 
 static enum status adopt(struct exchange *x, struct buf *config, struct buf *checkpoint, struct import_model *model,
@@ -108,7 +62,7 @@ void import_foreign(struct exchange *x)
     if (status == STATUS_OK)
         status = import_model_check(x, &model, &checkpoint.bytes, "", &err);
     if (status == STATUS_OK)
-        store(x, &model, &checkpoint);
+        import_checkpoint(x, &model, model.method->adopts, "", NULL, &checkpoint);
     else
         respond_error(x, &err);
     import_model_close(&model);

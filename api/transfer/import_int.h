@@ -31,6 +31,11 @@ void import_bundle(struct exchange *x);
 bool import_is_tar(const struct exchange *x);
 void import_foreign(struct exchange *x);
 
+struct safetensors_content;
+/* Stores a job of one checkpoint whose result says what was imported: `format`, the SHA-256 of the body and, if
+ * `content` is not NULL, the job that it was exported from. Responds 201, or 503 without memory. */
+void import_checkpoint(struct exchange *x, const struct import_model *model, const char *format, const char *preset,
+                       const struct safetensors_content *content, const struct storage_import_checkpoint *checkpoint);
 /* Writes the progress of a finished job; `last` is its last checkpoint. */
 void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json);
 /* Stores the job and responds 201. The parameter ?name= replaces the name in the file. */

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/formats/safetensors.h"
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/quota.h"
 #include "api/json/config_json.h"
 #include "api/json/faults.h"
 #include "api/transfer/import_int.h"
+#include "core/base/hash.h"
 
 enum status import_read(void *context, uint64_t offset, void *to, size_t count, struct error *err)
 {
@@ -145,4 +147,52 @@ void import_write_progress(const struct storage_import_checkpoint *last, struct 
     sink_number(out, "accuracy", last->what.accuracy);
     sink_text(out, "stage", "imported");
     sink_end_object(out);
+}
+
+static void write_result(struct exchange *x, const char *format, const struct safetensors_content *content,
+                         struct json_sink *json)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    hash_hex(digest, hex);
+    const struct sink *out = &json->sink;
+    sink_begin_object(out, NULL);
+    sink_begin_object(out, "imported");
+    sink_text(out, "format", format);
+    if (content)
+        sink_text(out, "job", safetensors_note(content, "job"));
+    sink_text(out, "sha256", hex);
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
+void import_checkpoint(struct exchange *x, const struct import_model *model, const char *format, const char *preset,
+                       const struct safetensors_content *content, const struct storage_import_checkpoint *checkpoint)
+{
+    struct buf result, progress;
+    struct json_sink json;
+    buf_init(&result, 4096);
+    buf_init(&progress, 4096);
+    json_sink_init(&json, &result);
+    write_result(x, format, content, &json);
+    bool ok = json_sink_done(&json);
+    json_sink_init(&json, &progress);
+    import_write_progress(checkpoint, &json);
+    struct storage_import import = {
+        .kind = model->method->kind,
+        .preset = preset,
+        .name = "",
+        .config = model->config_text,
+        .progress = progress.data,
+        .result = result.data,
+        .checkpoints = checkpoint,
+        .count = 1,
+    };
+    if (ok && json_sink_done(&json))
+        import_respond(x, &import);
+    else
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    buf_close(&result);
+    buf_close(&progress);
 }

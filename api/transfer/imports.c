@@ -62,52 +62,6 @@ static enum status read_notes(const struct safetensors_content *content, struct 
     return status;
 }
 
-static void write_result(struct exchange *x, const struct safetensors_content *content, struct json_sink *json)
-{
-    unsigned char digest[HASH_BYTES];
-    char hex[HASH_TEXT];
-    hash_bytes(x->request->body, x->request->body_bytes, digest);
-    hash_hex(digest, hex);
-    const struct sink *out = &json->sink;
-    sink_begin_object(out, NULL);
-    sink_begin_object(out, "imported");
-    sink_text(out, "format", "safetensors");
-    sink_text(out, "job", safetensors_note(content, "job"));
-    sink_text(out, "sha256", hex);
-    sink_end_object(out);
-    sink_end_object(out);
-}
-
-static void store_weights(struct exchange *x, const struct safetensors_content *content,
-                          const struct import_model *model, const struct storage_import_checkpoint *checkpoint)
-{
-    struct buf result, progress;
-    struct json_sink json;
-    buf_init(&result, 4096);
-    buf_init(&progress, 4096);
-    json_sink_init(&json, &result);
-    write_result(x, content, &json);
-    bool ok = json_sink_done(&json);
-    json_sink_init(&json, &progress);
-    import_write_progress(checkpoint, &json);
-    struct storage_import import = {
-        .kind = model->method->kind,
-        .preset = import_preset(model->method, safetensors_note(content, "preset")),
-        .name = "",
-        .config = model->config_text,
-        .progress = progress.data,
-        .result = result.data,
-        .checkpoints = checkpoint,
-        .count = 1,
-    };
-    if (ok && json_sink_done(&json))
-        import_respond(x, &import);
-    else
-        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    buf_close(&result);
-    buf_close(&progress);
-}
-
 /* Checks that a model can be opened from weights alone. The models of most kinds also need the state of their run, for
  * instance which case of a sweep they belong to. Only a bundle contains that state, so the error says so. */
 static enum status check_weights(struct exchange *x, const struct import_model *model,
@@ -143,7 +97,8 @@ static void import_weights(struct exchange *x, const struct safetensors_content 
     if (status == STATUS_OK)
         status = check_weights(x, &model, &checkpoint.bytes, &err);
     if (status == STATUS_OK)
-        store_weights(x, content, &model, &checkpoint);
+        import_checkpoint(x, &model, "safetensors", import_preset(model.method, safetensors_note(content, "preset")),
+                          content, &checkpoint);
     else
         respond_error(x, &err);
     import_model_close(&model);
