@@ -68,6 +68,17 @@ const char *query_format_named(const cJSON *list, const char *name)
     return NULL;
 }
 
+const char *query_format_pieces(const cJSON *list, const char *type)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach (row, list) {
+        const char *own = json_string(row, "media_type");
+        if (own != NULL && type != NULL && strcmp(own, type) == 0)
+            return json_string(row, "pieces");
+    }
+    return NULL;
+}
+
 int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const char *fault)
 {
     char allowed[256] = "";

@@ -21,6 +21,9 @@ void query_formats_close(struct query_formats *formats);
  * query_format_named() by the name of the format. */
 const char *query_format_of_file(const cJSON *list, const char *file);
 const char *query_format_named(const cJSON *list, const char *name);
+/* Returns how files of a media type can be cut into several: "records" or "rows"; NULL: they cannot, or type is NULL.
+ * The list owns the text. */
+const char *query_format_pieces(const cJSON *list, const char *type);
 
 /* Prints which formats are possible after `fault`, such as "the ending of x.doc is unknown". `endings`: lists file
  * endings, else names. Returns CTL_USAGE. */

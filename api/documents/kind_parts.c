@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 #include "core/formats/file_type.h"
 
 static enum status write_parameters(const struct sink *out, const struct config_table *table, field_writer *write_field,
@@ -36,6 +36,8 @@ static void write_format(const struct sink *out, const char *media_type, const c
     for (int i = 0; type != NULL && i < FILE_TYPE_ENDINGS && type->endings[i] != NULL; i++)
         sink_text(out, NULL, type->endings[i]);
     sink_end_list(out);
+    if (type != NULL && type->pieces != NULL)
+        sink_text(out, "pieces", type->pieces);
     if (meaning != NULL)
         sink_text(out, "meaning", meaning);
     sink_end_object(out);

@@ -10,7 +10,7 @@
 
 #include "api/documents/openapi_schemas.h"
 #include "api/queries/query_routes.h"
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 
 static void reference(const struct sink *out, const char *key, const char *schema)
 {

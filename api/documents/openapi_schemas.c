@@ -212,7 +212,7 @@ const struct openapi_schema openapi_schemas[] = {
      "name text, item text?, meaning text, method text, takes text, draws flag, arrays flag, formats [QueryFormat], "
      "files [QueryFormat], parameters [Field]",
      NULL, false},
-    {"QueryFormat", "name text, media_type text, endings [text], *meaning text", NULL, false},
+    {"QueryFormat", "name text, media_type text, endings [text], *pieces text, *meaning text", NULL, false},
     {"KindComputation", "name text, meaning text", NULL, false},
     {"Chart", "title text, metrics [text], targets [text], format text, log flag, stages flag", NULL, false},
     {"Panel", "view text, title text, query text?", NULL, false},

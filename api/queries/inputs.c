@@ -14,7 +14,7 @@
 #include "api/jobs/checkpoint_pick.h"
 #include "api/json/faults.h"
 #include "api/json/json.h"
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 #include "storage/storage.h"
 
 void inputs_close(struct inputs *inputs)

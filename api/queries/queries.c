@@ -11,13 +11,13 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/models/model_cache.h"
-#include "api/queries/npy_header.h"
 #include "api/queries/query_request.h"
 #include "api/queries/query_rows.h"
 #include "core/base/hash.h"
 #include "core/data/dataset.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
+#include "core/formats/npy.h"
 #include "storage/storage.h"
 
 static struct method_question question_of(const struct query_request *a, const struct method_model *model,
@@ -165,7 +165,7 @@ static void answer_values(struct exchange *x, const struct query_request *a, con
         respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; send fewer inputs.",
                         API_DOCUMENT_MAX >> 21);
     } else {
-        npy_header_write(&x->response->body, count, rank, dim);
+        npy_header_write(&x->response->body, (int64_t)count, rank, dim);
         buf_append(&x->response->body, values->data, values->size);
         response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
         respond_body(x, 200, "application/x-npy");

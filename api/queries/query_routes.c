@@ -10,7 +10,7 @@
 
 #include "api/http/uri.h"
 #include "core/base/arena.h"
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 
 #define JSON "application/json"
 #define INTEGER_MAX 9007199254740991

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/queries/npy_header.h"
 #include "core/formats/npy.h"
 #include "storage/files/dataset.h"
 
@@ -122,7 +121,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
     struct buf head;
     int64_t dim[1] = {j->answer_width};
     buf_init(&head, 4096);
-    npy_header_write(&head, (size_t)j->head.dim[0], 1, dim);
+    npy_header_write(&head, j->head.dim[0], 1, dim);
     enum status status = head.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an answer")
                                      : spool_add(j->spool, head.data, head.size, err);
     buf_close(&head);

@@ -4,21 +4,22 @@
 #include <string.h>
 
 static const struct file_type types[] = {
-    {"png", "image/png", {"png"}},
-    {"jpeg", "image/jpeg", {"jpg", "jpeg"}},
-    {"tiff", "image/tiff", {"tif", "tiff"}},
-    {"svg", "image/svg+xml", {"svg"}},
-    {"wav", "audio/wav", {"wav"}},
-    {"tar", "application/x-tar", {"tar"}},
-    {"npy", "application/x-npy", {"npy"}},
-    {"fasta", "text/x-fasta", {"fa", "fasta", "fna"}},
-    {"bed", "text/x-bed", {"bed", "broadPeak"}},
-    {"narrowpeak", "text/x-narrowpeak", {"narrowPeak"}},
-    {"gff3", "text/x-gff3", {"gff3", "gff"}},
-    {"bedgraph", "text/x-bedgraph", {"bedGraph", "bg"}},
-    {"bigwig", "application/x-bigwig", {"bw", "bigWig"}},
-    {"meme", "text/x-meme", {"meme"}},
-    {"jaspar", "text/x-jaspar", {"jaspar"}},
+    {"png", "image/png", {"png"}, NULL},
+    {"jpeg", "image/jpeg", {"jpg", "jpeg"}, NULL},
+    {"tiff", "image/tiff", {"tif", "tiff"}, NULL},
+    {"svg", "image/svg+xml", {"svg"}, NULL},
+    {"wav", "audio/wav", {"wav"}, NULL},
+    {"tar", "application/x-tar", {"tar"}, NULL},
+    {"npy", "application/x-npy", {"npy"}, NULL},
+    {"csv", "text/csv", {"csv", "tsv"}, "rows"},
+    {"fasta", "text/x-fasta", {"fa", "fasta", "fna"}, "records"},
+    {"bed", "text/x-bed", {"bed", "broadPeak"}, NULL},
+    {"narrowpeak", "text/x-narrowpeak", {"narrowPeak"}, NULL},
+    {"gff3", "text/x-gff3", {"gff3", "gff"}, NULL},
+    {"bedgraph", "text/x-bedgraph", {"bedGraph", "bg"}, NULL},
+    {"bigwig", "application/x-bigwig", {"bw", "bigWig"}, NULL},
+    {"meme", "text/x-meme", {"meme"}, NULL},
+    {"jaspar", "text/x-jaspar", {"jaspar"}, NULL},
 };
 
 const struct file_type *file_types(size_t *count)

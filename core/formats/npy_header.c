@@ -1,5 +1,6 @@
-/* Reads the header of a .npy file, a Python dictionary in a fixed style. The reader accepts exactly this style: keys in
- * quotes; values that are text, True, False or a tuple of integers. */
+/* Reads and writes the header of a .npy file, a Python dictionary in a fixed style. The reader accepts exactly this
+ * style: keys in quotes; values that are text, True, False or a tuple of integers. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,4 +216,19 @@ enum status npy_header_read(const struct byte_source *from, struct npy_header *h
         return error_set(err, STATUS_CORRUPT, NULL,
                          "the .npy header is not a dictionary of descr, fortran_order and shape");
     return understand(&f, header, err);
+}
+
+/* The format requires a size that is a multiple of 64 bytes. */
+void npy_header_write(struct buf *out, int64_t first, int rank, const int64_t *dim)
+{
+    char text[192];
+    int length =
+        snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld,", (long long)first);
+    for (int d = 0; d < rank; d++)
+        length += snprintf(text + length, sizeof text - (size_t)length, " %lld,", (long long)dim[d]);
+    length += snprintf(text + length, sizeof text - (size_t)length, "), }");
+    size_t padded = ((size_t)length + 11 + 63) / 64 * 64 - 10;
+    unsigned char head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
+    buf_append(out, head, sizeof head);
+    buf_format(out, "%-*s\n", (int)padded - 1, text);
 }

@@ -4,6 +4,7 @@
 usage: wire_tables.py MOTIFD"""
 import io
 import os
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -29,6 +30,16 @@ def upload(daemon, name, groups):
     assert status == 201, made
 
 
+def wait(daemon, job):
+    for _ in range(1200):
+        now = daemon.ask("GET", f"/v1/jobs/{job}")[2]
+        if now["state"] not in ("queued", "running"):
+            break
+        time.sleep(0.05)
+    assert now["state"] == "succeeded", now
+    return now
+
+
 def job_with_the_preset_fits_the_data(daemon, kind):
     upload(daemon, f"mine-{kind}", kind == "environments")
     body = {"kind": kind, "preset": "dataset", "config": {"dataset_name": f"mine-{kind}", **SHORT[kind]}}
@@ -36,12 +47,7 @@ def job_with_the_preset_fits_the_data(daemon, kind):
     assert status == 200 and estimate["config"]["latent"] == FACTORS and estimate["config"]["features"] == COLUMNS, estimate
     job = daemon.ask("POST", "/v1/jobs", body)[2]
     assert job["config"]["latent"] == FACTORS, job
-    for _ in range(1200):
-        now = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
-        if now["state"] not in ("queued", "running"):
-            break
-        time.sleep(0.05)
-    assert now["state"] == "succeeded" and now["result"]["verdict"], now
+    assert wait(daemon, job["id"])["result"]["verdict"]
     body["config"]["latent"] = 2
     assert daemon.ask("POST", "/v1/jobs?dry_run=1", body)[2]["config"]["latent"] == 2
 
@@ -54,6 +60,34 @@ def wrong_names_are_refused(daemon, kind):
     assert status == 422 and problem["errors"][0]["pointer"] == "/config/latent", problem
     status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": kind, "preset": "dataset", "config": {"source": "mine-factors"}})
     assert status == 422 and any("did you mean 'dataset_name'?" in fault["detail"] for fault in problem["errors"]), problem
+
+
+def table_is_predicted_row_by_row(daemon, kind):
+    """motifctl sends a table of any length in pieces. Labels, groups and names of rows are no features."""
+    rng = np.random.default_rng(7)
+    upload(daemon, f"rows-{kind}", kind == "environments")
+    body = {"kind": kind, "preset": "dataset", "name": f"rows-{kind}", "config": {"dataset_name": f"rows-{kind}", **SHORT[kind]}}
+    job = daemon.ask("POST", "/v1/jobs", body)[2]["id"]
+    wait(daemon, job)
+    x = rng.normal(size=(600, COLUMNS)).astype("f4")
+    folder = os.path.dirname(daemon.command[5])
+    with open(os.path.join(folder, "rows.csv"), "w") as file:
+        file.write("id," + ",".join(f"x{at}" for at in range(COLUMNS)) + ",label,group\n")
+        for at, row in enumerate(x):
+            file.write(f'"row\n{at}",' + ",".join(f"{value:.9g}" for value in row) + f",yes,g{at % 2}\n")
+    run = lambda *args: subprocess.run(  # noqa: E731
+        [os.path.join(os.path.dirname(sys.argv[1]), "motifctl"), "--server", daemon.url, "predict", f"rows-{kind}", "--input",
+         os.path.join(folder, "rows.csv"), *args], capture_output=True, text=True, check=True).stdout
+    assert run().count("\ninput ") == 599
+    run("--output", os.path.join(folder, "rows.npy"))
+    answer = np.load(os.path.join(folder, "rows.npy"))
+    out = io.BytesIO()
+    np.save(out, x)
+    status, _, all_rows = daemon.ask("POST", f"/v1/jobs/{job}/predict?batch=1", out.getvalue(), "application/x-npy", {"Accept": "application/x-npy"})
+    assert status == 200 and np.array_equal(answer, np.load(io.BytesIO(all_rows)))
+    for text, word in (("a,b\n", "there is no row"), ("a,b\n1,x\n", "row 2, column 2: 'x' is not a number"), ("label\nyes\n", "no column of features"), ("a\n1\n", "")):
+        status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/predict", text.encode(), "text/csv")
+        assert status == 422 and word in str(problem), problem
 
 
 def cells_are_a_table(daemon, kind):
@@ -83,7 +117,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(f"{kind}: {check.__name__}", lambda kind=kind, check=check: check(daemon, kind))
-                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, cells_are_a_table)])
+                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, cells_are_a_table, table_is_predicted_row_by_row)])
 
 
 main()

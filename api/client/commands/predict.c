@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "api/client/ctl.h"
-#include "api/client/query_input.h"
-#include "core/base/utf8.h"
+#include "api/client/query_pieces.h"
 
 #define RECORD "record" /* member of an answer: the name of the input in its file */
 
@@ -15,25 +14,47 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-enum { PIECE = 256 }; /* inputs that the server takes in one request */
+enum { SHOWN = 12 }; /* items of a list that are shown */
 
-/* Appends a list of single values, or of tokens with their probabilities, and shortens a long one. */
+/* Appends an object of a list on a line of its own: its members with a single value, or with a list of such. */
+static void write_item(struct buf *out, const cJSON *item)
+{
+    const cJSON *member, *value;
+    char text[96];
+    buf_text(out, "\n   ");
+    cJSON_ArrayForEach (member, item) {
+        if (cJSON_IsObject(member))
+            continue;
+        buf_format(out, " %s", member->string);
+        if (!cJSON_IsArray(member)) {
+            view_scalar(member, text, sizeof text);
+            buf_format(out, " %s", text);
+        }
+        cJSON_ArrayForEach (value, member) {
+            view_scalar(value, text, sizeof text);
+            buf_format(out, " %s", text);
+        }
+    }
+}
+
+/* Appends a list of single values, of tokens with their probabilities, or of objects, and shortens a long one. */
 static void write_list(struct buf *out, const cJSON *list)
 {
-    enum { SHOWN = 12 };
     const cJSON *item;
     int count = 0;
     cJSON_ArrayForEach (item, list) {
         char text[96] = "...", share[32];
         const char *token = json_string(item, "token");
-        if (count < SHOWN && token) {
+        if (count < SHOWN && cJSON_IsObject(item) && !token) {
+            write_item(out, item);
+        } else if (count <= SHOWN) {
             term_percent(share, sizeof share, json_number(item, "probability"));
-            snprintf(text, sizeof text, "%.48s (%s)", token, share);
-        } else if (count < SHOWN && !cJSON_IsObject(item) && !cJSON_IsArray(item)) {
-            view_scalar(item, text, sizeof text);
-        }
-        if (count <= SHOWN)
+            if (count < SHOWN && token)
+                snprintf(text, sizeof text, "%.48s (%s)", token, share);
+            else if (count < SHOWN && !cJSON_IsArray(item))
+                view_scalar(item, text, sizeof text);
             buf_format(out, "%s%s", count > 0 ? " " : "", text);
+        }
         count++;
     }
     buf_text(out, count > 0 ? "\n" : "nothing\n");
@@ -71,68 +92,10 @@ static void view_answers(struct ctl *ctl, const cJSON *document)
     buf_close(&out);
 }
 
-/* Returns how many bytes of a text of records the next `most` records take. Each record begins with '>' at the start of
- * a line. */
-static size_t records_of(const char *text, size_t bytes, int most)
-{
-    int count = 0;
-    for (size_t at = 0; at < bytes; at++)
-        if (text[at] == '>' && (at == 0 || text[at - 1] == '\n') && count++ == most)
-            return at;
-    return bytes;
-}
-
-/* Adds to each answer the name of its record: the first word behind '>'. */
-static void add_names(const cJSON *answers, const char *text, size_t bytes)
-{
-    cJSON *answer = answers ? answers->child : NULL;
-    for (size_t at = 0; answer && at < bytes; at++) {
-        if (text[at] != '>' || (at > 0 && text[at - 1] != '\n'))
-            continue;
-        char name[80];
-        size_t length = 0;
-        while (at + 1 + length < bytes && length + 1 < sizeof name && !strchr(" \t\r\n", text[at + 1 + length]))
-            length++;
-        memcpy(name, text + at + 1, length);
-        name[length] = '\0';
-        if (length > 0 && utf8_printable(name, length))
-            cJSON_AddStringToObject(answer, RECORD, name);
-        answer = answer->next;
-    }
-}
-
-/* Asks about all records of a text, in pieces that the server takes, and joins the answers in one document. */
-static int ask_records(struct ctl *ctl, const struct query_input *input, cJSON **document)
-{
-    int code = CTL_SUCCESS;
-    *document = NULL;
-    for (size_t at = 0, size; code == CTL_SUCCESS && at < input->body.size; at += size) {
-        struct http_request request = query_input_request(input);
-        struct http_answer answer;
-        cJSON *part = NULL;
-        size = records_of(input->body.data + at, input->body.size - at, PIECE);
-        request.body = input->body.data + at;
-        request.body_bytes = size;
-        code = ctl_call(ctl, &request, &answer, &part);
-        http_answer_close(&answer);
-        add_names(json_member(part, "answers"), request.body, size);
-        cJSON *all = cJSON_GetObjectItemCaseSensitive(*document, "answers"),
-              *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
-        if (!*document) {
-            *document = part;
-            continue;
-        }
-        while (all && more && more->child)
-            cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(more, more->child));
-        cJSON_Delete(part);
-    }
-    return code;
-}
-
 static int show_records(struct ctl *ctl, const struct query_input *input)
 {
     cJSON *document = NULL;
-    int code = ask_records(ctl, input, &document);
+    int code = query_pieces_ask(ctl, input, &document);
     if (code == CTL_SUCCESS && ctl->json)
         ctl_print_json(ctl, document);
     else if (code == CTL_SUCCESS)
@@ -155,12 +118,10 @@ static int run(struct ctl *ctl, const struct options *args)
         return code;
     code = query_input_read(ctl, args, id, query ? query : "predict", &input);
     struct http_request request = query_input_request(&input);
-    if (code == CTL_SUCCESS && output)
-        code = query_input_save(ctl, &input, output);
-    else if (code == CTL_SUCCESS && input.body.data[0] == '>')
-        code = show_records(ctl, &input);
+    if (code == CTL_SUCCESS && input.pieces)
+        code = output ? query_pieces_save(ctl, &input, output) : show_records(ctl, &input);
     else if (code == CTL_SUCCESS)
-        code = ctl_show(ctl, &request, view_answers);
+        code = output ? query_input_save(ctl, &input, output) : ctl_show(ctl, &request, view_answers);
     query_input_close(&input);
     return code;
 }
@@ -171,7 +132,8 @@ const struct command command_predict = {
     .summary = "ask a trained model about new data",
     .text =
         "Sends a file to the model and prints its answer for each input, with warnings about inputs that are far from "
-        "the training\ndata. A file of sequences may have any number of records. With --output, the numbers of the "
+        "the training\ndata. A file of sequences or a table (.csv) may have any number of records or rows. With "
+        "--output, the numbers of the "
         "answer go to a .npy file whose first axis counts "
         "inputs. Works for every kind\nthat answers the query; `motifctl kinds KIND` lists the queries.",
     .example = "  motifctl predict latest --input new.png\n"

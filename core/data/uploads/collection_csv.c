@@ -1,62 +1,20 @@
-/* Reads tables. Every column is a feature, except:
- * - a column of labels: called label, labels, class or target, or named by the upload;
- * - a column of groups for splits: called group or split, or named by the upload;
- * - a first column of row names, which is ignored: it has no name or is called id, name or sample.
- *
- * Features are numbers in every row. */
+/* Reads tables. The header says which columns are features (table_columns.h); these are numbers in every row. Names of
+ * rows are ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/uploads/collection_int.h"
-#include "core/formats/csv.h"
+#include "core/data/files/table_columns.h"
 
-struct roles {
-    int label, group, id; /* indices of columns; -1: there is no such column */
-};
-
-static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,
-                             struct error *err)
-{
-    *column = -1;
-    if (wanted && wanted[0] != '\0') {
-        *column = csv_find(csv, wanted);
-        return *column >= 0 ? STATUS_OK
-                            : error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'", wanted);
-    }
-    for (; *usual && *column < 0; usual++)
-        *column = csv_find(csv, *usual);
-    return STATUS_OK;
-}
-
-static enum status read_roles(const struct csv *csv, const struct collection_options *options, struct roles *roles,
-                              struct error *err)
-{
-    static const char *const labels[] = {"label", "labels", "class", "target", NULL}, *const groups[] = {"group",
-                                                                                                         "split", NULL};
-    const char *first = csv->field[0];
-    bool named =
-        first[0] == '\0' || strcmp(first, "id") == 0 || strcmp(first, "name") == 0 || strcmp(first, "sample") == 0;
-    enum status status = find_role(csv, options->label, labels, &roles->label, err);
-    if (!status)
-        status = find_role(csv, options->group, groups, &roles->group, err);
-    roles->id = named && roles->label != 0 && roles->group != 0 ? 0 : -1;
-    return status;
-}
-
-static bool is_feature(const struct roles *roles, int column)
-{
-    return column != roles->label && column != roles->group && column != roles->id;
-}
-
-static enum status take_header(const struct csv *csv, const struct roles *roles, struct collection *c,
+static enum status take_header(const struct csv *csv, const struct table_columns *roles, struct collection *c,
                                struct error *err)
 {
     c->kind = COLLECTION_TABLE;
     c->channels = c->rows = 1;
     c->columns.name = calloc((size_t)csv->columns, sizeof *c->columns.name);
     for (int i = 0; c->columns.name && i < csv->columns; i++) {
-        if (!is_feature(roles, i))
+        if (!table_columns_feature(roles, i))
             continue;
         if (strlen(csv->field[i]) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "row 1: column %d has a name of more than %d bytes", i + 1,
@@ -71,16 +29,17 @@ static enum status take_header(const struct csv *csv, const struct roles *roles,
     return STATUS_OK;
 }
 
-static enum status take_row(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
+static enum status take_row(struct builder *b, const struct csv *csv, const struct table_columns *roles,
+                            struct error *err)
 {
     float *values;
     int at = 0;
     enum status status = builder_sample(b, b->c->columns.count, &values, err);
     for (int i = 0; !status && i < csv->count; i++) {
-        if (is_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
+        if (table_columns_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
             return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' is not a number",
                              (long long)csv->row, b->c->columns.name[at], csv->field[i]);
-        at += is_feature(roles, i);
+        at += table_columns_feature(roles, i);
     }
     if (status != STATUS_OK)
         return status;
@@ -105,11 +64,11 @@ static enum status read_csv(const struct byte_source *from, const struct collect
 {
     struct csv csv;
     struct builder b;
-    struct roles roles = {-1, -1, -1};
+    struct table_columns roles = {-1, -1, -1};
     builder_init(&b, c, options, limits);
     enum status status = csv_open(&csv, from, err);
     if (!status)
-        status = read_roles(&csv, options, &roles, err);
+        status = table_columns_find(&csv, options->label, options->group, &roles, err);
     if (!status)
         status = take_header(&csv, &roles, c, err);
     for (bool more = true; !status;) {

@@ -29,7 +29,7 @@
 #include "core/data/uploads/collection_npz.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
-#include "core/data/uploads/picture_file.h"
+#include "core/data/files/picture_file.h"
 
 #define MEMBER_BYTES ((size_t)64 << 20)
 

@@ -1,6 +1,6 @@
 /* Warnings about an upload: things that are allowed but often a mistake. The readers of formats add what they notice
  * while they read. collection_inspect() adds what can be seen in every finished collection: samples that are copies of
- * each other, and columns or channels that never change. */
+ * each other, columns or channels that never change, and labels of sequences that look like other parts of a header. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,9 +164,29 @@ static enum status inspect_constants(struct collection *c, struct error *err)
                            parts, table ? "columns" : "channels", found.text);
 }
 
+/* ---- labels ------------------------------------------------------------------------------------------------ */
+
+/* Headers of public sequence files contain words such as OS=Human, which are no labels. */
+static enum status inspect_labels(struct collection *c, struct error *err)
+{
+    struct collection_list found = {0};
+    for (int i = 0; c->kind == COLLECTION_SEQUENCES && i < c->vocabulary.count; i++)
+        if (strchr(c->vocabulary.name[i], '='))
+            collection_list_add(&found, c->vocabulary.name[i]);
+    if (found.count == 0)
+        return STATUS_OK;
+    return collection_warn(
+        c, err, "labels-with-equals",
+        "%d of %d labels contain '=': %s; every word after the name of a record is a label, so remove "
+        "the words that are none from the headers",
+        found.count, c->vocabulary.count, found.text);
+}
+
 enum status collection_inspect(struct collection *c, struct error *err)
 {
     c->moments = collection_measure(c);
     enum status status = inspect_copies(c, err);
-    return status ? status : inspect_constants(c, err);
+    if (!status)
+        status = inspect_constants(c, err);
+    return status ? status : inspect_labels(c, err);
 }

@@ -296,6 +296,21 @@ static void long_names_are_cut_between_characters(void **state)
     collection_close(&c);
 }
 
+static void words_of_public_headers_are_reported(void **state)
+{
+    struct collection c;
+    const char fasta[] = ">a GATA OS=Human\nACGTACGTAC\n>b GATA\nACCTACGTAC\n>c CTCF OS=Mouse\nACGTACGTAA\n";
+    memcpy(packed, fasta, packed_size = sizeof fasta - 1);
+    assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
+    warns(&c, "labels-with-equals", "2 of 4 labels contain '=': 'OS=Human', 'OS=Mouse'; every word after the name");
+    collection_close(&c);
+    const char plain[] = ">a GATA\nACGTACGTAC\n>b CTCF\nACCTACGTAC\n";
+    memcpy(packed, plain, packed_size = sizeof plain - 1);
+    assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
+    assert_int_equal(c.warnings, 0);
+    collection_close(&c);
+}
+
 static void add_png(struct archive *a, const char *name, uint8_t grey)
 {
     struct picture *picture;
@@ -477,6 +492,7 @@ int main(void)
         cmocka_unit_test(colours_at_the_second_axis_are_channels),
         cmocka_unit_test(copies_and_constants_are_reported),
         cmocka_unit_test(long_names_are_cut_between_characters),
+        cmocka_unit_test(words_of_public_headers_are_reported),
         cmocka_unit_test(values_are_bytes_where_that_loses_nothing),
         cmocka_unit_test(bytes_stay_bytes_in_the_stored_form),
         cmocka_unit_test(several_files_form_one_data_set),

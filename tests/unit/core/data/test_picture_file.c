@@ -18,8 +18,8 @@
 #include <tiffio.h>
 
 #include "core/data/uploads/collection.h"
-#include "core/data/uploads/input_file.h"
-#include "core/data/uploads/picture_file.h"
+#include "core/data/files/input_file.h"
+#include "core/data/files/picture_file.h"
 #include "core/draw/png.h"
 
 enum { ROWS = 16, COLS = 24 };

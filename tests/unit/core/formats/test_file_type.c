@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <cmocka.h>
 
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 #include "core/formats/file_type.h"
 #include "core/methods/method.h"
 

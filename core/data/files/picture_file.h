@@ -1,7 +1,7 @@
 /* Pictures from clients: PNG, JPEG and TIFF files. The content decides what a file is, not its name. The bytes are
  * untrusted. Functions keep no state; any thread. */
-#ifndef MOTIF_CORE_DATA_UPLOADS_PICTURE_FILE_H
-#define MOTIF_CORE_DATA_UPLOADS_PICTURE_FILE_H
+#ifndef MOTIF_CORE_DATA_FILES_PICTURE_FILE_H
+#define MOTIF_CORE_DATA_FILES_PICTURE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

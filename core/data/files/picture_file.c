@@ -1,5 +1,5 @@
 /* Reads a picture of any format that clients may send (picture_file.h). A new format is one more row of the table. */
-#include "core/data/uploads/picture_file.h"
+#include "core/data/files/picture_file.h"
 
 #include <string.h>
 #include <strings.h>

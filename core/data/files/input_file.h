@@ -1,8 +1,8 @@
-/* Files that clients send as inputs of a query: pictures, recordings, arrays and sequences become float arrays.
+/* Files that clients send as inputs of a query: pictures, recordings, arrays, sequences and tables become float arrays.
  *
  * The bytes are untrusted. Functions keep no state; any thread. */
-#ifndef MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
-#define MOTIF_CORE_DATA_UPLOADS_INPUT_FILE_H
+#ifndef MOTIF_CORE_DATA_FILES_INPUT_FILE_H
+#define MOTIF_CORE_DATA_FILES_INPUT_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,9 +24,9 @@ extern const char *const input_file_types[];
 
 /* Reads a file of one of these types: a picture as [rows][cols] in [0, 1], or
  * [3][rows][cols] if it has colours, a recording as [samples] at AUDIO_RATE, an
- * array in its own shape, each record of a sequence file as [4][1][length]. STATUS_INVALID, STATUS_CORRUPT or
- * STATUS_LIMIT: the bytes are no such file, or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is
- * unknown. */
+ * array in its own shape, each record of a sequence file as [4][1][length], each row of a table as [columns of
+ * features]. STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are no such file, or the file is empty or has
+ * too many numbers. STATUS_NOT_FOUND: the type is unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err);
 

@@ -1,13 +1,14 @@
 /* Reads the files that clients send as inputs of a query (input_file.h), with one function for each media type.
  *
  * The api decodes no format itself, so a new format is one more row of the table below. */
-#include "core/data/uploads/input_file.h"
+#include "core/data/files/input_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/splicing/splicing_genes.h"
-#include "core/data/uploads/picture_file.h"
+#include "core/data/files/picture_file.h"
+#include "core/data/files/table_columns.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
 
@@ -84,14 +85,63 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
     return status;
 }
 
+/* Adds the features of one row of a table. */
+static enum status add_row(const struct input_file_sink *to, const struct csv *csv, const struct table_columns *columns,
+                           int64_t features, struct error *err)
+{
+    float *values = malloc((size_t)features * sizeof *values);
+    int at = 0;
+    if (values == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
+    for (int i = 0; i < csv->count; i++) {
+        if (!table_columns_feature(columns, i))
+            continue;
+        if (!csv_number(csv->field[i], &values[at++])) {
+            free(values);
+            return error_set(err, STATUS_INVALID, NULL, "row %lld, column %d: '%.40s' is not a number",
+                             (long long)csv->row, i + 1, csv->field[i]);
+        }
+    }
+    return to->add(to->context, 1, &features, values, err);
+}
+
+static enum status read_table(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    struct byte_source_memory memory = {bytes, count, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    struct csv csv;
+    struct table_columns columns = {-1, -1, -1};
+    int64_t features = 0;
+    bool more = true, empty = true;
+    enum status status = csv_open(&csv, &from, err);
+    if (!status)
+        status = table_columns_find(&csv, NULL, NULL, &columns, err);
+    for (int i = 0; !status && i < csv.columns; i++)
+        features += table_columns_feature(&columns, i);
+    if (!status && features == 0)
+        status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no column of features");
+    while (!status) {
+        status = csv_next(&csv, &more, err);
+        if (status || !more)
+            break;
+        status = add_row(to, &csv, &columns, features, err);
+        empty = false;
+    }
+    if (!status && empty)
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty: there is no row below the header");
+    csv_close(&csv);
+    return status;
+}
+
 static const struct {
     const char *media_type;
     enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
 } formats[] = {{"image/png", read_picture}, {"image/jpeg", read_picture},      {"image/tiff", read_picture},
-               {"audio/wav", read_wave},    {"application/x-npy", read_array}, {"text/x-fasta", read_sequences}};
+               {"audio/wav", read_wave},    {"application/x-npy", read_array}, {"text/x-fasta", read_sequences},
+               {"text/csv", read_table}};
 
 const char *const input_file_types[] = {"image/png",         "image/jpeg",   "image/tiff", "audio/wav",
-                                        "application/x-npy", "text/x-fasta", NULL};
+                                        "application/x-npy", "text/x-fasta", "text/csv",   NULL};
 
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)

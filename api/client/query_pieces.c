@@ -1,0 +1,238 @@
+/* Asks about files with any number of records or rows (query_pieces.h), in requests of a limited size whose answers are
+ * joined. */
+#include "api/client/query_pieces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+
+#define RECORD "record" /* member of an answer: the name of the input in its file */
+
+/* ---- cutting ----------------------------------------------------------------------------------------------------- */
+
+static bool has_rows(const struct query_input *input)
+{
+    return strcmp(input->pieces, "rows") == 0;
+}
+
+/* Returns how many bytes of a file the next `most` records take. Each record begins with '>' at the start
+ * of a line. */
+static size_t records_of(const char *text, size_t bytes, int most)
+{
+    int count = 0;
+    for (size_t at = 0; at < bytes; at++)
+        if (text[at] == '>' && (at == 0 || text[at - 1] == '\n') && count++ == most)
+            return at;
+    return bytes;
+}
+
+/* Returns how many bytes of a table the next `most` rows take. A line end between double quotes ends no row. */
+static size_t rows_of(const char *text, size_t bytes, int most)
+{
+    bool quoted = false;
+    int count = 0;
+    for (size_t at = 0; at < bytes; at++) {
+        quoted ^= text[at] == '"';
+        if (text[at] == '\n' && !quoted && ++count == most)
+            return at + 1;
+    }
+    return bytes;
+}
+
+void query_pieces_init(struct query_pieces *pieces, const struct query_input *input)
+{
+    *pieces = (struct query_pieces){.input = input};
+    buf_init(&pieces->body, 2 * input->body.size + 1);
+    if (has_rows(input))
+        pieces->header = rows_of(input->body.data, input->body.size, 1);
+    pieces->at = pieces->header;
+}
+
+void query_pieces_close(struct query_pieces *pieces)
+{
+    buf_close(&pieces->body);
+}
+
+bool query_pieces_next(struct query_pieces *pieces, struct http_request *request)
+{
+    const struct buf *file = &pieces->input->body;
+    size_t left = file->size - pieces->at;
+    bool only_header = pieces->at == pieces->header && left == 0; /* the server says what is wrong with such a file */
+    if ((left == 0 && !only_header) || file->size == 0 || (only_header && pieces->body.size > 0))
+        return false;
+    size_t size = pieces->header > 0 ? rows_of(file->data + pieces->at, left, QUERY_PIECE)
+                                     : records_of(file->data + pieces->at, left, QUERY_PIECE);
+    buf_clear(&pieces->body);
+    buf_append(&pieces->body, file->data, pieces->header);
+    buf_append(&pieces->body, file->data + pieces->at, size);
+    pieces->at += size;
+    *request = query_input_request(pieces->input);
+    request->body = pieces->body.data;
+    request->body_bytes = pieces->body.size;
+    return !pieces->body.failed;
+}
+
+/* ---- one document ------------------------------------------------------------------------------------------------ */
+
+/* Adds to each answer the name of its record: the first word behind '>'. */
+static void add_names(const cJSON *answers, const char *text, size_t bytes)
+{
+    cJSON *answer = answers ? answers->child : NULL;
+    for (size_t at = 0; answer && at < bytes; at++) {
+        if (text[at] != '>' || (at > 0 && text[at - 1] != '\n'))
+            continue;
+        char name[80];
+        size_t length = 0;
+        while (at + 1 + length < bytes && length + 1 < sizeof name && !strchr(" \t\r\n", text[at + 1 + length]))
+            length++;
+        memcpy(name, text + at + 1, length);
+        name[length] = '\0';
+        if (length > 0 && utf8_printable(name, length))
+            cJSON_AddStringToObject(answer, RECORD, name);
+        answer = answer->next;
+    }
+}
+
+/* Appends the answers of `part`, which it takes over, to those of the document. */
+static void join_answers(cJSON **document, cJSON *part)
+{
+    cJSON *all = cJSON_GetObjectItemCaseSensitive(*document, "answers"),
+          *more = cJSON_GetObjectItemCaseSensitive(part, "answers");
+    if (!*document) {
+        *document = part;
+        return;
+    }
+    while (all && more && more->child)
+        cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(more, more->child));
+    cJSON_Delete(part);
+}
+
+static int no_memory(struct ctl *ctl)
+{
+    return ctl_usage(ctl, "there is no memory for the file");
+}
+
+int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJSON **document)
+{
+    struct query_pieces pieces;
+    struct http_request request;
+    int code = CTL_SUCCESS;
+    *document = NULL;
+    query_pieces_init(&pieces, input);
+    while (code == CTL_SUCCESS && query_pieces_next(&pieces, &request)) {
+        struct http_answer answer;
+        cJSON *part = NULL;
+        code = ctl_call(ctl, &request, &answer, &part);
+        http_answer_close(&answer);
+        if (pieces.header == 0)
+            add_names(json_member(part, "answers"), request.body, request.body_bytes);
+        join_answers(document, part);
+    }
+    if (code == CTL_SUCCESS && pieces.body.failed)
+        code = no_memory(ctl);
+    query_pieces_close(&pieces);
+    return code;
+}
+
+/* ---- one array --------------------------------------------------------------------------------------------------- */
+
+#define SHAPE "'shape': ("
+
+enum { NPY_HEAD = 10, NPY_LINE = 256 }; /* bytes before the header of a .npy file, and of the longest header */
+
+struct joined {
+    char before[NPY_LINE], after[NPY_LINE]; /* the header of the first answer, without its first dimension */
+    long long rows;
+    struct buf values;
+};
+
+/* Splits an answer, a .npy file of version 1, into the parts of its header and the values behind it. */
+static bool split_array(const struct buf *body, char before[NPY_LINE], char after[NPY_LINE], long long *rows,
+                        size_t *values)
+{
+    char header[NPY_LINE], *shape, *rest;
+    const unsigned char *bytes = (const unsigned char *)body->data;
+    if (body->size < NPY_HEAD || memcmp(bytes, "\x93NUMPY\x01", 7) != 0)
+        return false;
+    size_t length = bytes[8] | (size_t)bytes[9] << 8;
+    *values = NPY_HEAD + length;
+    if (length >= sizeof header || *values > body->size)
+        return false;
+    memcpy(header, body->data + NPY_HEAD, length);
+    for (; length > 0 && (header[length - 1] == ' ' || header[length - 1] == '\n'); length--)
+        continue;
+    header[length] = '\0';
+    shape = strstr(header, SHAPE);
+    if (!shape)
+        return false;
+    shape += strlen(SHAPE);
+    *rows = strtoll(shape, &rest, 10);
+    snprintf(after, NPY_LINE, "%s", rest);
+    *shape = '\0';
+    snprintf(before, NPY_LINE, "%s", header);
+    return *rows > 0;
+}
+
+/* Appends the values of an answer. */
+static enum status join_array(struct joined *joined, const struct buf *body, struct error *err)
+{
+    char before[NPY_LINE], after[NPY_LINE];
+    long long rows;
+    size_t values;
+    if (!split_array(body, before, after, &rows, &values))
+        return error_set(err, STATUS_INVALID, NULL, "the server's answer is no .npy file");
+    if (joined->rows == 0) {
+        memcpy(joined->before, before, sizeof before);
+        memcpy(joined->after, after, sizeof after);
+    } else if (strcmp(joined->before, before) != 0 || strcmp(joined->after, after) != 0) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the inputs have answers of different shapes, which one array cannot contain");
+    }
+    joined->rows += rows;
+    buf_append(&joined->values, body->data + values, body->size - values);
+    return joined->values.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the answer") : STATUS_OK;
+}
+
+static int save_joined(struct ctl *ctl, const struct joined *joined, const char *file)
+{
+    char header[2 * NPY_LINE + 32];
+    struct buf out;
+    int length = snprintf(header, sizeof header, "%s%lld%s", joined->before, joined->rows, joined->after);
+    size_t padded =
+        ((size_t)length + 1 + NPY_HEAD + 63) / 64 * 64 - NPY_HEAD; /* the values begin at a multiple of 64 */
+    const unsigned char head[NPY_HEAD] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
+    buf_init(&out, joined->values.size + NPY_HEAD + padded);
+    buf_append(&out, head, sizeof head);
+    buf_format(&out, "%-*s\n", (int)padded - 1, header);
+    buf_append(&out, joined->values.data, joined->values.size);
+    int code = out.failed ? no_memory(ctl) : ctl_write_file(ctl, file, &out);
+    buf_close(&out);
+    return code;
+}
+
+int query_pieces_save(struct ctl *ctl, const struct query_input *input, const char *file)
+{
+    struct query_pieces pieces;
+    struct joined joined = {.rows = 0};
+    struct http_request request;
+    int code = CTL_SUCCESS;
+    query_pieces_init(&pieces, input);
+    buf_init(&joined.values, SIZE_MAX / 2);
+    while (code == CTL_SUCCESS && query_pieces_next(&pieces, &request)) {
+        struct http_answer answer;
+        struct error err = {0};
+        request.accept = "application/x-npy";
+        code = ctl_call(ctl, &request, &answer, NULL);
+        if (code == CTL_SUCCESS && join_array(&joined, &answer.body, &err) != STATUS_OK)
+            code = ctl_fault(ctl, CTL_FAILED, &err);
+        http_answer_close(&answer);
+    }
+    if (code == CTL_SUCCESS)
+        code = pieces.body.failed ? no_memory(ctl) : save_joined(ctl, &joined, file);
+    buf_close(&joined.values);
+    query_pieces_close(&pieces);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* Finds the columns of a table by their names (table_columns.h). */
+#include "core/data/files/table_columns.h"
+
+#include <string.h>
+
+static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,
+                             struct error *err)
+{
+    *column = -1;
+    if (wanted && wanted[0] != '\0') {
+        *column = csv_find(csv, wanted);
+        return *column >= 0 ? STATUS_OK
+                            : error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'", wanted);
+    }
+    for (; *usual && *column < 0; usual++)
+        *column = csv_find(csv, *usual);
+    return STATUS_OK;
+}
+
+enum status table_columns_find(const struct csv *csv, const char *label, const char *group,
+                               struct table_columns *columns, struct error *err)
+{
+    static const char *const labels[] = {"label", "labels", "class", "target", NULL}, *const groups[] = {"group",
+                                                                                                         "split", NULL};
+    const char *first = csv->field[0];
+    bool named =
+        first[0] == '\0' || strcmp(first, "id") == 0 || strcmp(first, "name") == 0 || strcmp(first, "sample") == 0;
+    enum status status = find_role(csv, label, labels, &columns->label, err);
+    if (!status)
+        status = find_role(csv, group, groups, &columns->group, err);
+    columns->id = named && columns->label != 0 && columns->group != 0 ? 0 : -1;
+    return status;
+}
+
+bool table_columns_feature(const struct table_columns *columns, int column)
+{
+    return column != columns->label && column != columns->group && column != columns->id;
+}
